@@ -1,0 +1,48 @@
+# Leakwise. `make` alone lists what can be made.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench papers docs format lock clean
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+help: ## this list
+	@echo "Leakwise: make <target>"
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
+
+setup: $(STAMP) ## make .venv from nothing but Python 3.11 or newer (again only when the requirements changed)
+
+$(STAMP): pyproject.toml constraints.txt
+	@python="$$(scripts/find-python)" && echo "Python: $$("$$python" --version)" \
+	  && { [ -x $(BIN)/python ] || "$$python" -m venv $(VENV); }
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup ## the Adult table, from prior to recovered frequencies; leaves files in demo-output/
+	$(BIN)/python examples/adult_demo.py
+
+test: setup ## everything that must pass: style, types, import contracts, tests with coverage
+	scripts/check
+
+bench: setup ## every script of benchmarks/, one after the other, with its figures
+	scripts/bench
+
+papers: setup ## what exists of the five papers' figures and tables
+	scripts/papers
+
+docs: setup ## the documentation as HTML in docs/_build/html, warnings are errors
+	scripts/docs
+
+format: setup ## let ruff sort the imports and lay out the code
+	$(BIN)/ruff check --select I --fix .
+	$(BIN)/ruff format .
+
+lock: ## take the newest allowed versions into constraints.txt (names and versions, nothing else)
+	scripts/lock
+
+clean: ## remove everything that can be made again, .venv too
+	rm -rf $(VENV) build dist docs/_build demo-output papers-output
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage .coverage.*
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,28 @@
+"""The finite labelled alphabet of a secret or of an outcome, and columns of data as codes in it."""
+
+from leakwise.alphabet.bins import Bins, alphabet_with_edges, bins, edges_of
+from leakwise.alphabet.columns import encode_column
+from leakwise.alphabet.labels import (
+    Alphabet,
+    Label,
+    alphabet_from_plain,
+    as_alphabet,
+    code_dtype,
+    label_from_plain,
+    label_to_plain,
+)
+
+__all__ = [
+    "Alphabet",
+    "Bins",
+    "Label",
+    "alphabet_from_plain",
+    "alphabet_with_edges",
+    "as_alphabet",
+    "bins",
+    "code_dtype",
+    "edges_of",
+    "encode_column",
+    "label_from_plain",
+    "label_to_plain",
+]

@@ -1,0 +1,154 @@
+"""Charts as pictures, pages and notebook objects, without a request to anywhere (extra ``plots``)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from leakwise.charts._plain import plain
+from leakwise.charts._theme import Spec
+from leakwise.errors import InvalidInput, did_you_mean, require
+
+__all__ = ["html", "javascript", "png", "save", "script_json", "svg", "to_altair"]
+
+_SUFFIXES = (".json", ".html", ".svg", ".png")
+_EXTRA = "plots"
+_MOST_RECORDS = 200
+
+
+def to_altair(spec: Spec) -> Any:
+    """The chart as an Altair object, checked against the Vega-Lite schema; a notebook shows it as it is."""
+    altair = require("altair", extra=_EXTRA, purpose="Showing a chart in a notebook")
+    return altair.Chart.from_dict(_packed(plain(spec)))
+
+
+def _packed(part: Any) -> Any:
+    """The same specification with every long list of records as one JSON text, which Vega reads as well.
+
+    Altair checks each record against the schema, which takes half a minute for ten thousand of them.
+    """
+    if isinstance(part, list):
+        return [_packed(entry) for entry in part]
+    if not isinstance(part, dict):
+        return part
+    packed = {key: _packed(entry) for key, entry in part.items() if key != "data"}
+    if "data" in part:
+        data = part["data"]
+        long = isinstance(data, dict) and isinstance(data.get("values"), list)
+        if long and len(data["values"]) > _MOST_RECORDS and "format" not in data:
+            data = {**data, "values": json.dumps(data["values"]), "format": {"type": "json"}}
+        packed["data"] = data
+    return packed
+
+
+def svg(spec: Spec) -> str:
+    """The chart as one SVG element, named for screen readers by the chart's description."""
+    convert = require("vl_convert", extra=_EXTRA, purpose="Drawing a chart as SVG")
+    checked = plain(spec)
+    # No base address is allowed, so that a chart cannot make the renderer fetch anything.
+    drawn = str(convert.vegalite_to_svg(checked, allowed_base_urls=[]))
+    name = escape(str(checked.get("description", "chart")), quote=True)
+    return _own_names(drawn, checked).replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)
+
+
+def _own_names(drawn: str, spec: Spec) -> str:
+    """The drawing with its gradients and clips named after its content.
+
+    The renderer counts them from the start of the process: the same chart would differ from run to run, and two
+    charts of different runs in one page would use each other's gradients.
+    """
+    mark = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:10]
+    known = dict.fromkeys(re.findall(r'<(?:linearGradient|radialGradient|clipPath) id="([^"]+)"', drawn))
+    names = {old: f"lw-{mark}-{k}" for k, old in enumerate(known)}
+
+    def renamed(match: re.Match[str]) -> str:
+        return match[1] + names.get(match[2], match[2]) + match[3]
+
+    return re.sub(r'(="(?:url\(#)?)([\w-]+)(\)?")', renamed, drawn)
+
+
+def png(spec: Spec, *, scale: float = 2.0) -> bytes:
+    """The chart as a PNG, at twice the resolution of a plain screen unless told otherwise."""
+    if not 0 < scale <= 10:
+        raise InvalidInput(f"scale must be above 0 and at most 10. Got {scale!r} instead.")
+    convert = require("vl_convert", extra=_EXTRA, purpose="Drawing a chart as PNG")
+    return bytes(convert.vegalite_to_png(plain(spec), scale=scale, allowed_base_urls=[]))
+
+
+def javascript() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script, to serve or to put into a page; sets ``window.vegaEmbed``."""
+    convert = require("vl_convert", extra=_EXTRA, purpose="Making a page with charts")
+    return str(convert.javascript_bundle())
+
+
+def script_json(spec: Spec) -> str:
+    """The specification as JSON that may stand inside a ``<script>`` element.
+
+    A label such as ``</script>`` would otherwise end the element and run as markup.
+
+    >>> script_json({"title": "</script>"})
+    '{"title": "\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(plain(spec), ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def html(spec: Spec) -> str:
+    """The chart as a page that carries its own scripts; its content policy forbids any outside request."""
+    heading = spec.get("title", "Chart")
+    name = heading.get("text", "Chart") if isinstance(heading, dict) else heading
+    description = escape(str(spec.get("description", name)), quote=True)
+    policy = (
+        "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+    )
+    # The editor action would send the data to another host, so only the downloads are offered.
+    actions = {"export": True, "source": False, "compiled": False, "editor": False}
+    options = json.dumps({"renderer": "svg", "actions": actions})
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(str(name))}</title>
+<style>body {{ margin: 1.5rem; font-family: system-ui, sans-serif; }}</style>
+<script>{javascript()}</script>
+</head>
+<body>
+<div id="chart" role="img" aria-label="{description}"></div>
+<script id="spec" type="application/json">{script_json(spec)}</script>
+<script>
+vegaEmbed("#chart", JSON.parse(document.getElementById("spec").textContent), {options}).catch(console.error);
+</script>
+</body>
+</html>
+"""
+
+
+def save(spec: Spec, path: str | PathLike[str]) -> Path:
+    """Write the chart to a file and give back its path; the suffix chooses the format.
+
+    ``.json`` is the specification, ``.html`` a self-contained page, ``.svg`` and ``.png`` are pictures.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InvalidInput(
+            f"path must end in one of {', '.join(_SUFFIXES)}. Got {str(path)!r} instead."
+            f"{did_you_mean(suffix, _SUFFIXES) if suffix else ''}"
+        )
+    if suffix == ".png":
+        target.write_bytes(png(spec))
+        return target
+    if suffix == ".json":
+        text = json.dumps(plain(spec), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    else:
+        text = html(spec) if suffix == ".html" else svg(spec)
+    target.write_text(text, encoding="utf-8")
+    return target

@@ -1,0 +1,110 @@
+"""The command line as a whole: its commands, its errors, its exit codes.
+
+Exit codes: 0 done, 1 a certificate was rejected or a promise does not hold, 2 the input is wrong or no answer exists.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from typing import Annotated, Any, TextIO
+
+import typer
+from typer.core import TyperGroup
+
+from leakwise.errors import CertificateRejected, LeakwiseError, LeakwiseWarning
+
+__all__ = ["COMMANDS", "app", "main"]
+
+COMMANDS = (
+    "audit",
+    "verify",
+    "records",
+)
+"""The modules of this package that hold a command, in the order of the help. A module has ``register(app)``.
+
+To add a command: write ``leakwise/cli/<name>.py`` with a function ``register(app: typer.Typer) -> None``, and add the
+name here. Import what is heavy inside the command, so that the help stays quick.
+"""
+
+REJECTED, WRONG = 1, 2
+
+
+class _Commands(TyperGroup):
+    """Says what went wrong in one sentence; a traceback is for mistakes of Leakwise itself."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", LeakwiseWarning)
+            shown = warnings.showwarning
+            warnings.showwarning = lambda message, category, *rest, **more: (
+                _say(f"Note: {message}")
+                if issubclass(category, LeakwiseWarning)
+                else shown(message, category, *rest, **more)
+            )
+            try:
+                return super().invoke(ctx)
+            except LeakwiseError as error:
+                _say(f"Error: {error}")
+                raise typer.Exit(REJECTED if isinstance(error, CertificateRejected) else WRONG) from error
+
+
+def _say(message: str) -> None:
+    # One line, whatever a label or a file name in the message holds.
+    typer.echo(" ".join(message.split()), err=True)
+
+
+app = typer.Typer(
+    name="leakwise",
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from leakwise import __version__
+
+        typer.echo(f"leakwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def leakwise(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """How much a randomised release reveals about a secret, and the release that reveals the least.
+
+    Leakage is in nats: an outcome with leakage ε makes no guess about the secret more than e^ε times likelier.
+
+    \b
+    leakwise audit randomized-response:letters=no/yes,epsilon=1 --prior no=0.7,yes=0.3
+    leakwise verify certificate.json
+
+    Every command has --help with examples, and --json for programs.
+    """
+
+
+for _name in COMMANDS:
+    importlib.import_module(f"leakwise.cli.{_name}").register(app)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``leakwise`` script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without Unicode shows ε as "?" rather than ending in an error.
+        _forgiving(stream)
+    app(prog_name="leakwise")
+
+
+def _forgiving(stream: TextIO) -> None:
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")

@@ -1,0 +1,72 @@
+"""``leakwise audit``: everything a mechanism leaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakwise.cli.output import JsonOption, show
+from leakwise.cli.reading import (
+    ColumnOption,
+    CountsOption,
+    DataOption,
+    DomainOption,
+    MechanismArgument,
+    PriorOption,
+    read_mechanism,
+    read_prior,
+)
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command()(audit)
+
+
+def audit(
+    mechanism: MechanismArgument,
+    prior: PriorOption = None,
+    counts: CountsOption = None,
+    data: DataOption = None,
+    column: ColumnOption = None,
+    domain: DomainOption = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", help="The level to ask the tails about, in nats.")
+    ] = None,
+    lift: Annotated[
+        str | None, typer.Option("--lift", help="The same as a factor: 2 is 'twice as likely', the default.")
+    ] = None,
+    delta: Annotated[str, typer.Option("--delta", help="The probability to ask the quantiles about.")] = "0.01",
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it: a .png, .svg, .html or .json file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell everything a mechanism leaks: all measures, each outcome, and what it means in words.
+
+    The mechanism is a saved file, a CSV matrix, or a name with parameters
+    (constant, identity, k-singular, randomized-response, symmetric-channel, truncated-geometric).
+    The prior is what can be known of the secret beforehand.
+
+    \b
+    leakwise audit randomized-response:n=2,epsilon=1 --prior 0.7,0.3
+    leakwise audit randomized-response:letters=no/yes,lift=3 --counts no=700,yes=300
+    leakwise audit matrix.csv --prior uniform --lift 3 --json
+    leakwise audit mechanism.json --data people.csv --column smokes --domain no,yes
+    leakwise audit k-singular:n=4,k=2 --prior uniform --plot audit.html
+    """
+    from leakwise.leakage import audit as look
+
+    chosen = read_mechanism(mechanism)
+    known = read_prior(prior, counts, data, column, domain, mechanism=chosen)
+    result = look(chosen, known, epsilon, lift=lift, delta=delta)
+    show(result, as_json)
+    if plot is not None:
+        from leakwise.charts.render import save
+
+        where = save(result.chart(), plot)
+        typer.echo(f"Drawn in {where}", err=True)

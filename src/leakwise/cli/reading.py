@@ -1,0 +1,285 @@
+"""Mechanisms and priors as they are written on a command line.
+
+Shared by every command: the options, and what turns their texts into objects. A text that reads as a whole number is
+taken as that number wherever it names a letter, so that ``0=0.5,1=0.5`` and a file with numbered letters agree.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakwise.cli import csvfiles
+from leakwise.errors import InvalidInput, did_you_mean, some_of
+
+if TYPE_CHECKING:
+    from leakwise.alphabet import Alphabet, Label
+    from leakwise.mechanism import Mechanism
+    from leakwise.priors import Prior
+
+__all__ = [
+    "ColumnOption",
+    "CountsOption",
+    "DataOption",
+    "DomainOption",
+    "MechanismArgument",
+    "PriorOption",
+    "read_domain",
+    "read_mechanism",
+    "read_prior",
+]
+
+MechanismArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MECHANISM",
+        help="A file that save() wrote, a CSV matrix with or without labels, or a name such as "
+        "randomized-response:n=4,epsilon=1.",
+    ),
+]
+PriorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        "-p",
+        metavar="PRIOR",
+        help="0.5,0.3,0.2 or a=0.5,b=0.5 or 'uniform', a file that save() wrote, or a CSV of label,probability "
+        "(or label,count) rows.",
+    ),
+]
+CountsOption = Annotated[
+    str | None, typer.Option("--counts", metavar="COUNTS", help="Counts of a sample: 500,300 or a=500,b=300.")
+]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", metavar="FILE", help="A CSV table; with --column and --domain.")
+]
+ColumnOption = Annotated[str | None, typer.Option("--column", metavar="NAME", help="The column of --data.")]
+DomainOption = Annotated[
+    str | None,
+    typer.Option(
+        "--domain",
+        metavar="VALUES",
+        help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,10.",
+    ),
+]
+
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
+
+
+def label(text: str) -> Label:
+    """A label as typed: a whole number where it reads as one."""
+    word = text.strip()
+    return int(word) if _WHOLE.fullmatch(word) else word
+
+
+# ----------------------------------------------------------------------------------------------------- mechanisms
+
+
+def _catalog() -> dict[str, Callable[..., Mechanism]]:
+    from leakwise import mechanism
+
+    names = ("constant", "identity", "k_singular", "randomized_response", "symmetric_channel", "truncated_geometric")
+    return {name.replace("_", "-"): getattr(mechanism, name) for name in names}
+
+
+def read_mechanism(text: str) -> Mechanism:
+    """A mechanism from a saved file, a CSV matrix, or a catalog name with parameters.
+
+    >>> read_mechanism("randomized-response:n=2,lift=3").matrix.tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    """
+    from leakwise.mechanism import Mechanism
+
+    catalog = _catalog()
+    name, _, parameters = text.partition(":")
+    known = catalog.get(name.strip().lower().replace("_", "-"))
+    path = Path(text)
+    if known is not None and not csvfiles.exists(path):
+        return _named_mechanism(text, known, parameters)
+    if not csvfiles.exists(path):
+        raise InvalidInput(
+            f"MECHANISM must be a file or a name such as {', '.join(catalog)}. There is no file {text!r}."
+            f"{did_you_mean(name, catalog)}"
+        )
+    if csvfiles.is_json(path):
+        return Mechanism.load(path)
+    matrix, inputs, outputs = csvfiles.read_labelled_matrix(path)
+    names = [None if side is None else [label(word) for word in side] for side in (inputs, outputs)]
+    return Mechanism(matrix, inputs=names[0], outputs=names[1])
+
+
+def _named_mechanism(text: str, make: Callable[..., Mechanism], parameters: str) -> Mechanism:
+    allowed = [name for name in inspect.signature(make).parameters if name not in ("letters", "law", "prior", "pml")]
+    given: dict[str, Any] = {}
+    for part in filter(None, (word.strip() for word in parameters.split(","))):
+        key, equals, value = part.partition("=")
+        key = {"n": "letters"}.get(key.strip(), key.strip())
+        if not equals or key not in (*allowed, "letters") or key in given:
+            known = ", ".join(f"{name}=…" for name in ("n", *allowed))
+            raise InvalidInput(
+                f"MECHANISM {text!r} must give each of its parameters once, among {known} (letters=a/b/c names them). "
+                f"Got {part!r}.{did_you_mean(key, ('n', 'letters', *allowed))}"
+            )
+        given[key] = value.strip()
+    if "letters" not in given:
+        raise InvalidInput(f"MECHANISM {text!r} must say for how many letters: n=4, or letters=no/yes to name them.")
+    letters = given.pop("letters")
+    if "k" in given:
+        given["k"] = _whole(given["k"], "k")
+    return make(_whole(letters, "n") if "/" not in letters else [label(word) for word in letters.split("/")], **given)
+
+
+def _whole(text: str, name: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise InvalidInput(f"{name} must be a whole number. Got {text!r} instead.")
+    return int(text)
+
+
+# --------------------------------------------------------------------------------------------------------- priors
+
+
+def read_prior(
+    prior: str | None = None,
+    counts: str | None = None,
+    data: Path | None = None,
+    column: str | None = None,
+    domain: str | None = None,
+    *,
+    mechanism: Mechanism | None = None,
+) -> Prior:
+    """The prior that the shared options describe; with a mechanism, over its letters.
+
+    >>> read_prior("a=0.5,b=0.5").labels
+    ('a', 'b')
+    """
+    from leakwise.priors import Prior
+
+    ways = [name for name, value in (("--prior", prior), ("--counts", counts), ("--data", data)) if value is not None]
+    if len(ways) != 1:
+        raise InvalidInput(
+            f"Say what is known of the secret with exactly one of --prior, --counts or --data. Got "
+            f"{' and '.join(ways) or 'none'}. (--prior uniform is an assumption like any other.)"
+        )
+    if data is None and (column is not None or domain is not None):
+        raise InvalidInput("--column and --domain go with --data FILE: the table whose column is counted.")
+    if data is not None:
+        found = _from_column(data, column, domain)
+    elif counts is not None:
+        found = _from_pairs(counts, Prior.from_counts, "--counts")
+    else:
+        assert prior is not None
+        found = _from_text(prior, mechanism)
+    return found if mechanism is None else _with_labels_of(found, mechanism.input_alphabet)
+
+
+def _from_text(text: str, mechanism: Mechanism | None) -> Prior:
+    from leakwise.priors import Prior
+
+    path = Path(text)
+    word, _, size = text.strip().partition(":")
+    if word == "uniform" and (size or mechanism is not None):
+        return Prior.uniform(_whole(size, "uniform:") if size else mechanism.input_alphabet)  # type: ignore[union-attr]
+    if csvfiles.exists(path):
+        if csvfiles.is_json(path):
+            return Prior.load(path)
+        labels, values, whole = csvfiles.read_distribution(path)
+        make = Prior.from_counts if whole else Prior
+        return make(values, labels=[label(name) for name in labels])
+    if "=" not in text and not any(_is_number(part) for part in text.split(",")):
+        raise InvalidInput(
+            f"--prior must be numbers such as 0.5,0.3,0.2 or a=0.5,b=0.5, or 'uniform', or a file. There is no file "
+            f"{text!r}."
+        )
+    return _from_pairs(text, Prior, "--prior")
+
+
+def _from_pairs(text: str, make: Callable[..., Prior], option: str) -> Prior:
+    words = [word.strip() for word in text.split(",")]
+    named = ["=" in word for word in words]
+    if any(named) and not all(named):
+        raise InvalidInput(f"{option} must name all of its numbers or none. Got {text!r}.")
+    values = [number(word.rpartition("=")[2], option) for word in words]
+    if not any(named):
+        return make(values)
+    return make(values, labels=[label(word.rpartition("=")[0]) for word in words])
+
+
+def number(text: str, name: str) -> int | Fraction:
+    """A number as typed, exact: 3, 0.25, 1/3."""
+    from leakwise.exact import exact_fraction
+
+    value = exact_fraction(text, name)
+    return value.numerator if _WHOLE.fullmatch(text.strip()) else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number(text, "number")
+    except InvalidInput:
+        return False
+    return True
+
+
+def read_domain(text: str) -> Alphabet:
+    """The declared values of a column: ``no,yes``, or ``bins:low,high,count`` for numbers."""
+    from leakwise.alphabet import Alphabet, bins
+
+    kind, colon, rest = text.partition(":")
+    if kind == "bins" and colon:
+        parts = rest.split(",")
+        if len(parts) != 3:
+            raise InvalidInput(f"--domain bins needs low,high,count, such as bins:0,100,10. Got {text!r}.")
+        low, high = (float(number(part, "--domain")) for part in parts[:2])
+        return bins(low, high, _whole(parts[2].strip(), "the number of bins"))
+    return Alphabet([label(word) for word in text.split(",")], name="--domain")
+
+
+def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
+    from leakwise.alphabet import Bins
+    from leakwise.priors import Prior
+
+    if column is None or domain is None:
+        raise InvalidInput(
+            "--data needs --column NAME and --domain VALUES. The domain must be declared: one read off the private "
+            "column gives away which values occur."
+        )
+    letters = read_domain(domain)
+    values = csvfiles.read_column(data, column)
+    if isinstance(letters, Bins):
+        # An empty cell stays a missing value, which bins refuse by name.
+        return Prior.from_data([float(number(word, column)) if word else float("nan") for word in values], letters)
+    return Prior.from_data([label(word) if word else None for word in values], letters)
+
+
+def _with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
+    """The prior with the labels of a mechanism where the two differ only in kind, such as '1' and 1."""
+    from leakwise.alphabet import Alphabet
+    from leakwise.priors import Prior
+
+    if not prior.alphabet.declared or not letters.declared or set(prior.labels) == set(letters.labels):
+        return prior
+    by_text = {str(name): name for name in letters}
+    texts = [str(name) for name in prior.labels]
+    if len(by_text) < len(letters) or set(texts) != set(by_text):
+        missing, extra = _difference(by_text, texts), _difference(texts, by_text)
+        raise InvalidInput(
+            "The letters of the prior and of the mechanism must be the same."
+            + (f" The prior lacks {some_of(missing)}." if missing else "")
+            + (f" The mechanism has no {some_of(extra)}." if extra else "")
+        )
+    return Prior._from_integers(
+        Alphabet([by_text[text] for text in texts]),
+        [int(weight) for weight in prior.weights],
+        prior.sample_size,
+    )
+
+
+def _difference(left: Iterable[str], right: Iterable[str]) -> Sequence[str]:
+    there = set(right)
+    return [text for text in left if text not in there]

@@ -1,0 +1,19 @@
+"""Files that Leakwise writes: versioned JSON with a checksum, written aside and moved into place when whole."""
+
+from leakwise.documents.store import (
+    read_document,
+    read_integer,
+    to_plain,
+    write_atomically,
+    write_document,
+    write_integer,
+)
+
+__all__ = [
+    "read_document",
+    "read_integer",
+    "to_plain",
+    "write_atomically",
+    "write_document",
+    "write_integer",
+]

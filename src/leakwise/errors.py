@@ -1,0 +1,120 @@
+"""The error family.
+
+LeakwiseError
+ ├── InvalidInput          an argument, a file or a table is not what it must be (also a ValueError)
+ ├── Infeasible            no answer exists; carries the witness that shows it
+ ├── NotConverged          a limit was reached first; carries the best bounds found
+ ├── CertificateRejected   a certificate does not prove its claim
+ └── MissingExtra          an optional dependency is not installed; says how to get it (also an ImportError)
+
+Every message names the argument, its value, what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+__all__ = [
+    "CertificateRejected",
+    "Infeasible",
+    "InvalidInput",
+    "LeakwiseError",
+    "LeakwiseWarning",
+    "MissingExtra",
+    "NotConverged",
+    "did_you_mean",
+    "require",
+    "some_of",
+]
+
+
+class LeakwiseError(Exception):
+    """Everything that Leakwise raises on purpose."""
+
+
+class LeakwiseWarning(UserWarning):
+    """Something the user should know that does not make the answer wrong."""
+
+
+class InvalidInput(LeakwiseError, ValueError):
+    """An argument, a file or a table is not what it must be."""
+
+
+class Infeasible(LeakwiseError):
+    """No answer exists.
+
+    Attributes
+    ----------
+    witness
+        What shows it: a dual vector, a letter without an allowed output, a least feasible level.
+    """
+
+    def __init__(self, message: str, *, witness: Any = None) -> None:
+        super().__init__(message)
+        self.witness = witness
+
+
+class NotConverged(LeakwiseError):
+    """A limit was reached before the answer was found.
+
+    Attributes
+    ----------
+    lower, upper
+        The best bounds found until then.
+    """
+
+    def __init__(self, message: str, *, lower: float, upper: float) -> None:
+        super().__init__(message)
+        self.lower = lower
+        self.upper = upper
+
+
+class CertificateRejected(LeakwiseError):
+    """A certificate does not prove its claim."""
+
+
+class MissingExtra(LeakwiseError, ImportError):
+    """An optional dependency is not installed."""
+
+
+def require(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import an optional dependency, or say how to install it.
+
+    >>> require("math", extra="data", purpose="counting").sqrt(4.0)
+    2.0
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise MissingExtra(
+            f"{purpose} needs the package {name!r}, which is not installed. "
+            f"Install it with: pip install 'leakwise[{extra}]'"
+        ) from error
+
+
+def some_of(values: Iterable[object], most: int = 5) -> str:
+    """The first few values, for a message: ``'a', 'b', 'c' and 4 more``.
+
+    >>> some_of("abcdefg", most=3)
+    "'a', 'b', 'c' and 4 more"
+    """
+    items = list(values)
+    shown = ", ".join(repr(value) for value in items[:most])
+    return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """`` Did you mean 'x'?`` when a known name is close, else nothing.
+
+    >>> did_you_mean("mutual_infomation", ["mutual_information", "guessing"])
+    " Did you mean 'mutual_information'?"
+    """
+    import difflib
+
+    by_text = {str(candidate): candidate for candidate in known}
+    close = difflib.get_close_matches(str(name), by_text, n=1)
+    return f" Did you mean {by_text[close[0]]!r}?" if close else ""

@@ -1,0 +1,51 @@
+"""Integers over a denominator, rationals, and logarithms with a proven side. Knows nothing of privacy."""
+
+from leakwise.exact.integers import (
+    IntegerArray,
+    integer_array,
+    integer_product,
+    is_power_of_two,
+    ratio_array,
+    vector_times_matrix,
+)
+from leakwise.exact.level import Level, level
+from leakwise.exact.logarithm import (
+    exp_lower,
+    exp_upper,
+    float_above,
+    float_below,
+    log_at_most,
+    log_lower,
+    log_upper,
+)
+from leakwise.exact.rationals import (
+    exact_fraction,
+    floats_over_power_of_two,
+    is_exact_kind,
+    over_common_denominator,
+)
+from leakwise.exact.rounding import round_float_rows, round_integer_rows
+
+__all__ = [
+    "IntegerArray",
+    "Level",
+    "exact_fraction",
+    "exp_lower",
+    "exp_upper",
+    "float_above",
+    "float_below",
+    "floats_over_power_of_two",
+    "integer_array",
+    "integer_product",
+    "is_exact_kind",
+    "is_power_of_two",
+    "level",
+    "log_at_most",
+    "log_lower",
+    "log_upper",
+    "over_common_denominator",
+    "ratio_array",
+    "round_float_rows",
+    "round_integer_rows",
+    "vector_times_matrix",
+]

@@ -1,0 +1,370 @@
+"""Everything a mechanism leaks, at once: the numbers, the pictures, and the sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leakwise.alphabet import Label, label_to_plain
+from leakwise.charts.render import to_altair
+from leakwise.charts.table import html_table, number, text_table
+from leakwise.errors import InvalidInput
+from leakwise.exact import Level, level
+from leakwise.leakage.average import maximal_leakage, min_entropy_leakage
+from leakwise.leakage.capacity import Capacity, capacity
+from leakwise.leakage.differential import ldp, privacy_profile, probabilistic_ldp
+from leakwise.leakage.inferential import InformationPrivacy, local_information_privacy
+from leakwise.leakage.information import f_information, mutual_information
+from leakwise.leakage.outcomes import Floats, checked, checked_delta
+from leakwise.leakage.pictures import pictures
+from leakwise.leakage.pointwise import pml
+from leakwise.leakage.profile import PrivacyProfile
+from leakwise.leakage.sentences import sentences
+from leakwise.leakage.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
+from leakwise.mechanism import CommonLawKernel, Mechanism
+from leakwise.mechanism.mechanism import align_prior
+from leakwise.priors import Prior, PriorSet
+
+__all__ = ["Audit", "Letter", "Outcome", "audit"]
+
+# What asks every pair of letters about every outcome is left out beyond so many terms: it would take minutes.
+_MOST_PAIRS = 20_000_000
+# The capacity needs the matrix, a pass over it at each of a few hundred steps.
+_MOST_ENTRIES = 4_000_000
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One outcome: how likely it is, how much it leaks, and about which letter."""
+
+    label: Label
+    probability: float
+    leakage: float
+    letter: Label
+
+    @property
+    def lift(self) -> float:
+        """How many times likelier the letter has become."""
+        return math.exp(self.leakage)
+
+
+@dataclass(frozen=True)
+class Letter:
+    """One letter: its prior probability, and the largest and least it can have after an outcome."""
+
+    label: Label
+    prior: float
+    most: float
+    least: float
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """What a mechanism leaks about a secret with a given prior; leakages in nats, rounded up.
+
+    Attributes
+    ----------
+    mechanism, prior
+        What was audited. For a set of priors ``epsilon`` and the outcomes are the worst over the set, the rest is for
+        its nominal prior.
+    epsilon, outcomes, letters
+        The ε of PML; each outcome; each letter that can occur. ``outcomes`` and ``letters`` are empty beyond 2²²
+        entries.
+    left_out
+        Letters of the domain that the prior gives no mass: no measure of a single prior counts them.
+    level, tail, psi1, psi2
+        The level asked about (e^ε = 2 unless told), P(ℓ > ε), and both approximate PML there.
+    delta, quantiles
+        The probability asked about, and both δ-quantiles of the leakage.
+    maximal_leakage, min_entropy_leakage, mutual_information, total_variation, chi_square, hellinger
+        Averages over the outcomes.
+    capacity
+        The Shannon capacity between two proven values; None where the matrix is too large.
+    ldp, ldp_delta, probabilistic_ldp, information_privacy
+        ε-LDP; the ε of (ε, δ)-LDP; P(privacy loss > level); both sides of the information density. ``ldp_delta`` and
+        ``probabilistic_ldp`` are None where the pairs of letters are too many.
+    region, zeros_allowed
+        The privacy region of ``epsilon``, and how many letters an outcome may rule out there.
+    """
+
+    mechanism: Mechanism
+    prior: PriorSet
+    epsilon: float
+    outcomes: tuple[Outcome, ...]
+    letters: tuple[Letter, ...]
+    left_out: tuple[Label, ...]
+    level: Level
+    tail: float
+    psi1: float
+    psi2: float
+    delta: float
+    quantiles: Quantiles
+    maximal_leakage: float
+    min_entropy_leakage: float
+    mutual_information: float
+    total_variation: float
+    chi_square: float
+    hellinger: float
+    capacity: Capacity | None
+    ldp: float
+    ldp_delta: float | None
+    probabilistic_ldp: float | None
+    information_privacy: InformationPrivacy
+    region: int
+    zeros_allowed: int
+    profile: PrivacyProfile = field(compare=False)
+
+    @property
+    def lift(self) -> float:
+        """e^ε: how many times likelier the best supported guess can become."""
+        return math.exp(self.epsilon)
+
+    def sentences(self) -> list[str]:
+        """What it means, in words that need no mathematics."""
+        return sentences(self)
+
+    # -- tables -------------------------------------------------------------------------------------------------
+
+    def _rows(self) -> list[list[object]]:
+        level_words, delta = self.level.words, f"{self.delta:g}"
+        rows: list[list[object]] = [
+            ["ε of PML (worst outcome)", number(self.epsilon), f"{number(self.lift)} times likelier at most"],
+            ["maximal leakage", number(self.maximal_leakage), "average of e^ℓ, any adversary"],
+            ["min-entropy leakage", number(self.min_entropy_leakage), "guessing the letter at one try"],
+            ["mutual information", number(self.mutual_information), "average information density"],
+            ["total variation", number(self.total_variation), "½ Σ π q |λ-1|"],
+            ["χ² information", number(self.chi_square), "Σ π q (λ-1)²"],
+            ["Hellinger information", number(self.hellinger), "Σ π q (1-√λ)²"],
+        ]
+        if self.capacity is not None:
+            rows.append(["Shannon capacity", number(self.capacity.upper), f"gap {number(self.capacity.gap, 3)}"])
+        rows += [
+            [f"P(ℓ > ε) at {level_words}", number(self.tail), "can grow under post-processing"],
+            [f"ψ1 at {level_words}", number(self.psi1), "can grow under post-processing"],
+            [f"ψ2 at {level_words}", number(self.psi2), "cannot"],
+            [f"quantiles of ℓ at δ = {delta}", _pair(self.quantiles), "lower, upper; can grow"],
+            ["ε of LDP", number(self.ldp), "compares letters, knows no prior"],
+        ]
+        if self.ldp_delta is not None:
+            rows.append([f"ε of LDP at δ = {delta}", number(self.ldp_delta), "(ε, δ)-LDP"])
+        if self.probabilistic_ldp is not None:
+            rows.append([f"P(loss > ε) at {level_words}", number(self.probabilistic_ldp), "probabilistic LDP"])
+        both = self.information_privacy
+        rows += [
+            ["information density, both sides", _pair((both.upper, both.lower)), "up, down"],
+            ["privacy region", self.region, f"letters an outcome may rule out: {self.zeros_allowed}"],
+        ]
+        return rows
+
+    def _outcome_rows(self) -> list[list[object]]:
+        worst = sorted(self.outcomes, key=lambda outcome: -outcome.leakage)
+        return [
+            [str(each.label), number(each.probability), number(each.leakage), number(each.lift), str(each.letter)]
+            for each in worst
+        ]
+
+    def _letter_rows(self) -> list[list[object]]:
+        return [
+            [str(each.label), number(each.prior), number(each.most), number(each.least)]
+            for each in sorted(self.letters, key=lambda letter: letter.prior - letter.most)
+        ]
+
+    def _tables(self) -> list[tuple[str, list[str], list[list[object]]]]:
+        rows, columns = self.mechanism.shape
+        tables = [
+            (
+                f"Audit of a mechanism of {rows:,} letters and {columns:,} outcomes",
+                ["measure", "value", ""],
+                self._rows(),
+            )
+        ]
+        if self.outcomes:
+            headers = ["outcome", "probability", "leakage ℓ", "e^ℓ", "most about"]
+            tables.append(("Outcomes, the most telling first", headers, self._outcome_rows()))
+        if self.letters:
+            headers = ["letter", "before", "at most after", "at least after"]
+            tables.append(("Letters, the most exposed first", headers, self._letter_rows()))
+        return tables
+
+    def __repr__(self) -> str:
+        parts = [
+            text_table(headers, rows, title=title, align="l" * len(headers)) for title, headers, rows in self._tables()
+        ]
+        return "\n\n".join([*parts, "\n".join(f"- {words}" for words in self.sentences())])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        parts = [html_table(headers, rows, caption=title) for title, headers, rows in self._tables()]
+        items = "".join(f"<li>{escape(words)}</li>" for words in self.sentences())
+        return "".join([*parts, f"<ul>{items}</ul>"])
+
+    # -- pictures -----------------------------------------------------------------------------------------------
+
+    def chart(self) -> dict[str, Any]:
+        """The kernel, the leakage of each outcome and the curves of failure, as one Vega-Lite specification."""
+        return pictures(self)
+
+    def plot(self) -> Any:
+        """The same as a picture (altair)."""
+        return to_altair(self.chart())
+
+    # -- plain data ---------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: every number, the outcomes, the letters and the sentences."""
+        both = self.information_privacy
+        return {
+            "epsilon": self.epsilon,
+            "lift": self.lift,
+            "maximal_leakage": self.maximal_leakage,
+            "min_entropy_leakage": self.min_entropy_leakage,
+            "mutual_information": self.mutual_information,
+            "total_variation": self.total_variation,
+            "chi_square": self.chi_square,
+            "hellinger": self.hellinger,
+            "capacity": None if self.capacity is None else {"lower": self.capacity.lower, "upper": self.capacity.upper},
+            "level": {"asked": self.level.words, "epsilon": self.level.epsilon},
+            "tail": self.tail,
+            "psi1": self.psi1,
+            "psi2": self.psi2,
+            "delta": self.delta,
+            "quantiles": {"lower": self.quantiles.lower, "upper": self.quantiles.upper},
+            "ldp": self.ldp,
+            "ldp_delta": self.ldp_delta,
+            "probabilistic_ldp": self.probabilistic_ldp,
+            "information_privacy": {"upper": both.upper, "lower": both.lower, "epsilon": both.epsilon},
+            "region": self.region,
+            "zeros_allowed": self.zeros_allowed,
+            "left_out": [label_to_plain(label) for label in self.left_out],
+            "outcomes": [
+                {
+                    "label": label_to_plain(each.label),
+                    "probability": each.probability,
+                    "leakage": each.leakage,
+                    "letter": label_to_plain(each.letter),
+                }
+                for each in self.outcomes
+            ],
+            "letters": [
+                {"label": label_to_plain(each.label), "prior": each.prior, "most": each.most, "least": each.least}
+                for each in self.letters
+            ],
+            "sentences": self.sentences(),
+        }
+
+
+def _pair(values: tuple[float, float]) -> str:
+    return f"{number(values[0])}, {number(values[1])}"
+
+
+def _law(mechanism: Mechanism, prior: Prior) -> Floats:
+    return mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
+
+
+def audit(
+    mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None, delta: object = 0.01
+) -> Audit:
+    """Everything a mechanism leaks about a secret with this prior.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    prior
+        A Prior, or a set of priors.
+    epsilon, lift
+        The level to ask the tail, ψ1, ψ2 and probabilistic LDP about; "twice as likely" (lift 2) unless told.
+    delta
+        The probability to ask the quantiles and (ε, δ)-LDP about.
+
+    Examples
+    --------
+    >>> from leakwise import Prior, randomized_response
+    >>> found = audit(randomized_response(["no", "yes"], lift=3), Prior({"no": 0.75, "yes": 0.25}))
+    >>> print(f"{found.epsilon:.4f} {found.ldp:.4f}")
+    0.6931 1.0986
+    >>> print(found.sentences()[0])
+    No guess about the secret becomes more than 2.00 times likelier by seeing the outcome.
+    """
+    known = align_prior(prior, checked(mechanism))
+    nominal = known.nominal
+    asked = level(lift=2) if epsilon is None and lift is None else level(epsilon, lift)
+    allowed = checked_delta(delta)
+    rows, columns = mechanism.shape
+    structured = isinstance(mechanism.kernel, CommonLawKernel)
+    by_pairs = structured or rows * rows * columns <= _MOST_PAIRS
+    by_entries = rows * columns <= _MOST_ENTRIES
+    leakage = pml(mechanism, known)
+    worst = float(leakage.max())
+    if not math.isfinite(worst):
+        raise InvalidInput(
+            "The set of priors allows unbounded leakage: one of its priors gives an outcome no mass that another "
+            "letter of "
+            "the set can cause. Audit a single prior, or a smaller set."
+        )
+    profile = privacy_profile(mechanism)
+    region = nominal.region(worst)
+    return Audit(
+        mechanism=mechanism,
+        prior=known,
+        epsilon=worst,
+        outcomes=_outcomes(mechanism, nominal, leakage) if by_entries else (),
+        letters=_letters(mechanism, nominal) if by_entries else (),
+        left_out=tuple(label for label, here in zip(mechanism.inputs, nominal.support, strict=True) if not here),
+        level=asked,
+        tail=tail_probability(mechanism, nominal, **_as_arguments(asked)),
+        psi1=psi1(mechanism, nominal, **_as_arguments(asked)),
+        psi2=psi2(mechanism, nominal, **_as_arguments(asked)),
+        delta=float(allowed),
+        quantiles=pml_quantiles(mechanism, nominal, allowed),
+        maximal_leakage=maximal_leakage(mechanism, known),
+        min_entropy_leakage=min_entropy_leakage(mechanism, nominal),
+        mutual_information=mutual_information(mechanism, nominal),
+        total_variation=f_information(mechanism, nominal, "total_variation"),
+        chi_square=f_information(mechanism, nominal, "chi_square"),
+        hellinger=f_information(mechanism, nominal, "hellinger"),
+        capacity=capacity(mechanism, tolerance=1e-4) if by_entries else None,
+        ldp=ldp(mechanism),
+        ldp_delta=profile.epsilon(allowed) if by_pairs else None,
+        probabilistic_ldp=probabilistic_ldp(mechanism, **_as_arguments(asked)) if by_pairs else None,
+        information_privacy=local_information_privacy(mechanism, nominal),
+        region=region,
+        zeros_allowed=region - 1,
+        profile=profile,
+    )
+
+
+def _as_arguments(asked: Level) -> dict[str, object]:
+    return {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
+
+
+def _outcomes(mechanism: Mechanism, prior: Prior, leakage: Floats) -> tuple[Outcome, ...]:
+    letters = np.where(prior.support[:, None], mechanism.matrix, -1.0).argmax(axis=0)
+    law = _law(mechanism, prior)
+    return tuple(
+        Outcome(label, float(mass), float(value), mechanism.inputs[letter])
+        for label, mass, value, letter in zip(mechanism.outputs, law, leakage, letters, strict=True)
+        if mass > 0
+    )
+
+
+def _letters(mechanism: Mechanism, prior: Prior) -> tuple[Letter, ...]:
+    law = _law(mechanism, prior)
+    possible = law > 0
+    causes = mechanism.weights[:, possible] > 0
+    certain = (causes & prior.support[:, None]).sum(axis=0) == 1
+    posterior = prior.probabilities[:, None] * mechanism.matrix[:, possible] / law[possible]
+    # Rounding must not make a certainty of what is none, nor the other way round.
+    posterior = np.where(certain & causes, 1.0, np.minimum(posterior, math.nextafter(1.0, 0.0)))
+    ends = zip(posterior.max(axis=1).tolist(), posterior.min(axis=1).tolist(), strict=True)
+    return tuple(
+        Letter(label, float(before), most, least)
+        for label, before, (most, least), here in zip(
+            mechanism.inputs, prior.probabilities, ends, prior.support, strict=True
+        )
+        if here
+    )

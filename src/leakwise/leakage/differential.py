@@ -1,0 +1,90 @@
+"""Local differential privacy of a mechanism: ε, the whole profile δ(ε), its inverse, and the probabilistic version.
+
+None of it knows a prior: two letters are compared with each other, not with what was believed before.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from leakwise.exact import float_above, level, log_upper
+from leakwise.leakage.outcomes import ULP, checked, checked_delta, wide
+from leakwise.leakage.profile import SMALL_PAIRS, PrivacyProfile
+from leakwise.mechanism import CommonLawKernel, Mechanism
+
+__all__ = ["ldp", "privacy_profile", "probabilistic_ldp"]
+
+
+def ldp(mechanism: Mechanism, delta: object = 0.0) -> float:
+    """The ε of (ε, δ)-local differential privacy, in nats, never below the truth; infinite when there is none.
+
+    For δ = 0 it is max_j log(max_i p_ij / min_i p_ij), infinite as soon as an outcome is possible for one letter and
+    not for another; for δ > 0 the least ε with max_{x,x'} Σ_j (p_xj - e^ε p_x'j)₊ ≤ δ.
+
+    >>> from leakwise import randomized_response
+    >>> print(f"{ldp(randomized_response(4, lift=3)):.6f}")
+    1.098612
+    >>> ldp(randomized_response(4, lift=3), delta=1.0)
+    0.0
+    """
+    allowed = checked_delta(delta)
+    if allowed > 0:
+        return PrivacyProfile(checked(mechanism)).epsilon(allowed)
+    kernel = checked(mechanism).kernel
+    largest, smallest = kernel.column_max(), kernel.column_min()
+    possible = largest > 0
+    if bool((possible & (smallest == 0)).any()):
+        return float("inf")
+    largest, smallest = largest[possible], smallest[possible]
+    # Floats find the few columns that may hold the largest ratio; the integers decide among those.
+    ratios = (largest / smallest).astype(np.float64)
+    near = np.flatnonzero(ratios >= ratios.max() * (1 - 8 * ULP))[:1000]
+    worst = max(Fraction(int(high), int(low)) for high, low in set(zip(largest[near], smallest[near], strict=True)))
+    return log_upper(worst)
+
+
+def privacy_profile(mechanism: Mechanism) -> PrivacyProfile:
+    """The whole privacy profile δ(ε) = max_{x,x'} Σ_j (p_xj - e^ε p_x'j)₊, and its inverse.
+
+    >>> from leakwise import randomized_response
+    >>> profile = privacy_profile(randomized_response(2, lift=3))
+    >>> profile.delta(lift=2), profile.delta(lift=3)
+    (0.25, 0.0)
+    """
+    return PrivacyProfile(checked(mechanism))
+
+
+def probabilistic_ldp(mechanism: Mechanism, epsilon: object = None, *, lift: object = None) -> float:
+    """The probability that the privacy loss exceeds ε, max_{x,x'} P(L_xx'(Y) > ε | x), never below the truth.
+
+    (ε, δ)-probabilistic LDP ([EN] Definition 3) holds iff this is at most δ. It is at least δ(ε) of the profile, and
+    can grow under post-processing.
+
+    >>> from leakwise import randomized_response
+    >>> probabilistic_ldp(randomized_response(2, lift=3), lift=2)
+    0.75
+    """
+    kernel = checked(mechanism).kernel
+    factor = level(epsilon, lift).below
+    up, down = factor.numerator, factor.denominator
+    rows, columns = mechanism.shape
+    if isinstance(kernel, CommonLawKernel):
+        if rows == 1:
+            return 0.0
+        low, high = wide(kernel.common), wide(kernel.common + kernel.diagonal)
+        if kernel.diagonal < 0:
+            low, high = high, low
+        exceeding = high[high * down > up * low]
+        return float_above(Fraction(int(exceeding.max()), kernel.denominator)) if len(exceeding) else 0.0
+    if rows * rows * columns <= SMALL_PAIRS:
+        weights = wide(kernel.weights)
+        worst = max(int(np.where(row * down > up * weights, row, 0).sum(axis=1).max()) for row in weights)
+        return float_above(Fraction(worst, kernel.denominator))
+    matrix = kernel.matrix
+    if factor > 1 << 900:
+        factor = Fraction(1 << 900)  # beyond any ratio of floats but the infinite
+    scaled = matrix * (float(factor) * (1 - 4 * ULP))
+    most = max(float((row * (row > scaled)).sum(axis=1).max()) for row in matrix)
+    return min(1.0, most * (1 + (columns + 4) * ULP))

@@ -1,0 +1,139 @@
+"""What ``lw.envelope`` returns: the value, its bounds, the post-processing that attains it, and the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from leakwise.charts.render import to_altair
+from leakwise.charts.specs import bars
+from leakwise.charts.table import html_table, number, text_table
+from leakwise.exact import float_above
+from leakwise.mechanism import Mechanism
+from leakwise.priors import Prior
+from leakwise.proof.envelope import EnvelopeCertificate
+
+__all__ = ["Envelope"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Envelope:
+    """ε_c(δ): what holds with probability 1-δ whatever is done to the outcome.
+
+    Attributes
+    ----------
+    epsilon
+        The envelope in nats, proven by ``certificate`` and rounded up.
+    attained
+        What ``post_processing`` reaches, exact and rounded down; ``gap`` is the difference.
+    lower, upper
+        The bounds of [EN]: max{δ-quantile of ℓ(Y), ε_b} (14), rounded down, and min{𝓛 + log 1/δ, ε} (Theorem 3), rounded up.
+    binary
+        ε_b of Algorithm 1, the most that a two-valued post-processing reaches, rounded down.
+    delta
+        The probability that is given up, exact.
+    method
+        The theorem or the algorithm that found the value.
+    certificate
+        A dual vector that proves ``epsilon``; ``certificate.verify()`` checks it on the integers.
+    published
+        For k-ary randomized response, h of [EN] Theorem 5, a lower bound; else None.
+    """
+
+    mechanism: Mechanism
+    prior: Prior
+    delta: Fraction
+    epsilon: float
+    attained: float
+    lower: float
+    upper: float
+    binary: float
+    method: str
+    certificate: EnvelopeCertificate
+    published: float | None = None
+    solves: int = 0
+    _make: Callable[[], Mechanism] = field(default=lambda: _none(), compare=False)
+
+    @property
+    def value(self) -> float:
+        """What is attained, in nats; ``bound`` is what is proven."""
+        return self.attained
+
+    @property
+    def bound(self) -> float:
+        """The same as ``epsilon``."""
+        return self.epsilon
+
+    @property
+    def gap(self) -> float:
+        """How far the proven value may be from the truth."""
+        return max(0.0, self.epsilon - self.attained)
+
+    @cached_property
+    def post_processing(self) -> Mechanism:
+        """A mechanism over the outcomes; ``mechanism.then`` it has probability ≥ δ of a leakage of at least ``attained``."""
+        return self._make()
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        return self.certificate.sentence()
+
+    def _rows(self) -> list[list[object]]:
+        rows: list[list[object]] = [
+            ["δ", float_above(self.delta)],
+            ["envelope ε_c(δ), proven", self.epsilon],
+            ["attained by a post-processing", self.attained],
+            ["gap", self.gap],
+            ["upper bound (Theorem 3)", self.upper],
+            ["lower bound (14)", self.lower],
+            ["binary envelope ε_b (Algorithm 1)", self.binary],
+        ]
+        if self.published is not None:
+            rows.append(["h of Theorem 5", self.published])
+        return rows
+
+    def __repr__(self) -> str:
+        rows = [[name, number(value, 6)] for name, value in self._rows()] + [["method", self.method]]
+        return text_table(["", "envelope (nats)"], rows, title=self.sentence())
+
+    def _repr_html_(self) -> str:
+        rows = [[name, number(value, 6)] for name, value in self._rows()] + [["method", self.method]]
+        return html_table(["", "envelope (nats)"], rows, caption=self.sentence())
+
+    def chart(self) -> dict[str, Any]:
+        """The bounds around the value as a Vega-Lite bar chart."""
+        names = ["ε_b", "lower bound", "envelope", "upper bound"]
+        values = [self.binary, self.lower, self.epsilon, self.upper]
+        return bars(
+            names,
+            values,
+            title=f"Leakage that survives post-processing, except with probability {number(float_above(self.delta))}",
+            value_title="nats",
+            name_title="",
+        )
+
+    def plot(self) -> Any:
+        """The picture of :meth:`chart` (altair)."""
+        return to_altair(self.chart())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "delta": float_above(self.delta),
+            "epsilon": self.epsilon,
+            "attained": self.attained,
+            "gap": self.gap,
+            "lower": self.lower,
+            "upper": self.upper,
+            "binary": self.binary,
+            "published": self.published,
+            "method": self.method,
+            "certificate": self.certificate.to_dict(),
+        }
+
+
+def _none() -> Mechanism:
+    raise AssertionError("an envelope is made with its post-processing")

@@ -1,0 +1,27 @@
+"""Mechanisms: exact kernels with labels, the catalog of named ones, and their files."""
+
+from leakwise.mechanism.by_utility import exponential
+from leakwise.mechanism.catalog import (
+    constant,
+    identity,
+    k_singular,
+    randomized_response,
+    symmetric_channel,
+    truncated_geometric,
+)
+from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
+from leakwise.mechanism.mechanism import Mechanism
+
+__all__ = [
+    "CommonLawKernel",
+    "DenseKernel",
+    "Kernel",
+    "Mechanism",
+    "constant",
+    "exponential",
+    "identity",
+    "k_singular",
+    "randomized_response",
+    "symmetric_channel",
+    "truncated_geometric",
+]

@@ -1,0 +1,119 @@
+"""Mechanism files: versioned JSON, integers as text, checked again when read."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from leakwise.alphabet import alphabet_from_plain, alphabet_with_edges, edges_of, label_to_plain
+from leakwise.documents import read_document, read_integer, to_plain, write_document, write_integer
+from leakwise.errors import InvalidInput
+from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
+from leakwise.mechanism.mechanism import Mechanism
+
+__all__ = [
+    "MechanismBody",
+    "load_mechanism",
+    "mechanism_from_body",
+    "mechanism_to_body",
+    "mechanism_to_plain",
+    "save_mechanism",
+]
+
+FORMAT = "leakwise.mechanism"
+VERSION = 2  # 2: the edges of bins
+
+
+class DenseBody(msgspec.Struct, tag="dense", forbid_unknown_fields=True):
+    """All integers, row by row."""
+
+    denominator: str
+    weights: list[list[str]]
+
+
+class CommonLawBody(msgspec.Struct, tag="common-law", forbid_unknown_fields=True):
+    """The common law; the diagonal follows from the denominator."""
+
+    denominator: str
+    common: list[str]
+
+
+class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What a mechanism file holds. Without bins it is what version 1 held."""
+
+    inputs: list[Any]
+    inputs_declared: bool
+    outputs: list[Any]
+    outputs_declared: bool
+    kernel: DenseBody | CommonLawBody
+    input_edges: list[float] | None = None
+    output_edges: list[float] | None = None
+
+
+def mechanism_to_body(mechanism: Mechanism) -> MechanismBody:
+    """The mechanism as a file body."""
+    kernel = mechanism.kernel
+    body: DenseBody | CommonLawBody
+    if isinstance(kernel, CommonLawKernel):
+        body = CommonLawBody(
+            write_integer(kernel.denominator), [write_integer(weight) for weight in kernel.common.tolist()]
+        )
+    else:
+        rows = [[write_integer(weight) for weight in row] for row in kernel.weights.tolist()]
+        body = DenseBody(write_integer(kernel.denominator), rows)
+    return MechanismBody(
+        [label_to_plain(label) for label in mechanism.inputs],
+        mechanism.input_alphabet.declared,
+        [label_to_plain(label) for label in mechanism.outputs],
+        mechanism.output_alphabet.declared,
+        body,
+        edges_of(mechanism.input_alphabet),
+        edges_of(mechanism.output_alphabet),
+    )
+
+
+def mechanism_to_plain(mechanism: Mechanism) -> dict[str, Any]:
+    """The mechanism as plain data."""
+    return to_plain(mechanism_to_body(mechanism))
+
+
+def mechanism_from_body(body: MechanismBody, name: str) -> Mechanism:
+    """The mechanism that a body describes, checked as if a stranger had typed it."""
+    inputs = alphabet_from_plain(body.inputs, declared=body.inputs_declared, name=name)
+    outputs = alphabet_from_plain(body.outputs, declared=body.outputs_declared, name=name)
+    inputs = alphabet_with_edges(inputs, body.input_edges, name=name)
+    outputs = alphabet_with_edges(outputs, body.output_edges, name=name)
+    return Mechanism.from_kernel(_kernel(body.kernel, name), inputs, outputs)
+
+
+def _kernel(body: DenseBody | CommonLawBody, name: str) -> Kernel:
+    denominator = read_integer(body.denominator, name)
+    if denominator < 1:
+        raise InvalidInput(f"{name!r} is not a valid mechanism: its denominator is {denominator}.")
+    if isinstance(body, CommonLawBody):
+        if not body.common:
+            raise InvalidInput(f"{name!r} is not a valid mechanism: its common law is empty.")
+        common = np.array([read_integer(weight, name) for weight in body.common], dtype=np.object_)
+        return CommonLawKernel(common, denominator)
+    rows = [[read_integer(weight, name) for weight in row] for row in body.weights]
+    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+        raise InvalidInput(f"{name!r} is not a valid mechanism: its rows are not of one length.")
+    for place, row in enumerate(rows):
+        if sum(row) != denominator:
+            raise InvalidInput(f"{name!r} is not a valid mechanism: row {place} does not sum to its denominator.")
+    return DenseKernel(np.array(rows, dtype=np.object_), denominator)
+
+
+def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
+    """Write a mechanism file."""
+    body = mechanism_to_body(mechanism)
+    binned = body.input_edges is not None or body.output_edges is not None
+    write_document(path, FORMAT, VERSION if binned else 1, body)
+
+
+def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
+    """Read a mechanism file."""
+    return mechanism_from_body(read_document(path, FORMAT, VERSION, MechanismBody), str(path))

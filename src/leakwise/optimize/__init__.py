@@ -1,0 +1,7 @@
+"""What to release: the optimal mechanism for a prior, a leakage bound and a utility."""
+
+from leakwise.optimize.design import design
+from leakwise.optimize.result import Design
+from leakwise.optimize.utilities import Expected, FInformation, Frequencies, Gain, Utility
+
+__all__ = ["Design", "Expected", "FInformation", "Frequencies", "Gain", "Utility", "design"]

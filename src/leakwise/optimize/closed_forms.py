@@ -1,0 +1,97 @@
+"""Closed-form optima of [EX], built in integers so that the promise holds by construction.
+
+Theorem 2 (two letters) and Theorem 3 (high privacy) have as many extreme rays as letters, linearly independent: the
+mechanism is the only one made of extreme rays, hence optimal for every sublinear utility. Theorem 4 (uniform prior)
+holds
+for utilities that treat the letters alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from leakwise.mechanism import CommonLawKernel, DenseKernel, Kernel
+from leakwise.mechanism.catalog import BITS
+from leakwise.priors import Prior
+
+__all__ = ["ClosedForm", "closed_form"]
+
+_UNIT = 1 << BITS
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """A kernel on the letters of the support, and the theorem that makes it optimal."""
+
+    kernel: Kernel
+    theorem: str
+
+
+def closed_form(prior: Prior, lift: Fraction, *, symmetric: bool) -> ClosedForm | None:
+    """The closed-form optimum for a prior of full support at e^ε = ``lift``, or None when no theorem speaks.
+
+    ``symmetric`` says that the utility treats letters of equal mass alike, as Theorem 4 needs.
+    """
+    size = len(prior)
+    if lift == 1 or size == 1:
+        return ClosedForm(DenseKernel(np.full((size, 1), _UNIT), _UNIT), "ε = 0: only a constant release leaks nothing")
+    if lift * prior.least_probability >= 1:
+        kernel = CommonLawKernel(np.zeros(size, dtype=np.int64), _UNIT)
+        return ClosedForm(kernel, "ε ≥ ε_max: the secret itself may be released")
+    if lift * (1 - prior.least_probability) <= 1:
+        return ClosedForm(_high_privacy(prior, lift), "[EX] Theorem 3 (high privacy)" if size > 2 else "[EX] Theorem 2")
+    if size == 2:
+        return ClosedForm(_binary(prior, lift), "[EX] Theorem 2")
+    if symmetric and len(set(prior.weights.tolist())) == 1 and size <= 1 << 12:
+        return ClosedForm(_uniform(size, lift), "[EX] Theorem 4 (uniform prior)")
+    return None
+
+
+def _high_privacy(prior: Prior, lift: Fraction) -> Kernel:
+    """p_ij = t π_j off the diagonal, 1 - t(1-π_i) on it ([EX] Theorem 3): a common law with a negative diagonal.
+
+    A column has the largest lift c_j / (c_j - d π_j) with d the negated diagonal, within t iff
+    c_j ≥ d π_j t/(t-1). Rounding those up needs (t-1)·N units less of d than the real optimum t-1.
+    """
+    weights, total = prior.weights.tolist(), prior.denominator
+    size = len(weights)
+    rise = lift.numerator - lift.denominator  # t - 1 = rise / denominator
+    depth = max((_UNIT - size) * rise // lift.denominator, 0)
+    # c_j = ceil(depth · π_j · t/(t-1)); their sum is at most unit + depth, and the rest only lowers lifts.
+    scale = rise * total
+    common = [-(-depth * weight * lift.numerator // scale) for weight in weights]
+    spare = _UNIT + depth - sum(common)
+    common[common.index(max(common))] += spare
+    return CommonLawKernel(np.array(common, dtype=np.object_), _UNIT)
+
+
+def _binary(prior: Prior, lift: Fraction) -> Kernel:
+    """The second case of [EX] (10): the likelier letter may be disclosed, the other one is always masked."""
+    first, second = (int(weight) for weight in prior.weights)
+    likely = 0 if first >= second else 1
+    mass = Fraction(max(first, second), prior.denominator)
+    # The masking outcome has lift 1 / (1 - aπ) for the rarer letter: a rounded down keeps it within t.
+    shown = int((lift - 1) / (lift * mass) * _UNIT)
+    weights = np.zeros((2, 2), dtype=np.int64)
+    weights[likely] = (shown, _UNIT - shown)
+    weights[1 - likely] = (0, _UNIT)
+    return DenseKernel(weights if likely == 0 else weights[:, ::-1], _UNIT)
+
+
+def _uniform(size: int, lift: Fraction) -> Kernel:
+    """[EX] (11): each outcome raises N-k letters around a circle fully, one partly, and excludes the others.
+
+    Rows and columns have the same entries, so that rows sum exactly and every outcome has probability 1/N.
+    """
+    top = int(lift * _UNIT / size)
+    raised = _UNIT // top
+    partly = _UNIT - raised * top
+    weights = np.zeros((size, size), dtype=np.int64)
+    places = np.arange(size)
+    for step in range(raised):
+        weights[(places + 1 + step) % size, places] = top
+    weights[places, places] += partly
+    return DenseKernel(weights, _UNIT)

@@ -1,0 +1,77 @@
+"""Which search serves which cone and utility."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.optimize.blocks import search_blocks
+from leakwise.optimize.cones import Cone, LDPCone, LiftBox
+from leakwise.optimize.enumeration import list_vertices
+from leakwise.optimize.frequencies import search_frequencies
+from leakwise.optimize.generic import search_generic, search_vertices
+from leakwise.optimize.linear import search_linear
+from leakwise.optimize.near_perfect import search_near_perfect
+from leakwise.optimize.search import Found, Limits
+from leakwise.optimize.utilities import FInformation, Frequencies, LinearUtility, Utility
+from leakwise.optimize.windows import search_windows, windows_fit
+
+__all__ = ["Answer", "search"]
+
+# Above so many letters the master of the whole alphabet takes longer than blocks of it, for less than it brings.
+_WHOLE = 220
+# Up to so many letters the two-valued columns of LDP are listed.
+_LISTED_LDP = 14
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a search found, and how in words."""
+
+    found: Found
+    how: str
+
+
+def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
+    """The optimum, or the best in the time given with its bound."""
+    answer = _dispatch(cone, utility, limits, method)
+    if answer.found.stopped:
+        warnings.warn(
+            f"The time limit of {limits.seconds:g} s was reached: this is the best so far, its gap is honest.",
+            LeakwiseWarning,
+            stacklevel=4,
+        )
+    return answer
+
+
+def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
+    if isinstance(utility, LinearUtility):
+        if method == "enumeration":
+            raise InvalidInput(
+                'method="enumeration" is for f-informations; labelled utilities are exact with "columns".'
+            )
+        return Answer(search_linear(cone, utility.gains(cone.prior), limits), "columns, priced by a linear functional")
+    if isinstance(utility, Frequencies):
+        return Answer(search_frequencies(cone, limits), "columns, least trace of the inverse information")
+    if not isinstance(utility, FInformation):
+        raise InvalidInput(f"No search knows the utility {utility.name!r}: use FInformation, Gain or Expected.")
+    f = utility.f
+    if method == "enumeration":
+        vertices = list_vertices(cone)
+        found = search_vertices(cone, f, vertices)
+        if isinstance(cone, LiftBox):
+            smaller = cone.slightly_smaller()
+            inner = search_vertices(smaller, f, list_vertices(smaller))
+            found = replace(found, inner=(inner.lifts, inner.weights))
+        return Answer(found, f"[EX] Theorem 5, {vertices.shape[1]:,} vertices listed")
+    if isinstance(cone, LiftBox):
+        if windows_fit(cone):
+            return Answer(search_windows(cone, f, limits), "columns, priced by subset masses")
+        if len(cone.prior) <= _WHOLE:
+            return Answer(search_near_perfect(cone, f, limits), "columns of nearly perfect mass, chord bound")
+        return Answer(search_blocks(cone, f, limits), "blocks of columns of nearly perfect mass, chord bound")
+    if isinstance(cone, LDPCone) and len(cone.prior) <= _LISTED_LDP:
+        vertices = list_vertices(cone)
+        return Answer(search_vertices(cone, f, vertices), f"{vertices.shape[1]:,} two-valued columns listed")
+    return Answer(search_generic(cone, f, limits), "columns, priced by branch and bound")

@@ -1,0 +1,56 @@
+"""The utility of a mechanism, between two floats that hold the truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leakwise.exact import ratio_array
+from leakwise.mechanism import CommonLawKernel, Kernel
+from leakwise.optimize.utilities import FInformation, Frequencies, Utility, _Guessing
+from leakwise.priors import Prior
+
+__all__ = ["utility_interval"]
+
+
+def utility_interval(kernel: Kernel, prior: Prior, utility: Utility) -> tuple[float, float]:
+    """U(P) = Σ_j q_j μ(λ_j), rounded down and rounded up."""
+    mass = kernel.output_law_floats(prior.weights, prior.denominator)
+    if isinstance(kernel, CommonLawKernel) and isinstance(utility, (FInformation, _Guessing)):
+        return _structured(kernel, prior, utility)
+    here = mass > 0
+    lifts = kernel.matrix[:, here] / mass[here]
+    value = utility.value(lifts, mass[here], prior)
+    if isinstance(utility, Frequencies):
+        return value * (1 + 1e-9), value * (1 - 1e-9)
+    # Lifts are accurate to N units, μ is Lipschitz on those that occur, and at most N·M terms are added.
+    size = 1.0 + float(np.abs(lifts).max()) * _steepness(utility, prior)
+    slack = (abs(value) + size) * (kernel.shape[0] + 32) * 2.0**-51
+    return value - slack, value + slack
+
+
+def _steepness(utility: Utility, prior: Prior) -> float:
+    if isinstance(utility, FInformation):
+        return 1.0
+    gains = np.ones((1, 1)) if isinstance(utility, _Guessing) else utility.gains(prior)  # type: ignore[attr-defined]
+    return float(np.abs(gains).max())
+
+
+def _structured(kernel: CommonLawKernel, prior: Prior, utility: FInformation | _Guessing) -> tuple[float, float]:
+    """A column of a common law plus a diagonal has two values only: no matrix at any size."""
+    p = prior.probabilities
+    mass = kernel.output_law_floats(prior.weights, prior.denominator)
+    common = ratio_array(kernel.common, kernel.denominator)
+    own = ratio_array(kernel.common + kernel.diagonal, kernel.denominator)
+    if isinstance(utility, _Guessing):
+        first, second = np.partition(p, -2)[-2:][::-1] if len(p) > 1 else (p[0], 0.0)
+        others = np.where(p == first, second if (p == first).sum() == 1 else first, first)
+        terms = np.maximum(own * p, common * others)
+    else:
+        others = ratio_array(prior.denominator - prior.weights, prior.denominator)
+        safe = np.where(mass > 0, mass, 1.0)
+        terms = np.concatenate([mass * p * utility.f(own / safe), mass * others * utility.f(common / safe)])
+    value, magnitude = math.fsum(terms), math.fsum(np.abs(terms))
+    slack = (magnitude + 2.0) * 64 * 2.0**-53
+    return value - slack, value + slack

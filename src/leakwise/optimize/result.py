@@ -1,0 +1,112 @@
+"""What a design returns: the mechanism, what it is worth, what nothing can beat, and the proof of what it leaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from leakwise.charts.render import to_altair
+from leakwise.charts.specs import heatmap
+from leakwise.charts.table import html_table, number, text_table
+from leakwise.leakage import lifts
+from leakwise.mechanism import Mechanism
+from leakwise.priors import PriorSet
+from leakwise.proof import Certificate
+
+__all__ = ["Design"]
+
+
+@dataclass(frozen=True, repr=False)
+class Design:
+    """An optimal (or best found) mechanism.
+
+    Attributes
+    ----------
+    mechanism
+        Exact over a power of two, ready for a release.
+    value
+        Its utility at the nominal prior, rounded down.
+    bound
+        No mechanism within the leakage bound has a larger utility; rounded up.
+    epsilon
+        Its proven leakage, at most what was asked.
+    method
+        The theorem or the algorithm that found it.
+    certificate
+        The proof of ``epsilon`` on the exact integers.
+    utility
+        The name of the utility.
+    constraint
+        What was asked for, in words.
+    """
+
+    mechanism: Mechanism
+    value: float
+    bound: float
+    method: str
+    certificate: Certificate
+    utility: str
+    prior: PriorSet
+    constraint: str
+
+    @property
+    def epsilon(self) -> float:
+        """The proven leakage in nats, rounded up."""
+        return self.certificate.epsilon_upper
+
+    @property
+    def gap(self) -> float:
+        """How far the value may be from the optimum: bound less value, never negative."""
+        return max(0.0, self.bound - self.value)
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            ["utility", self.utility],
+            ["value", number(self.value, 6)],
+            ["bound (nothing is better)", number(self.bound, 6)],
+            ["gap", number(self.gap, 2)],
+            ["asked", self.constraint],
+            ["proven ε (nats)", number(self.epsilon, 6)],
+            ["outcomes", str(self.mechanism.shape[1])],
+            ["method", self.method],
+        ]
+
+    def __repr__(self) -> str:
+        title = f"Design for {self.mechanism.shape[0]:,} letters. {self.certificate.sentence()}"
+        return text_table(["", "design"], self._rows(), title=title) + "\n" + repr(self.mechanism)
+
+    def _repr_html_(self) -> str:
+        return (
+            html_table(["", "design"], self._rows(), caption=self.certificate.sentence()) + self.mechanism._repr_html_()
+        )
+
+    def chart(self) -> dict[str, Any]:
+        """A Vega-Lite picture of what each outcome raises (lift above 1) and lowers (below 1)."""
+        return heatmap(
+            [str(label) for label in self.mechanism.inputs],
+            [str(label) for label in self.mechanism.outputs],
+            lifts(self.mechanism, self.prior.nominal),
+            title="How many times likelier each letter becomes",
+            value_title="lift",
+            row_title="letter",
+            column_title="outcome",
+            diverging_at=1.0,
+        )
+
+    def plot(self) -> Any:
+        """The picture of :meth:`chart` (altair)."""
+        return to_altair(self.chart())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the numbers, the certificate and the mechanism."""
+        return {
+            "utility": self.utility,
+            "value": self.value,
+            "bound": self.bound,
+            "gap": self.gap,
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "constraint": self.constraint,
+            "certificate": self.certificate.to_dict(),
+            "mechanism": self.mechanism.to_dict(),
+        }

@@ -1,0 +1,61 @@
+"""What every search shares: limits, progress, and what it hands back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Found", "Limits", "Progress"]
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[str, float, float], None]
+"""Called with what is being done, the best value so far and the best bound so far."""
+
+
+@dataclass
+class Limits:
+    """How exact, how long, and whom to tell."""
+
+    tolerance: float = 1e-11
+    seconds: float | None = None
+    progress: Progress | None = None
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the time is up."""
+        return self.seconds is not None and time.monotonic() - self.started > self.seconds
+
+    def tell(self, stage: str, value: float, bound: float) -> None:
+        """Report progress to whoever asked for it."""
+        if self.progress is not None:
+            self.progress(stage, value, bound)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Columns with weights, and the dual vector with the largest reduced cost that it leaves.
+
+    The optimum is at most Σ y + ``largest``; ``proof`` says how that was shown: ``windows`` (all vertices that matter
+    were
+    listed), ``chord`` (the chord bound), ``linear`` (a linear functional was maximised), ``vertices`` (all listed).
+    """
+
+    lifts: Floats  # N × R
+    weights: Floats  # R
+    duals: Floats  # N
+    largest: float
+    proof: str
+    labels: npt.NDArray[np.intp] | None = None  # for labelled utilities: which output each column stands for
+    stopped: bool = False  # by the time limit
+    inner: tuple[Floats, Floats] | None = None  # lifts and weights for a slightly smaller cone, if they were sought
+
+    @property
+    def bound(self) -> float:
+        """The proven bound, rounded up."""
+        size = float(np.abs(self.duals).sum())
+        return float(self.duals.sum()) + max(self.largest, 0.0) + size * (len(self.duals) + 4) * 2.0**-52

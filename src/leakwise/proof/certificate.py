@@ -1,0 +1,277 @@
+"""Certificates of privacy: data that anybody can check again, without trusting who found it."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from leakwise.alphabet import Label
+from leakwise.charts.table import html_table, number, text_table
+from leakwise.documents import read_document, read_integer, write_document, write_integer
+from leakwise.errors import CertificateRejected, InvalidInput
+from leakwise.exact import Level, level, log_upper
+from leakwise.mechanism import Mechanism
+from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
+from leakwise.mechanism.mechanism import align_prior
+from leakwise.priors import Prior, PriorSet
+from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
+from leakwise.priors.prior import PriorBody
+from leakwise.proof.ratio import WorstOutcome, worst_outcome
+from leakwise.proof.sets import is_exact
+from leakwise.proof.tails import check_failure
+
+__all__ = ["Certificate", "certify", "load_certificate", "verify"]
+
+FORMAT = "leakwise.certificate"
+VERSION = 1
+
+
+class LevelBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A bound as the exact rational the user gave: an exponent, or the factor itself."""
+
+    kind: str  # "epsilon" | "lift"
+    numerator: str
+    denominator: str
+
+
+class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The claim «no outcome of this mechanism has a lift above this ratio for this prior», and its parts."""
+
+    mechanism: MechanismBody
+    prior: PriorBody  # for a set of priors its nominal one
+    ratio_numerator: str
+    ratio_denominator: str
+    outcome: int
+    letter: int
+    asked: LevelBody | None = None
+    around: SetBody | None = None  # the set of priors, when it is not the nominal one alone
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """A proof that a mechanism leaks at most so much about a secret with this prior.
+
+    Attributes
+    ----------
+    mechanism, prior
+        What the claim is about, with the exact integers that a release draws from.
+    ratio
+        The largest lift of any outcome, exact (for a KL ball or a layer cake rounded up); None when it has no bound,
+        because a prior of the set gives an outcome no mass although a letter can cause it.
+    epsilon_upper
+        Its logarithm, rounded up: the ε of ε-PML that is proven.
+    asked
+        The level that was asked for, if any.
+    holds
+        Whether the ratio is within the level, decided without rounding.
+    outcome, letter
+        Where the largest lift is reached.
+    """
+
+    mechanism: Mechanism
+    prior: PriorSet
+    ratio: Fraction | None
+    outcome: Label
+    letter: Label
+    asked: Level | None = None
+
+    @property
+    def epsilon_upper(self) -> float:
+        """The proven ε, rounded up; infinite when nothing is proven."""
+        return math.inf if self.ratio is None else log_upper(self.ratio)
+
+    @property
+    def largest_lift(self) -> float:
+        """The largest lift as a float, infinite when it has no bound."""
+        return math.inf if self.ratio is None else float(self.ratio)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the mechanism keeps within the level asked for; when none was asked, whether any bound holds."""
+        return self.ratio is not None and (self.asked is None or self.asked.allows(self.ratio))
+
+    @property
+    def failure(self) -> float:
+        """The probability, over the sample, that the prior itself is wrong; 0 for a prior taken as known."""
+        return self.prior.failure
+
+    def sentence(self) -> str:
+        """The promise in words."""
+        if self.ratio is None:
+            return (
+                f"Seeing the outcome {self.outcome!r} can make a guess likelier without any bound: a prior of the set "
+                f"gives it no chance, and the letter {self.letter!r} can cause it. The promise does not hold."
+            )
+        factor = number(float(self.ratio))
+        words = f"No guess about the secret becomes more than {factor} times likelier by seeing the outcome."
+        if self.asked is not None and not self.holds:
+            words += f" That is MORE than was asked ({self.asked.words}): the promise does not hold."
+        elif self.failure:
+            words += f" The sample misleads, and the promise with it, with probability at most {number(self.failure)}."
+        return words
+
+    def verify(self) -> Certificate:
+        """Compute everything again from the integers; raise CertificateRejected when the claim is not proven."""
+        found = worst_outcome(self.mechanism.kernel, self.prior)
+        check_failure(self.prior)
+        # Without an exact number to agree on, the claim must be one that the computation bears out.
+        agrees = found.ratio == self.ratio
+        if not is_exact(self.prior) and found.ratio is not None and self.ratio is not None:
+            agrees = found.ratio <= self.ratio
+        if not agrees:
+            given = math.inf if found.ratio is None else float(found.ratio)
+            raise CertificateRejected(
+                f"The certificate claims a largest lift of {self.largest_lift:.12g}; its integers give "
+                f"{given:.12g}. Do not rely on it; certify the mechanism again."
+            )
+        if self.asked is None and not self.holds:
+            raise CertificateRejected(self.sentence())
+        if not self.holds:
+            assert self.asked is not None
+            raise CertificateRejected(
+                f"The mechanism leaks ε = {self.epsilon_upper:.12g}, more than asked ({self.asked.words})."
+            )
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate, with the mechanism and the prior it speaks of."""
+        write_document(path, FORMAT, VERSION, self._body())
+
+    def _body(self) -> CertificateBody:
+        asked = None
+        if self.asked is not None:
+            kind, value = (
+                ("lift", self.asked.below) if self.asked.exponent is None else ("epsilon", self.asked.exponent)
+            )
+            asked = LevelBody(kind, write_integer(value.numerator), write_integer(value.denominator))
+        return CertificateBody(
+            mechanism_to_body(self.mechanism),
+            self.prior.nominal.to_body(),
+            # Without a bound: one over zero.
+            write_integer(1 if self.ratio is None else self.ratio.numerator),
+            write_integer(0 if self.ratio is None else self.ratio.denominator),
+            self.mechanism.outputs.index(self.outcome),
+            self.mechanism.inputs.index(self.letter),
+            asked,
+            None if isinstance(self.prior, Prior) else set_to_body(self.prior),
+        )
+
+    def _rows(self) -> list[list[str]]:
+        rows = [
+            ["proven ε (nats, rounded up)", number(self.epsilon_upper, 6)],
+            ["largest lift e^ε", number(self.largest_lift, 6)],
+            ["reached at outcome", str(self.outcome)],
+            ["by letter", str(self.letter)],
+        ]
+        if self.asked is not None:
+            rows += [["asked", self.asked.words], ["holds", "yes" if self.holds else "NO"]]
+        if self.failure:
+            rows.append(["failure of the prior", number(self.failure)])
+        return rows
+
+    def __repr__(self) -> str:
+        return text_table(["", "certificate"], self._rows(), title=self.sentence())
+
+    def _repr_html_(self) -> str:
+        return html_table(["", "certificate"], self._rows(), caption=self.sentence())
+
+    def _plain_ratio(self) -> str | float:
+        if self.ratio is None:
+            return math.inf
+        return str(self.ratio) if self.ratio.denominator.bit_length() < 4096 else float(self.ratio)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the claim and the verdict."""
+        return {
+            "holds": self.holds,
+            "epsilon_upper": self.epsilon_upper,
+            "ratio": self._plain_ratio(),
+            "asked": None if self.asked is None else self.asked.words,
+            "outcome": str(self.outcome),
+            "letter": str(self.letter),
+            "failure": self.failure,
+            "sentence": self.sentence(),
+        }
+
+
+# A ratio that rests on logarithms is rounded up to so many bits, so that another machine's last digits agree with it.
+_BITS = 36
+
+
+def _rounded_up(ratio: Fraction) -> Fraction:
+    return Fraction(-((-ratio.numerator << _BITS) // ratio.denominator), 1 << _BITS)
+
+
+def certify(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None) -> Certificate:
+    """Prove what a mechanism leaks, on the exact integers that a release draws from.
+
+    Computes max_j max_i p_ij / min_Q Q·p_j as one rational number and compares it with e^ε without rounding. Without
+    ``epsilon`` or ``lift`` it certifies the leakage it finds.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism.
+    prior
+        A Prior, or a set of priors.
+    epsilon, lift
+        The bound to hold: ε in nats, or e^ε. A float means its exact binary value.
+
+    Examples
+    --------
+    >>> from leakwise import Prior, randomized_response
+    >>> certificate = certify(randomized_response(2, lift=3), Prior.uniform(2), lift=1.5)
+    >>> certificate.holds, certificate.ratio
+    (True, Fraction(3, 2))
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidInput(f"mechanism must be a lw.Mechanism. Got {type(mechanism).__name__} instead.")
+    asked = None if epsilon is None and lift is None else level(epsilon, lift)
+    known = align_prior(prior, mechanism)
+    return _certificate(mechanism, known, worst_outcome(mechanism.kernel, known), asked)
+
+
+def _certificate(mechanism: Mechanism, prior: PriorSet, worst: WorstOutcome, asked: Level | None) -> Certificate:
+    outcome, letter = mechanism.outputs[worst.outcome], mechanism.inputs[worst.letter]
+    ratio = worst.ratio
+    if ratio is not None and not is_exact(prior):
+        ratio = _rounded_up(ratio)
+    return Certificate(mechanism, prior, ratio, outcome, letter, asked)
+
+
+def load_certificate(path: str | os.PathLike[str]) -> Certificate:
+    """Read a certificate as it stands, unchecked; :func:`verify` reads and checks."""
+    name = str(path)
+    body = read_document(path, FORMAT, VERSION, CertificateBody)
+    mechanism = mechanism_from_body(body.mechanism, name)
+    nominal = Prior.from_body(body.prior, name)
+    prior = align_prior(nominal if body.around is None else set_from_body(body.around, nominal, name), mechanism)
+    denominator = read_integer(body.ratio_denominator, name)
+    numerator = read_integer(body.ratio_numerator, name)
+    unbounded = not denominator and body.around is not None
+    rows, columns = mechanism.shape
+    if not (denominator or unbounded) or not 0 <= body.outcome < columns or not 0 <= body.letter < rows:
+        raise InvalidInput(f"{name!r} is not a valid certificate: its ratio or the place of its worst outcome is off.")
+    ratio = None if unbounded else Fraction(numerator, denominator)
+    outcome, letter = mechanism.outputs[body.outcome], mechanism.inputs[body.letter]
+    return Certificate(mechanism, prior, ratio, outcome, letter, _read_level(body.asked, name))
+
+
+def _read_level(body: LevelBody | None, name: str) -> Level | None:
+    if body is None:
+        return None
+    denominator = read_integer(body.denominator, name)
+    if body.kind not in ("epsilon", "lift") or not denominator:
+        raise InvalidInput(f"{name!r} is not a valid certificate: it asks for {body.kind!r}.")
+    value = Fraction(read_integer(body.numerator, name), denominator)
+    return level(value) if body.kind == "epsilon" else level(lift=value)
+
+
+def verify(path: str | os.PathLike[str]) -> Certificate:
+    """Read a certificate file and check it from its integers; raise CertificateRejected when it proves nothing."""
+    return load_certificate(path).verify()

@@ -1,0 +1,188 @@
+"""The least mass of a column over a set of priors, by duality and in code of its own.
+
+The sets find their least mass by moving mass about; here the same number comes from the other side: any dual point
+gives a lower bound, and the best one gives the least mass itself. Nothing here calls the sets' own methods.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
+from leakwise.proof.tails import proven_lower_bound
+
+__all__ = ["is_exact", "least_mass_prover"]
+
+Prover = Callable[[Sequence[int]], Fraction]
+PRECISION = 128
+
+
+def is_exact(priors: PriorSet) -> bool:
+    """Whether the least mass over the set is a rational that is found exactly."""
+    return not isinstance(priors, (KLBall, LayerCake))
+
+
+def least_mass_prover(priors: PriorSet) -> Prover:
+    """A function that bounds min_Q Q·v from below for a column of integers; exact but for KL balls and layer cakes."""
+    if isinstance(priors, AllPriors):
+        return lambda column: Fraction(min(column))
+    if isinstance(priors, Ball):
+        ones, zeros = [Fraction(1)] * len(priors), [Fraction(0)] * len(priors)
+        return _transport(priors.nominal.fractions, zeros, ones, priors.beta)
+    if isinstance(priors, Box):
+        return _transport(priors.nominal.fractions, priors.lower, priors.upper, priors.beta)
+    if isinstance(priors, Hull):
+        corners = priors.corners
+        return lambda column: min(_mass(corner, column) for corner in corners)
+    if isinstance(priors, KLBall):
+        return _kl(priors.nominal, priors.radius)
+    if isinstance(priors, LayerCake):
+        return _layer_cake(priors)
+    if isinstance(priors, Prior):
+        return lambda column: _mass(priors, column)
+    return priors.exact_least_mass  # a set of the user's own: its word is taken
+
+
+def _mass(prior: Prior, column: Sequence[int]) -> Fraction:
+    return Fraction(sum(w * v for w, v in zip(prior.weights.tolist(), column, strict=True)), prior.denominator)
+
+
+# ---------------------------------------------------------------------------------------- polytopes of transport
+
+
+def _transport(
+    nominal: Sequence[Fraction], lower: Sequence[Fraction], upper: Sequence[Fraction], beta: Fraction | None
+) -> Prover:
+    """min Q·v over lower ≤ Q ≤ upper, ΣQ = 1, ‖Q - π‖₁ ≤ β, from its dual.
+
+    π·v - Σ (upper-π)(a-v)₊ - Σ (π-lower)(v-b)₊ - (β/2)(b-a) is a lower bound for all levels a ≤ b: mass is filled up to
+    level a and drained down to level b. With a = b the radius plays no part.
+    """
+    common = math.lcm(*(x.denominator for side in (nominal, lower, upper) for x in side))
+    here, least, most = ([int(x * common) for x in side] for side in (nominal, lower, upper))
+    fill = [high - p for high, p in zip(most, here, strict=True)]
+    drain = [p - low for p, low in zip(here, least, strict=True)]
+    radius = Fraction(2 if beta is None else beta) * common / 2
+
+    def value(column: Sequence[int], filled: int, drained: int) -> Fraction:
+        total = sum(
+            p * v - up * max(filled - v, 0) - down * max(v - drained, 0)
+            for p, v, up, down in zip(here, column, fill, drain, strict=True)
+        )
+        return total - radius * (drained - filled)
+
+    def prove(column: Sequence[int]) -> Fraction:
+        rising = sorted(zip(column, fill, drain, strict=True))
+        filled = _level([(v, up) for v, up, _ in rising], radius)
+        drained = _level([(v, down) for v, _, down in reversed(rising)], radius)
+        if filled is not None and drained is not None and filled <= drained:
+            return value(column, filled, drained) / common
+        # The two meet before the radius is used up: at the level where what is filled equals what is drained.
+        left = sum(drain)
+        for v, up, down in rising:
+            left -= up + down
+            if left <= 0:
+                return value(column, v, v) / common
+        return value(column, rising[-1][0], rising[-1][0]) / common
+
+    return prove
+
+
+def _level(amounts: list[tuple[int, int]], wanted: Fraction) -> int | None:
+    """The value at which the running amount reaches what is wanted, or None."""
+    total = 0
+    for v, amount in amounts:
+        total += amount
+        if total >= wanted:
+            return v
+    return None
+
+
+# ------------------------------------------------------------------------------------------------ KL and layer cake
+
+
+def _kl(nominal: Prior, radius: Fraction) -> Prover:
+    """Q·v ≥ τ + e^{-r} Π (v_i - τ)^{π_i} for every τ ≤ min v; τ is searched in floats, the bound computed in balls."""
+    weights, total = nominal.weights.tolist(), nominal.denominator
+    seen = [place for place, weight in enumerate(weights) if weight]
+    p = np.array([weights[place] / total for place in seen])
+    log_shrink = fmpq(radius.numerator, radius.denominator)
+
+    def prove(column: Sequence[int]) -> Fraction:
+        least, largest = min(column), max(column)
+        if not radius:
+            return _mass(nominal, column)
+        if least == largest:
+            return Fraction(least)
+        span = largest - least
+        steps = [column[place] - least for place in seen]
+        gap = _gap(np.array([step / span for step in steps]), p, float(radius))
+        units = int(Fraction(gap) * span * 2**40)  # the gap as an integer over 2^40
+        with ctx.workprec(PRECISION):
+            logs = arb(0)
+            for place, step in zip(seen, steps, strict=True):
+                inside = step * 2**40 + units
+                if inside == 0:
+                    return Fraction(least)
+                logs += weights[place] * arb(inside).log()
+            mean = (logs / total - log_shrink).exp().lower()
+            mantissa, exponent = mean.man_exp()
+        bound = (Fraction(int(mantissa)) * Fraction(2) ** int(exponent) - units) / 2**40
+        return least + max(bound, Fraction(0))
+
+    return prove
+
+
+def _gap(
+    w: np.ndarray[tuple[int], np.dtype[np.float64]], p: np.ndarray[tuple[int], np.dtype[np.float64]], r: float
+) -> float:
+    """Where G(s) - e^r s is largest, G the weighted geometric mean of w + s: golden sections on log s."""
+
+    def gain(log_gap: float) -> float:
+        s = math.exp(log_gap)
+        return math.exp(float(p @ np.log(w + s)) - r) - s
+
+    low, high = -45.0, 14.0 + max(0.0, -math.log(r))
+    ratio = (math.sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = gain(left), gain(right)
+    for _ in range(80):
+        if at_left >= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = gain(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = gain(right)
+    return math.exp((low + high) / 2)
+
+
+def _layer_cake(priors: LayerCake) -> Prover:
+    counts, size = priors.counts, len(priors.counts)
+    samples = sum(counts)
+    sets = 2**size - 2 if size > 1 else 1
+    bounds: dict[int, Fraction] = {0: Fraction(0)}
+
+    def set_bound(count: int) -> Fraction:
+        if count not in bounds:
+            bounds[count] = proven_lower_bound(count, samples, priors.exact_failure, sets)
+        return bounds[count]
+
+    def prove(column: Sequence[int]) -> Fraction:
+        falling = sorted(range(size), key=column.__getitem__, reverse=True)
+        mass, together = Fraction(0), 0
+        for place, after in itertools.pairwise(falling):
+            together += counts[place]
+            step = column[place] - column[after]
+            if step:
+                mass += step * set_bound(together)
+        return mass + column[falling[-1]]
+
+    return prove

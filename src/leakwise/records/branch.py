@@ -1,0 +1,238 @@
+"""The certified global value of one record's problem: branch and bound over boxes of posteriors."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakwise.records.dual import Boxes, branched_letters, relax
+from leakwise.records.local import climb, feasible, starting_beliefs, vertex_bound
+from leakwise.records.problem import Floats, Problem, entropy_of, information, joint_law
+
+__all__ = ["Answer", "solve"]
+
+_BATCH = 48
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """value ≤ max I ≤ bound, the belief that reaches the value, and how it was found."""
+
+    value: float
+    bound: float
+    belief: Floats
+    boxes: int
+    closed: bool
+
+
+def solve(
+    problem: Problem,
+    b: float,
+    *,
+    tolerance: float,
+    deadline: float = math.inf,
+    floor: float = 0.0,
+    starts: Floats | None = None,
+    seed: int = 0,
+    most_boxes: int = 2_000_000,
+) -> Answer:
+    """Enclose max I(a; Y) for one record.
+
+    Parameters
+    ----------
+    b
+        The entropy asked for, less log max m (:meth:`Problem.shifted`).
+    tolerance
+        Stop when bound - value is at most this.
+    deadline
+        Moment of :func:`time.monotonic` at which to stop with what is known.
+    floor
+        A value some other record is known to reach: boxes below it need no work.
+    starts
+        Beliefs to climb from, beside the usual ones.
+    """
+    search = _Search(problem, b, tolerance, floor)
+    if b >= problem.room * (1 - 1e-15) - 1e-15:
+        # Only the belief that all datasets are alike has this entropy.
+        value = float(information(problem, problem.uniform[None])[0])
+        return Answer(max(0.0, value - 1e-15), value + 1e-14, problem.uniform, 0, True)
+    ceiling, vertices = vertex_bound(problem)
+    search.start(starting_beliefs(problem, vertices, 12, seed), starts)
+    root = _root(problem, b)
+    relaxed = relax(problem, root, b, -math.inf, 1e-3 * tolerance)
+    search.push(relaxed.boxes, relaxed.bound, relaxed.belief)
+    search.ceiling = min(ceiling, float(relaxed.bound[0]))
+    while search.open(deadline, most_boxes):
+        search.round()
+    return search.answer()
+
+
+def _root(problem: Problem, b: float) -> Boxes:
+    outputs, letters = problem.rows.shape[1], problem.letters
+    shape = (1, outputs, letters)
+    # The multiplier of the entropy is unknown by orders of magnitude: try many on the one box, keep the best.
+    scales = 10.0 ** np.arange(-8.0, 7.5, 0.5)
+    low, high = np.zeros((len(scales), *shape[1:])), np.ones((len(scales), *shape[1:]))
+    push = np.zeros((len(scales), 2, outputs, len(branched_letters(problem))))
+    boxes = Boxes(low, high, scales, push)
+    values = relax(problem, boxes, b, math.inf, math.inf).bound
+    return boxes.take(np.array([int(np.argmin(values))]))
+
+
+class _Search:
+    """The open boxes (largest bound first), the best belief, and what has been proven."""
+
+    def __init__(self, problem: Problem, b: float, tolerance: float, floor: float) -> None:
+        self.problem, self.b, self.tolerance, self.floor = problem, b, tolerance, floor
+        self.heap: list[tuple[float, int, Boxes, Floats]] = []
+        self.count = 0
+        self.ceiling = math.inf
+        self.dropped = -math.inf
+        self.value, self.belief = -math.inf, problem.uniform
+        self.odds = _odds_reach(problem) if problem.letters == 2 else None
+
+    # ------------------------------------------------------------------------------------------- the lower side
+
+    def start(self, usual: Floats, given: Floats | None) -> None:
+        beliefs = usual if given is None else np.concatenate([given, usual])
+        u, value = climb(self.problem, beliefs, self.b, steps=40, accuracy=1e-3 * self.tolerance)
+        best = np.argsort(-value)[:3]
+        u, value = climb(self.problem, u[best], self.b, steps=400, accuracy=1e-4 * self.tolerance)
+        self.offer(u, value)
+
+    def offer(self, u: Floats, value: Floats) -> bool:
+        best = int(np.argmax(value))
+        if value[best] <= self.value:
+            return False
+        self.value, self.belief = float(value[best]), u[best].copy()
+        return True
+
+    @property
+    def target(self) -> float:
+        """Boxes whose bound is not above this are done."""
+        return max(self.value, self.floor) + self.tolerance
+
+    # ------------------------------------------------------------------------------------------- the upper side
+
+    def push(self, boxes: Boxes, bound: Floats, belief: Floats) -> None:
+        self.count += len(boxes)
+        for k in range(len(boxes)):
+            if bound[k] <= self.target:
+                self.dropped = max(self.dropped, float(bound[k]))
+            else:
+                one = boxes.take(np.array([k]))
+                heapq.heappush(self.heap, (-float(bound[k]), self.count * 1000 + k, one, belief[k]))
+
+    @property
+    def bound(self) -> float:
+        largest = -self.heap[0][0] if self.heap else -math.inf
+        return min(self.ceiling, max(largest, self.dropped, self.value))
+
+    def open(self, deadline: float, most_boxes: int) -> bool:
+        if not self.heap or self.bound <= self.target:
+            return False
+        return self.count < most_boxes and time.monotonic() < deadline
+
+    def round(self) -> None:
+        """Split the boxes of the largest bounds, bound the halves, and look for better beliefs among them."""
+        chosen: list[Boxes] = []
+        parents: list[float] = []
+        beliefs: list[Floats] = []
+        while self.heap and len(chosen) < _BATCH and -self.heap[0][0] > self.target:
+            negative, _, box, belief = heapq.heappop(self.heap)
+            chosen.append(box)
+            parents.append(-negative)
+            beliefs.append(belief)
+        boxes = Boxes(*(np.concatenate([getattr(c, f) for c in chosen]) for f in ("low", "high", "scale", "push")))
+        parent, u = np.array(parents), np.array(beliefs)
+        halves = self.split(boxes, u)
+        parent = np.concatenate([parent, parent])
+        alive = self.tighten(halves)
+        halves, parent = halves.take(alive), parent[alive]
+        relaxed = relax(self.problem, halves, self.b, self.target, 1e-2 * self.tolerance)
+        found = feasible(self.problem, relaxed.belief, self.b)
+        value = information(self.problem, found)
+        if self.offer(found, value) or self.count < 4 * _BATCH:
+            best = np.argsort(-value)[:2]
+            self.offer(*climb(self.problem, found[best], self.b, steps=30, accuracy=1e-3 * self.tolerance))
+        self.push(relaxed.boxes, np.minimum(relaxed.bound, parent), relaxed.belief)
+
+    def split(self, boxes: Boxes, u: Floats) -> Boxes:
+        """Cut each box where its chord is furthest above the truth, weighted by how likely the outcome is."""
+        problem, letters = self.problem, branched_letters(self.problem)
+        joint = joint_law(problem, u)
+        outputs = joint.sum(axis=1)
+        theta = np.clip(joint.transpose(0, 2, 1) / np.maximum(outputs, 1e-300)[:, :, None], boxes.low, boxes.high)
+        width = boxes.high - boxes.low
+
+        def xlogx(t: Floats) -> Floats:
+            return np.asarray(t * np.log(np.where(t > 0, t, 1.0)))
+
+        share = (theta - boxes.low) / np.where(width > 0, width, 1.0)
+        excess = (1 - share) * xlogx(boxes.low) + share * xlogx(boxes.high) - xlogx(theta)
+        if problem.letters == 2:
+            excess = excess.sum(axis=2, keepdims=True)
+        gain = excess * outputs[:, :, None] + 1e-14 * width[:, :, letters] * outputs[:, :, None]
+        flat = gain.reshape(len(boxes), -1).argmax(axis=1)
+        y, j = np.divmod(flat, len(letters))
+        a = np.array(letters)[j]
+        each = np.arange(len(boxes))
+        low, high = boxes.low[each, y, a], boxes.high[each, y, a]
+        cut = np.clip(theta[each, y, a], low + 0.2 * (high - low), high - 0.2 * (high - low))
+        lower = boxes.take(each)
+        upper = boxes.take(each)
+        lower.high[each, y, a] = cut
+        upper.low[each, y, a] = cut
+        halves = Boxes(
+            *(np.concatenate([getattr(lower, f), getattr(upper, f)]) for f in ("low", "high", "scale", "push"))
+        )
+        return halves
+
+    def tighten(self, boxes: Boxes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Shrink boxes by what holds for every posterior; say which are not empty."""
+        low, high = boxes.low, boxes.high
+        if self.problem.letters == 2:
+            if self.odds is not None:
+                _propagate(low, high, self.odds)
+            low[:, :, 0], high[:, :, 0] = 1 - high[:, :, 1], 1 - low[:, :, 1]
+        else:
+            for _ in range(2):
+                np.maximum(low, 1 - (high.sum(axis=2, keepdims=True) - high) - 1e-15, out=low)
+                np.minimum(high, 1 - (low.sum(axis=2, keepdims=True) - low) + 1e-15, out=high)
+        return np.asarray((low <= high + 1e-13).all(axis=(1, 2)))
+
+    def answer(self) -> Answer:
+        bound = max(self.bound, self.value)
+        enough = float(entropy_of(self.belief[None], self.problem.log_sizes)[0])
+        assert enough >= self.b, "a belief below the entropy asked for was kept"
+        return Answer(max(0.0, self.value - 1e-15), bound, self.belief, self.count, bound <= self.target)
+
+
+def _odds_reach(problem: Problem) -> Floats | None:
+    """Γ[y, y'] ≥ logit θ_y' - logit θ_y for every belief, rounded up; None where some output law has a zero.
+
+    P(1, y') / P(1, y) lies between the least and the largest ratio of the rows of value 1, and so for value 0.
+    """
+    if (problem.rows <= 0).any():
+        return None
+    reach = np.zeros((problem.rows.shape[1],) * 2)
+    for a, sign in ((1, 1.0), (0, -1.0)):
+        logs = np.log(problem.rows[problem.blocks[a]])
+        ratio = sign * (logs[:, None, :] - logs[:, :, None])  # k, y, y'
+        reach += ratio.max(axis=0)
+    return reach + 1e-12 * (1 + np.abs(reach))
+
+
+def _propagate(low: Floats, high: Floats, reach: Floats) -> None:
+    """logit θ_y' ≤ logit θ_y + Γ_yy' for all pairs, outwards by a hair."""
+    with np.errstate(divide="ignore"):
+        bottom = np.log(low[:, :, 1]) - np.log1p(-low[:, :, 1])
+        top = np.log(high[:, :, 1]) - np.log1p(-high[:, :, 1])
+    top = np.minimum(top, (top[:, :, None] + reach).min(axis=1))
+    bottom = np.maximum(bottom, (bottom[:, None, :] - reach).max(axis=2))
+    np.minimum(high[:, :, 1], 1 / (1 + np.exp(-top)) * (1 + 4e-16) + 1e-300, out=high[:, :, 1])
+    np.maximum(low[:, :, 1], 1 / (1 + np.exp(-bottom)) * (1 - 4e-16), out=low[:, :, 1])

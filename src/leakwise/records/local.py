@@ -1,0 +1,185 @@
+"""Good adversaries, quickly: linearise the convex part at the last belief, solve what remains exactly,
+again and again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from leakwise.records.problem import Floats, Problem, entropy_of, information, joint_law
+
+__all__ = ["climb", "feasible", "starting_beliefs", "vertex_bound"]
+
+_FEASIBLE = 2e-14
+_MOST_TUPLES = 20_000
+_LOG_LOW, _LOG_HIGH = math.log(1e-9), math.log(1e8)
+
+
+def feasible(problem: Problem, u: Floats, b: float) -> Floats:
+    """The beliefs, mixed with the uniform one by as little as the entropy asks for.
+
+    The entropy is concave along the way, and the uniform belief has the largest: bisection keeps the feasible end.
+    """
+    u = np.maximum(u, 0.0)
+    u = u / u.sum(axis=1, keepdims=True)
+    target = b + _FEASIBLE * (1 + abs(b))
+    bad = entropy_of(u, problem.log_sizes) < target
+    if not bad.any():
+        return u
+    v = u[bad]
+    low, high = np.zeros(len(v)), np.ones(len(v))
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        mixed = v + middle[:, None] * (problem.uniform - v)
+        short = entropy_of(mixed, problem.log_sizes) < target
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    u = u.copy()
+    u[bad] = v + high[:, None] * (problem.uniform - v)
+    return u
+
+
+def _tilted(problem: Problem, slope: Floats, scale: Floats) -> tuple[Floats, Floats, Floats]:
+    """The maximiser of H(a) + slope·u + λ (H(u) + u·log m) over all beliefs, for a batch.
+
+    Also its entropy H(u) + u·log m, and how fast that grows with log λ.
+    """
+    lam = scale[:, None]
+    exponent = slope / lam + problem.log_sizes
+    r = np.empty_like(exponent)
+    z, mean, spread = (np.empty((len(r), problem.letters)) for _ in range(3))
+    for a, block in enumerate(problem.blocks):
+        part = exponent[:, block]
+        top = part.max(axis=1, keepdims=True)
+        e = np.exp(part - top)
+        s = e.sum(axis=1, keepdims=True)
+        r[:, block] = e / s
+        z[:, a] = (lam * (top + np.log(s)))[:, 0]
+        w = slope[:, block]
+        mean[:, a] = (r[:, block] * w).sum(axis=1)
+        spread[:, a] = (r[:, block] * (w - mean[:, a : a + 1]) ** 2).sum(axis=1)
+    inner = z / (1 + lam)
+    p = np.exp(inner - inner.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    own = (z - mean) / lam  # H(r_a) + E log m
+    logs = np.log(np.maximum(p, 1e-300))
+    entropy = (p * (own - logs)).sum(axis=1)
+    feature = own - inner
+    centred = feature - (p * feature).sum(axis=1, keepdims=True)
+    growth = (p * spread).sum(axis=1) / scale**2 + scale / (1 + scale) * (p * centred**2).sum(axis=1)
+    return np.asarray(r * p[:, problem.letter]), np.asarray(entropy), np.asarray(growth)
+
+
+def _step(problem: Problem, u: Floats, b: float, guess: Floats) -> tuple[Floats, Floats]:
+    """Maximise H(a) + (linearised -H(a|Y))·u under the entropy constraint:
+    the least λ with enough entropy (Newton on log λ).
+    """
+    joint = joint_law(problem, u)
+    posterior = np.log(np.maximum(joint, 1e-300) / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
+    slope = np.concatenate([posterior[:, a] @ problem.rows[k].T for a, k in enumerate(problem.blocks)], axis=1)
+    low, high = np.full(len(u), _LOG_LOW), np.full(len(u), _LOG_HIGH)
+    x = np.clip(guess, low, high)
+    best = np.empty_like(u)
+    todo = np.arange(len(u))
+    for k in range(60):
+        belief, entropy, growth = _tilted(problem, slope[todo], np.exp(x[todo]))
+        best[todo] = belief
+        miss = entropy - b
+        enough = miss >= 0
+        high[todo] = np.where(enough, x[todo], high[todo])
+        low[todo] = np.where(enough, low[todo], x[todo])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = x[todo] - (miss - 1e-13) / growth
+        inside = (new > low[todo]) & (new < high[todo])
+        x[todo] = np.where(inside, new, 0.5 * (low[todo] + high[todo]))
+        if k == 3:
+            x[todo] = np.where(high[todo] - low[todo] > 5, 0.5 * (low[todo] + high[todo]), x[todo])
+        left = ~(enough & (miss < 1e-11)) & (high[todo] - low[todo] > 1e-12)
+        todo = todo[left]
+        if not todo.size:
+            break
+    return feasible(problem, best, b), x
+
+
+def climb(problem: Problem, u: Floats, b: float, steps: int = 60, accuracy: float = 1e-12) -> tuple[Floats, Floats]:
+    """Improve every belief of a batch until a round adds less than ``accuracy``; I never falls."""
+    u = feasible(problem, u, b)
+    value = information(problem, u)
+    busy = np.arange(len(u))
+    scale = np.full(len(u), -1.0)
+    for _ in range(steps):
+        new, scale[busy] = _step(problem, u[busy], b, scale[busy])
+        reached = information(problem, new)
+        better = reached > value[busy]
+        gained = reached - value[busy]
+        u[busy[better]], value[busy[better]] = new[better], reached[better]
+        busy = busy[gained > accuracy]
+        if not busy.size:
+            break
+    return u, value
+
+
+def _capacity(rows: Floats, steps: int = 200) -> tuple[Floats, Floats, Floats]:
+    """Capacity of a batch of channels B×A×M from both sides, with the input laws of the lower one.
+
+    Two inputs: bisection on D(row_0 ‖ r) = D(row_1 ‖ r). More: Blahut-Arimoto. The upper side is max_a D(row_a ‖ r),
+    which holds for every output law r.
+    """
+    count, letters, _ = rows.shape
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.where(rows > 0, rows * np.log(rows), 0.0).sum(axis=2)
+
+    def divergences(p: Floats) -> Floats:
+        r = np.matmul(p[:, None, :], rows)[:, 0]
+        return np.asarray(own - (rows * np.log(np.maximum(r, 1e-300))[:, None, :]).sum(axis=2))
+
+    if letters == 2:
+        low, high = np.zeros(count), np.ones(count)
+        for _ in range(54):
+            p = np.stack([1 - 0.5 * (low + high), 0.5 * (low + high)], axis=1)
+            d = divergences(p)
+            less = d[:, 1] > d[:, 0]
+            low, high = np.where(less, p[:, 1], low), np.where(less, high, p[:, 1])
+        p = np.stack([1 - 0.5 * (low + high), 0.5 * (low + high)], axis=1)
+    else:
+        p = np.full((count, letters), 1.0 / letters)
+        for _ in range(steps):
+            d = divergences(p)
+            p = p * np.exp(2.0 * (d - d.max(axis=1, keepdims=True)))
+            p /= p.sum(axis=1, keepdims=True)
+    d = divergences(p)
+    return np.asarray((p * d).sum(axis=1)), np.asarray(d.max(axis=1)), p
+
+
+def vertex_bound(problem: Problem) -> tuple[float, Floats]:
+    """An upper bound that holds for every b, and the beliefs near it.
+
+    Without the entropy constraint the best adversary knows the class of the others for each value (I is convex in
+    p(others | a), [PR] Theorem 1), so that L(0) is the largest capacity of a channel with one row for each value.
+    """
+    sizes = [block.stop - block.start for block in problem.blocks]
+    if math.prod(sizes) > _MOST_TUPLES:
+        return math.log(problem.letters), np.empty((0, len(problem.letter)))
+    tuples = np.array(list(itertools.product(*(range(b.start, b.stop) for b in problem.blocks))))
+    value, bound, p = _capacity(problem.rows[tuples])
+    if problem.letters > 2:
+        near = bound > value.max() - 1e-12
+        tuples = tuples[near]
+        value, bound_near, p = _capacity(problem.rows[tuples], 3000)
+        top = max(float(bound_near.max()), float(bound[~near].max(initial=0.0)))
+    else:
+        top = float(bound.max())
+    order = np.argsort(-value)[:64]
+    beliefs = np.zeros((len(order), len(problem.letter)))
+    np.put_along_axis(beliefs, tuples[order], p[order], axis=1)
+    return top * (1 + 1e-14) + 1e-14, beliefs
+
+
+def starting_beliefs(problem: Problem, vertices: Floats, count: int, seed: int) -> Floats:
+    """Beliefs to climb from: near the vertices, and random ones."""
+    rng = np.random.default_rng(seed)
+    random = rng.dirichlet(np.full(len(problem.letter), 0.5), size=count)
+    near = 0.98 * vertices[:count] + 0.02 * problem.uniform
+    return np.concatenate([near, random, 0.5 * random + 0.5 * problem.uniform])

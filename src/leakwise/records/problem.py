@@ -1,0 +1,115 @@
+"""One record's leakage problem after the class reduction: few variables, whatever the number of records."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leakwise.exact import log_lower, log_upper
+
+__all__ = ["EPS", "Floats", "Problem", "entropy_of", "information", "joint_law"]
+
+Floats = NDArray[np.float64]
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""Maximise the information about one record over what an adversary may believe.
+
+    .. math:: \max_u I(a; Y) \quad\text{s.t.}\quad H(u) + \sum_k u_k \log m_k \ge b,\; u \in \Delta
+
+    where k runs over the pairs (value a of the record, class of the other records), sorted by value. Inside a
+    class all datasets have the same output law, so that the uniform choice has the largest entropy (MATH.md 6).
+
+    Attributes
+    ----------
+    rows
+        Output law of each pair, K×M.
+    letter
+        The value of the record in each pair, 0…A-1, non-decreasing.
+    multiplicities
+        How many datasets of the other records belong to each pair, exact.
+    """
+
+    rows: Floats
+    letter: NDArray[np.intp]
+    multiplicities: tuple[int, ...]
+
+    @cached_property
+    def letters(self) -> int:
+        """How many values the record has."""
+        return int(self.letter[-1]) + 1
+
+    @cached_property
+    def blocks(self) -> tuple[slice, ...]:
+        """The pairs of each value."""
+        ends = np.searchsorted(self.letter, np.arange(self.letters + 1))
+        return tuple(slice(int(i), int(j)) for i, j in itertools.pairwise(ends))
+
+    @cached_property
+    def total(self) -> int:
+        """How many datasets there are."""
+        return sum(self.multiplicities)
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest class; logarithms are taken relative to it, because they are astronomically large."""
+        return max(self.multiplicities)
+
+    @cached_property
+    def log_sizes(self) -> Floats:
+        """log(m_k / max m), rounded up: a larger class only widens what the adversary may do."""
+        return np.array([log_upper(Fraction(m, self.largest)) for m in self.multiplicities])
+
+    @cached_property
+    def room(self) -> float:
+        """The largest entropy, less log max m: log(|X| / max m)."""
+        return log_upper(Fraction(self.total, self.largest))
+
+    @cached_property
+    def uniform(self) -> Floats:
+        """The belief of somebody who knows nothing: all datasets alike."""
+        return np.array([float(Fraction(m, self.total)) for m in self.multiplicities])
+
+    @cached_property
+    def max_entropy(self) -> float:
+        """log |X|, rounded up."""
+        return log_upper(Fraction(self.total))
+
+    def shifted(self, entropy: float) -> float:
+        """b - log max m, rounded down."""
+        if self.largest == 1:
+            return entropy
+        whole = Fraction(entropy)
+        # log max m may be 700 where the difference is 0.3: take the difference of exact numbers.
+        log_largest = Fraction(log_upper(Fraction(self.largest))), Fraction(log_lower(Fraction(self.largest)))
+        return math.nextafter(float(whole - max(log_largest)), -math.inf)
+
+
+def joint_law(problem: Problem, u: Floats) -> Floats:
+    """P(a, y) for each belief of a batch: B×A×M."""
+    return np.stack([u[:, block] @ problem.rows[block] for block in problem.blocks], axis=1)
+
+
+def entropy_of(u: Floats, log_sizes: Floats) -> Floats:
+    """H(u) + Σ u log m for each belief of a batch."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(u > 0, u * (log_sizes - np.log(u)), 0.0)
+    return np.asarray(terms.sum(axis=-1))
+
+
+def information(problem: Problem, u: Floats) -> Floats:
+    """I(a; Y) for each belief of a batch."""
+    joint = joint_law(problem, u)
+    letters = joint.sum(axis=2, keepdims=True)
+    outputs = joint.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(joint > 0, joint * np.log(joint / (letters * outputs)), 0.0)
+    return np.asarray(terms.sum(axis=(1, 2)))

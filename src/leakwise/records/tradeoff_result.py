@@ -1,0 +1,89 @@
+"""What a search for the best mechanism on a query answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from leakwise.charts.table import html_table, number, text_table
+from leakwise.records.channel import Channel
+
+__all__ = ["RecordDesign"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordDesign:
+    """A mechanism and how far it may be from the best.
+
+    Attributes
+    ----------
+    value
+        What the mechanism is proven to reach (leakage or distortion, rounded up).
+    bound
+        No mechanism does better (rounded down).
+    channel
+        The mechanism.
+    leakage, distortion
+        Its leakage (a proven upper bound where ``method`` is not alternating) and its expected distortion.
+    closed
+        Whether value - bound came within the tolerance asked for.
+    """
+
+    value: float
+    bound: float
+    channel: Channel
+    leakage: float
+    distortion: float
+    entropy: float
+    method: str
+    closed: bool
+    question: str
+    goal: str
+    certificate: None = None
+
+    @property
+    def gap(self) -> float:
+        """value - bound, never negative."""
+        return max(0.0, self.value - self.bound)
+
+    @property
+    def mechanism(self) -> Channel:
+        """The mechanism (the same as ``channel``)."""
+        return self.channel
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [f"least {self.goal}, at most", number(self.value, 6)],
+            [f"least {self.goal}, at least", number(self.bound, 6)],
+            ["gap", number(self.gap, 2) + ("" if self.closed else " (not closed)")],
+            ["leakage (nats)", number(self.leakage, 6)],
+            ["distortion", number(self.distortion, 6)],
+            ["adversary's entropy, at least", f"{number(self.entropy, 4)} nats"],
+            ["method", self.method],
+        ]
+
+    def __repr__(self) -> str:
+        return text_table(["", f"{self.channel.query.name}, {self.question}"], self._rows()) + "\n" + repr(self.channel)
+
+    def _repr_html_(self) -> str:
+        caption = f"{self.channel.query.name}, {self.question}"
+        return html_table(["", "value"], self._rows(), caption=caption) + self.channel._repr_html_()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "query": self.channel.query.name,
+            "question": self.question,
+            "goal": self.goal,
+            "value": self.value,
+            "bound": self.bound,
+            "gap": self.gap,
+            "closed": self.closed,
+            "leakage": self.leakage,
+            "distortion": self.distortion,
+            "entropy": self.entropy,
+            "method": self.method,
+            "states": list(self.channel.space.names),
+            "outputs": [o if isinstance(o, int | float | str | bool) else str(o) for o in self.channel.outputs],
+            "rows": self.channel.rows.tolist(),
+        }

@@ -1,0 +1,7 @@
+"""The report of a release: one HTML page that needs nothing else, or JSON."""
+
+from leakwise.report.facts import Facts
+from leakwise.report.page import page
+from leakwise.report.write import write_report
+
+__all__ = ["Facts", "page", "write_report"]

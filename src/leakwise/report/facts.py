@@ -1,0 +1,192 @@
+"""What a report says, as plain data: no exact count of the private table is among it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from leakwise.alphabet import label_to_plain
+from leakwise.leakage import ldp
+from leakwise.mechanism import Mechanism
+from leakwise.priors import Prior
+from leakwise.proof import Certificate
+from leakwise.report.comparison import Comparison, compare
+
+__all__ = ["Facts"]
+
+# A matrix of more letters than this is neither drawn nor compared.
+MOST_LETTERS = 400
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A release as its report tells it.
+
+    Attributes
+    ----------
+    dataset
+        What the data is called.
+    columns
+        The released column, or those released together.
+    rows
+        How many rows the released table has, which everybody who receives it can count.
+    use
+        ``"statistics"`` or ``"reading"``, or ``"given"`` for a mechanism that the user brought.
+    prior, origin
+        The prior, and ``"given"`` (public knowledge) or ``"table"`` (estimated from the table, rounded).
+    failure
+        The failure probability that the user gave, if any.
+    certificate
+        The proof of the promise.
+    how
+        How the mechanism was found, with its value, bound and gap where it was designed.
+    ledger
+        The entry and the total, where the release was entered in a ledger.
+    """
+
+    dataset: str
+    columns: tuple[str, ...]
+    rows: int
+    use: str
+    prior: Prior
+    origin: str
+    failure: float | None
+    certificate: Certificate
+    how: dict[str, Any]
+    ledger: dict[str, Any] | None
+    time: datetime
+    released: str | None = None
+
+    @classmethod
+    def now(cls) -> datetime:
+        """The time of a release."""
+        return datetime.now(UTC)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the rows were drawn from."""
+        return self.certificate.mechanism
+
+    @property
+    def secret(self) -> str:
+        """The columns in words."""
+        return " and ".join(self.columns)
+
+    @property
+    def outcomes(self) -> list[str]:
+        """The outcomes as they are shown: of a joint one that points to its first column, what stands there."""
+        pointer = f"see {self.columns[0]}"
+        return [
+            str(one[0] if isinstance(one, tuple) and set(one[1:]) == {pointer} else one)
+            for one in self.mechanism.outputs
+        ]
+
+    @property
+    def small(self) -> bool:
+        """Whether the mechanism can be looked at as a matrix."""
+        return max(self.mechanism.shape) <= MOST_LETTERS
+
+    @cached_property
+    def ldp(self) -> float:
+        """The ε that holds whatever the prior is, infinite where nothing does."""
+        return ldp(self.mechanism)
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """This release beside randomized response of the same leakage, where the alphabet is not too large."""
+        if not self.small:
+            return None
+        return compare(self.mechanism, self.prior, self.certificate.epsilon_upper, self.rows)
+
+    @cached_property
+    def letters(self) -> list[dict[str, Any]]:
+        """Each letter with its probability before, and the most it can have after any outcome."""
+        if not self.small:
+            return []
+        law = self.prior.probabilities @ self.mechanism.matrix
+        possible = law > 0
+        lifts = self.mechanism.matrix[:, possible] / law[possible]
+        rows = []
+        for place, label in enumerate(self.mechanism.inputs):
+            before = float(self.prior.probabilities[place])
+            # Rounded up by more than the arithmetic above can be off.
+            most = min(1.0, before * float(lifts[place].max()) * (1 + 1e-12))
+            least = before * float(lifts[place].min()) * (1 - 1e-12)
+            rows.append({"letter": label, "before": before, "least": least, "most": most})
+        return rows
+
+    def limits(self) -> list[str]:
+        """What is not promised."""
+        factor = "no limit at all" if math.isinf(self.ldp) else f"at most {math.exp(self.ldp):.4g}"
+        words = [
+            f"The promise speaks of the value of {self.secret} in a row, for somebody who knew the prior below and "
+            "sees "
+            "that row's released value. Somebody who knew more about a person beforehand had other odds to begin "
+            "with: for "
+            f"any prior whatsoever the factor is {factor}.",
+            "All other columns, the number and the order of the rows are handed on unchanged. What they tell about "
+            f"{self.secret} is not counted here: a column that goes with it closely reveals it, whatever is done to "
+            f"{self.secret} itself.",
+            "Statistics are meant to be learned. That people like this one often have a certain value can be read "
+            "from the "
+            "released table, whether this person is in it or not.",
+            "It counts one release. Another release of the same column, even by the same mechanism, adds to what is "
+            "known, "
+            "by more than the sum of the two ε in the worst case. The ledger keeps the true total.",
+            "Whoever holds the original table can tell everything. It must be kept, or destroyed, as its own rules "
+            "say.",
+        ]
+        if self.origin == "table":
+            given = "" if self.failure is None else f" (a failure probability of {self.failure:g} was given)"
+            words.insert(
+                1,
+                "The prior was estimated from this very table and rounded. It is treated as public: the mechanism "
+                "was chosen "
+                "by it, so that whoever sees the mechanism or this report learns it. How far the estimate may be "
+                "from the "
+                f"truth is not yet part of the promise{given}: it holds for this prior, and no failure probability "
+                "is proven.",
+            )
+        elif self.failure is not None:
+            words.insert(
+                1,
+                f"The prior was taken as known. The failure probability that was given ({self.failure:g}) would "
+                "matter for a "
+                "prior estimated from data; nothing was made wider because of it.",
+            )
+        zero = [label for label, mass in zip(self.prior.labels, self.prior.weights, strict=True) if not mass]
+        if zero:
+            names = ", ".join(map(str, zero[:8]))
+            words.insert(1, f"The prior gives no probability to {names}. Nothing is promised about rows that have it.")
+        return words
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data."""
+        compared = self.comparison
+        return {
+            "format": "leakwise.report",
+            "version": 1,
+            "dataset": self.dataset,
+            "columns": list(self.columns),
+            "rows": self.rows,
+            "released": self.released,
+            "time": self.time.isoformat(timespec="seconds"),
+            "use": self.use,
+            "promise": self.certificate.to_dict(),
+            "ldp": None if math.isinf(self.ldp) else self.ldp,
+            "prior": {
+                "origin": self.origin,
+                "failure_given": self.failure,
+                "labels": [label_to_plain(label) for label in self.prior.labels],
+                "probabilities": self.prior.probabilities.tolist(),
+            },
+            "letters": [{**one, "letter": label_to_plain(one["letter"])} for one in self.letters],
+            "mechanism": self.mechanism.to_dict(),
+            "how": self.how,
+            "comparison": None if compared is None else compared.to_dict(),
+            "ledger": self.ledger,
+            "limits": self.limits(),
+        }

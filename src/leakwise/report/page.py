@@ -1,0 +1,307 @@
+"""The report as one HTML page: no script, no request to anywhere, fit to be printed."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import Any
+
+from leakwise.charts.table import number
+from leakwise.leakage.sentences import percent, times
+from leakwise.report.comparison import Comparison
+from leakwise.report.facts import Facts
+from leakwise.report.pictures import bar, heat_table
+from leakwise.report.style import STYLE
+
+__all__ = ["page"]
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_MOST_ROWS = 60
+_USES = {
+    "statistics": "statistics: the mechanism makes estimated frequencies as precise as the promise allows. Outcomes "
+    "are "
+    "named by the values they make likelier, and are not to be read as the value of a row.",
+    "reading": "reading: outcomes are values, and agree with the true one as often as the promise allows.",
+    "given": "as the mechanism that was given.",
+}
+
+
+def page(facts: Facts) -> str:
+    """The whole page."""
+    title = f"Release of {facts.secret}"
+    sections = [
+        _promise(facts),
+        _before_and_after(facts),
+        _prior(facts),
+        _picture(facts),
+        _worth(facts),
+        _back(facts),
+        _limits(facts),
+        _proof(facts),
+    ]
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<header>
+<h1>{escape(title)}</h1>
+{_facts(facts)}
+</header>
+<main>
+{"".join(sections)}
+</main>
+</body>
+</html>
+"""
+
+
+def _section(title: str, *parts: str) -> str:
+    return f"<section>\n<h2>{escape(title)}</h2>\n{''.join(parts)}</section>\n"
+
+
+def _p(text: str) -> str:
+    return f"<p>{escape(text)}</p>\n"
+
+
+def _table(headers: list[str], rows: list[list[str]], *, numbers_from: int = 1) -> str:
+    """A table whose cells are HTML already."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in headers)
+    body = ""
+    for row in rows:
+        cells = "".join(
+            f'<td class="n">{cell}</td>' if place >= numbers_from else f'<th scope="row">{cell}</th>'
+            for place, cell in enumerate(row)
+        )
+        body += f"<tr>{cells}</tr>\n"
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+
+
+def _facts(facts: Facts) -> str:
+    pairs = [
+        ("Data", facts.dataset),
+        ("Released column" if len(facts.columns) == 1 else "Released columns, together", ", ".join(facts.columns)),
+        ("Rows", f"{facts.rows:,}"),
+        ("Released", facts.time.strftime("%Y-%m-%d %H:%M UTC")),
+        ("Made for", _USES[facts.use]),
+    ]
+    if facts.released is not None:
+        pairs.insert(3, ("File", facts.released))
+    return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs) + "</dl>\n"
+
+
+def _promise(facts: Facts) -> str:
+    certificate = facts.certificate
+    ratio = math.inf if certificate.ratio is None else float(certificate.ratio)
+    factor = times(ratio)
+    strong = (
+        f"Seeing the released value of a row makes no guess about its true {facts.secret} more than {factor} times "
+        "likelier "
+        "than it was before."
+        if ratio > 1
+        else f"The released value of a row says nothing about its true {facts.secret}."
+    )
+    asked = "" if certificate.asked is None else f" Asked for was {certificate.asked.words}, and it is kept."
+    detail = (
+        f"In numbers: pointwise maximal leakage of at most {certificate.epsilon_upper:.6f} nats (rounded up), for "
+        "every "
+        f"outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
+    )
+    never = math.exp(-certificate.epsilon_upper)
+    certain = (
+        f"A value, or a fact that follows from it, that had less than {percent(never)} probability before cannot "
+        "become "
+        "certain."
+    )
+    return _section(
+        "The promise", f'<p class="promise">{escape(strong)}</p>\n', _p(detail), _p(certain) if never < 1 else ""
+    )
+
+
+def _before_and_after(facts: Facts) -> str:
+    letters = facts.letters
+    if not letters:
+        return ""
+    shown = sorted(letters, key=lambda one: -one["before"])[:_MOST_ROWS] if len(letters) > _MOST_ROWS else letters
+    rows = [
+        [
+            escape(str(one["letter"])),
+            percent(one["before"]),
+            percent(one["least"]),
+            percent(one["most"]),
+            bar(one["before"], one["least"], one["most"]),
+        ]
+        for one in shown
+    ]
+    more = _p(f"The {_MOST_ROWS} likeliest of {len(letters)} values are shown.") if len(shown) < len(letters) else ""
+    return _section(
+        "What somebody can come to believe",
+        _p(
+            "How likely each value of a row is before its released value is seen (the mark), and the range of what "
+            "it can be "
+            "afterwards, over all outcomes (the bar)."
+        ),
+        _table(["value", "before", "least after", "most after", ""], rows),
+        more,
+    )
+
+
+def _prior(facts: Facts) -> str:
+    if facts.origin == "table":
+        words = (
+            "The prior was estimated from this very table and rounded, so that no exact count stands here. It is "
+            "treated as "
+            "public knowledge."
+        )
+    else:
+        words = "The prior was given as public knowledge by whoever made the release. It was not taken from the table."
+    return _section(
+        "What was assumed to be known before",
+        _p(words),
+        _p(
+            "The promise compares with this prior. Where it is far from what people know, the promise is about "
+            "another case."
+        ),
+    )
+
+
+def _picture(facts: Facts) -> str:
+    mechanism = facts.mechanism
+    if not facts.small or max(mechanism.shape) > _MOST_ROWS:
+        rows, columns = mechanism.shape
+        return _section(
+            "The mechanism",
+            _p(f"It has {rows:,} values and {columns:,} outcomes, too many to draw. The file holds it."),
+        )
+    picture = heat_table([str(x) for x in mechanism.inputs], facts.outcomes, mechanism.matrix)
+    return _section(
+        "The mechanism",
+        _p(
+            "Each row is a true value, each column an outcome; a cell says how often the outcome is drawn for the "
+            "value, in %."
+        ),
+        picture,
+    )
+
+
+def _worth(facts: Facts) -> str:
+    compared = facts.comparison
+    if compared is None:
+        return ""
+    ours, other = compared.ours, compared.randomized_response
+    rows = [
+        [
+            "rows without randomisation that one released row is worth, for frequencies",
+            _maybe(ours.rows_worth),
+            _maybe(other.rows_worth),
+            "1",
+        ],
+        ["how often the released value is the true one", _share(ours.agreement), _share(other.agreement), "100 %"],
+        ["information about the value (nats)", number(ours.information), number(other.information), "—"],
+    ]
+    return _section(
+        "What the released table is good for",
+        _p(
+            "Beside randomized response (the true value with a certain probability, else any other) with exactly the "
+            "same "
+            "leakage, and beside the table without protection."
+        ),
+        _table(["", "this release", "randomized response", "no protection"], rows),
+        _errors(facts, compared),
+    )
+
+
+def _errors(facts: Facts, compared: Comparison) -> str:
+    ours, other = compared.ours.standard_error, compared.randomized_response.standard_error
+    if ours is None:
+        return _p(
+            "The outcomes do not determine the frequency of every value; estimates then come as ranges. For exact "
+            "frequencies "
+            "release for statistics."
+        )
+    order = sorted(range(len(ours)), key=lambda place: -facts.prior.probabilities[place])[:_MOST_ROWS]
+    rows = [
+        [
+            escape(str(facts.mechanism.inputs[place])),
+            number(ours[place]),
+            "—" if other is None else number(other[place]),
+            number(compared.plain_standard_error[place]),
+        ]
+        for place in sorted(order)
+    ]
+    return _p(f"Expected standard error of the estimated frequency of each value, from {facts.rows:,} rows:") + _table(
+        ["value", "this release", "randomized response", "no protection"], rows
+    )
+
+
+def _maybe(value: float | None) -> str:
+    return "not determined" if value is None else number(value)
+
+
+def _share(value: float | None) -> str:
+    return "outcomes are not values" if value is None else percent(value)
+
+
+def _back(facts: Facts) -> str:
+    column = repr(facts.columns[0]) if len(facts.columns) == 1 else repr(facts.columns)
+    file = facts.released or "released"
+    carries = file.lower().endswith((".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc"))
+    if carries:
+        call, words = f"lw.estimate({file!r})", "The file carries its mechanism."
+    else:
+        call = f"lw.estimate({file!r}, lw.Mechanism.load('mechanism.json'), column={column})"
+        words = "Hand on the mechanism with the table; it is no secret."
+    code = f"import leakwise as lw\n\ne = {call}\nprint(e)          # frequencies, standard errors, intervals\n"
+    return _section(
+        "How to estimate from it",
+        _p(
+            "The share of an outcome in the released table is not the share of the value of that name. The true "
+            "frequencies, "
+            f"with intervals, are given by the code below. {words}"
+        ),
+        f"<pre><code>{escape(code)}</code></pre>\n",
+    )
+
+
+def _limits(facts: Facts) -> str:
+    return _section(
+        "What is not promised", "<ul>" + "".join(f"<li>{escape(one)}</li>\n" for one in facts.limits()) + "</ul>\n"
+    )
+
+
+def _proof(facts: Facts) -> str:
+    how = facts.how
+    rows: list[list[str]] = [[escape(name), escape(_text(value))] for name, value in how.items() if value is not None]
+    power = facts.mechanism.denominator.bit_length() - 1
+    rows.append(
+        ["exact over", f"2<sup>{power}</sup>" if facts.mechanism.denominator == 1 << power else "a whole number"]
+    )
+    rows.append(["randomness", "operating system, AES-256 in counter mode"])
+    if facts.ledger is not None:
+        total = facts.ledger["total"]
+        rows.append(["entry in the ledger", escape(str(facts.ledger["entry"]))])
+        rows.append(
+            [
+                "all releases of this secret together",
+                f"a factor of {number(total['lift'])} ({'exact' if total['exact'] else 'upper bound'}), "
+                f"{total['releases']} in all",
+            ]
+        )
+    return _section(
+        "How it was made, and how to check it",
+        _table(["", ""], rows),
+        _p(
+            "The certificate holds the mechanism and the prior as exact integers. Anybody can check it again with: "
+            "leakwise verify certificate.json"
+        ),
+    )
+
+
+def _text(value: Any) -> str:
+    return number(value, 6) if isinstance(value, float) else str(value)

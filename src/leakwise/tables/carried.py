@@ -1,0 +1,107 @@
+"""The mechanism that a released table carries with it, in the metadata of Parquet and Arrow files.
+
+Whoever receives the table can then estimate from it without being told how it was made. The mechanism is no secret:
+what protects the rows is the randomness of each draw.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from leakwise.alphabet import label_from_plain, label_to_plain
+from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, some_of
+from leakwise.mechanism import Mechanism
+from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
+
+__all__ = ["KEY", "Carried", "carried_secrets", "choose_carried", "pack"]
+
+KEY = b"leakwise.release"
+VERSION = 1
+
+# A footer is read whole by everybody who opens the file.
+_LARGEST = 16 << 20
+
+
+class _SecretBody(msgspec.Struct, forbid_unknown_fields=True):
+    columns: list[Any]
+    mechanism: MechanismBody
+
+
+class _ReleaseBody(msgspec.Struct):
+    version: int
+    secrets: list[_SecretBody]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """One released secret of a table: its columns and its mechanism."""
+
+    names: tuple[Any, ...]
+    mechanism: Mechanism
+
+
+def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """The metadata that says how the columns were released, beside what an earlier release of others said."""
+    named = {name for secret in secrets for name in secret.names}
+    earlier = [one for one in carried_secrets(before, "the source") if not named.intersection(one.names)]
+    bodies = [
+        _SecretBody([label_to_plain(name) for name in one.names], mechanism_to_body(one.mechanism))
+        for one in (*earlier, *secrets)
+    ]
+    packed = msgspec.json.encode(_ReleaseBody(VERSION, bodies), order="deterministic")
+    if len(packed) > _LARGEST:
+        warnings.warn(
+            f"The mechanism takes {len(packed) >> 20} MB and is not put into the released file. Save it beside it: "
+            "mechanism.save(path).",
+            LeakwiseWarning,
+            stacklevel=2,
+        )
+        return {}
+    return {KEY: packed}
+
+
+def carried_secrets(metadata: Mapping[bytes, bytes], name: str) -> list[Carried]:
+    """What a table says about its release; nothing where it does not speak of one."""
+    packed = metadata.get(KEY)
+    if packed is None:
+        return []
+    try:
+        body = msgspec.json.decode(packed, type=_ReleaseBody)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidInput(f"What {name} says about its release is damaged: {error}. Give the mechanism.") from error
+    if body.version > VERSION:
+        raise InvalidInput(f"{name} was released by a newer Leakwise. Update with: pip install -U leakwise")
+    try:
+        return [
+            Carried(tuple(map(label_from_plain, one.columns)), mechanism_from_body(one.mechanism, name))
+            for one in body.secrets
+        ]
+    except LeakwiseError as error:
+        raise InvalidInput(f"What {name} says about its release is damaged: {error} Give the mechanism.") from error
+
+
+def choose_carried(metadata: Mapping[bytes, bytes], column: Any, name: str) -> Carried:
+    """The released secret that the user means; the only one if no column is named."""
+    found = carried_secrets(metadata, name)
+    if not found:
+        raise InvalidInput(
+            f"mechanism must be given: {name} does not carry the one it was released by. (Parquet and Arrow files that "
+            "Leakwise wrote do; CSV and JSON have no place for it.)"
+        )
+    titles = [one.names[0] if len(one.names) == 1 else one.names for one in found]
+    if column is None and len(found) == 1:
+        return found[0]
+    wanted = tuple(column) if isinstance(column, (list, tuple)) else (column,)
+    for one in found:
+        if one.names == wanted:
+            return one
+    raise InvalidInput(
+        f"column must be one that was released: {some_of(titles)}. Got {column!r} instead."
+        if column is not None
+        else f"column must say which of the released columns is meant: {some_of(titles)}."
+    )

@@ -1,0 +1,38 @@
+"""Keyed digests of columns: the same column gives the same text, and without the key nobody can try columns out."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet, code_dtype
+
+__all__ = ["Digester"]
+
+
+class Digester:
+    """Codes of a column, batch by batch, as a digest that does not depend on the order of the declared letters."""
+
+    def __init__(self, mac: hmac.HMAC | None, letters: Alphabet) -> None:
+        self._mac = mac
+        if mac is None:
+            return
+        words = [repr(label) for label in letters.labels]
+        order = sorted(range(len(words)), key=words.__getitem__)
+        # Little-endian whatever the machine, so that the digest is the same everywhere.
+        self._place = np.empty(len(words), dtype=code_dtype(len(words)).newbyteorder("<"))
+        self._place[order] = np.arange(len(words))
+        mac.update("\n".join(words[place] for place in order).encode("utf-8", "surrogatepass") + b"\0")
+
+    def add(self, codes: npt.NDArray[Any]) -> None:
+        """Put in a batch."""
+        if self._mac is not None:
+            self._mac.update(self._place[codes].tobytes())
+
+    @property
+    def text(self) -> str | None:
+        """The digest in hexadecimal; None where there is no key."""
+        return None if self._mac is None else self._mac.hexdigest()

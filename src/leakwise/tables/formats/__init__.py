@@ -1,0 +1,134 @@
+"""One module for each kind of file. Files are read and written in batches, so that memory does not grow with rows.
+
+A file is opened for what it is by its name: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` (also ``.feather``, ``.ipc``,
+``.arrows``), ``.jsonl`` (also ``.ndjson``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet
+from leakwise.errors import InvalidInput, did_you_mean, require, some_of
+
+__all__ = ["SUFFIXES", "Columns", "Exchange", "TableFile", "is_path", "open_table", "same_kind"]
+
+Columns = Mapping[str, Any]
+Exchange = Callable[[Columns], Mapping[str, tuple[npt.NDArray[Any], Sequence[Any]]]]
+"""From the secret columns of a batch to the codes and the labels of what stands in their place."""
+
+_KINDS = {
+    "parquet": (".parquet", ".pq"),
+    "ipc": (".arrow", ".feather", ".ipc", ".arrows"),
+    "delimited": (".csv", ".tsv"),
+    "json_lines": (".jsonl", ".ndjson"),
+}
+SUFFIXES = tuple(suffix for suffixes in _KINDS.values() for suffix in suffixes)
+
+
+class TableFile(Protocol):
+    """A table in a file that can be read, and rewritten with some columns exchanged, batch by batch."""
+
+    path: Path
+    names: list[str]
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, where the file says it without being read."""
+
+    @property
+    def metadata(self) -> Mapping[bytes, bytes]:
+        """What the file carries beside its rows; nothing where its kind has no room for it."""
+
+    def batches(self, names: Sequence[str]) -> Iterator[Columns]:
+        """The named columns, a batch at a time."""
+
+    def rewrite(
+        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
+        carried: Mapping[bytes, bytes],
+    ) -> Iterator[int]:  # fmt: skip
+        """Write the table with the named columns exchanged; yields the rows of every batch written.
+
+        ``outputs`` are the labels that can stand in each column from now on.
+        """
+
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
+        """The codes of a column of a batch."""
+
+    def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
+        """The values of a column of a batch, each once, and the place of every row among them."""
+
+
+def is_path(data: object) -> bool:
+    """Whether the user means a file."""
+    return isinstance(data, (str, os.PathLike))
+
+
+def open_table(path: str | os.PathLike[str], name: str = "file") -> TableFile:
+    """The table in a file."""
+    source = Path(path)
+    kind = _kind(source, name)
+    if not source.is_file():
+        what = "is a folder" if source.is_dir() else "does not exist"
+        raise InvalidInput(f"Cannot read {name} {str(source)!r}: it {what}.{_near(source)}")
+    require("pyarrow", extra="data", purpose=f"Reading {source.suffix} files")
+    if kind == "parquet":
+        from leakwise.tables.formats.parquet import ParquetTable
+
+        return ParquetTable(source)
+    if kind == "ipc":
+        from leakwise.tables.formats.ipc import IpcTable
+
+        return IpcTable(source)
+    if kind == "delimited":
+        from leakwise.tables.formats.delimited import DelimitedTable
+
+        return DelimitedTable(source)
+    from leakwise.tables.formats.json_lines import JsonLinesTable
+
+    return JsonLinesTable(source)
+
+
+def same_kind(source: Path, target: Path) -> bool:
+    """Whether two names are of one kind of file: a stream of Arrow batches and a file of them are two."""
+    endings = [path.suffix.lower() for path in (source, target)]
+    return _kind(source, "file") == _kind(target, "out") and (".arrows" in endings) <= (endings[0] == endings[1])
+
+
+def _kind(path: Path, name: str) -> str:
+    suffix = path.suffix.lower()
+    for kind, suffixes in _KINDS.items():
+        if suffix in suffixes:
+            return kind
+    raise InvalidInput(
+        f"{name} {str(path)!r} must end in one of {', '.join(SUFFIXES)}, which says what kind of table it is."
+        + did_you_mean(suffix, SUFFIXES)
+    )
+
+
+def _near(path: Path) -> str:
+    try:
+        beside = [one.name for one in path.parent.iterdir() if one.suffix.lower() in SUFFIXES]
+    except OSError:
+        return ""
+    return did_you_mean(path.name, beside)
+
+
+def check_names(path: Path, known: Sequence[str], names: Sequence[Hashable]) -> None:
+    """Refuse names that the file does not have, or has more than once."""
+    for name in names:
+        times = known.count(name)
+        if times == 0:
+            raise InvalidInput(
+                f"column {name!r} is not in {str(path)!r}, whose columns are {some_of(known, 12)}."
+                + did_you_mean(name, known)
+            )
+        if times > 1:
+            raise InvalidInput(
+                f"column {name!r} stands {times} times in {str(path)!r}. Rename its columns apart first."
+            )

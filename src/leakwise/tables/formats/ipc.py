@@ -1,0 +1,80 @@
+"""Arrow's own files: batches in, batches out; the file with its footer, and the bare stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from leakwise.errors import InvalidInput
+from leakwise.tables.formats import Columns, Exchange
+from leakwise.tables.formats.columns import ArrowColumns, Replacement
+
+__all__ = ["IpcTable"]
+
+
+class IpcTable(ArrowColumns):
+    """An Arrow IPC file (``.arrow``, ``.feather``) or stream (``.arrows``)."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as stream:
+            self._is_stream = stream.read(6) != b"ARROW1"
+        with self._open() as reader:
+            self._schema = reader.schema
+        self.names: list[str] = list(self._schema.names)
+
+    @contextmanager
+    def _open(self, names: Sequence[str] | None = None) -> Iterator[Any]:
+        options = pa.ipc.IpcReadOptions()
+        if names is not None:
+            options.included_fields = [self.names.index(name) for name in dict.fromkeys(names)]
+        with pa.OSFile(str(self.path), "rb") as file:
+            try:
+                opened = pa.ipc.open_stream if self._is_stream else pa.ipc.open_file
+                reader = opened(file, options=options)
+            except (pa.ArrowException, OSError) as error:
+                raise InvalidInput(f"{str(self.path)!r} is not an Arrow file, or it is damaged: {error}.") from error
+            with reader:
+                yield reader
+
+    @property
+    def rows(self) -> int | None:
+        return None
+
+    @property
+    def metadata(self) -> Mapping[bytes, bytes]:
+        return self._schema.metadata or {}
+
+    def _read(self, reader: Any) -> Iterator[Any]:
+        try:
+            if self._is_stream:
+                yield from reader
+            else:
+                for place in range(reader.num_record_batches):
+                    yield reader.get_batch(place)
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"Cannot read {str(self.path)!r}: {error}.") from error
+
+    def batches(self, names: Sequence[str]) -> Iterator[Columns]:
+        with self._open(names) as reader:
+            for batch in self._read(reader):
+                yield {name: batch.column(name) for name in names}
+
+    def rewrite(
+        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
+        carried: Mapping[bytes, bytes],
+    ) -> Iterator[int]:  # fmt: skip
+        replacement = Replacement(self._schema, outputs, carried)
+        new = pa.ipc.new_stream if self._is_stream else pa.ipc.new_file
+        # Feather files are compressed by those who write them; plain Arrow files are there to be mapped into memory.
+        compression = "lz4" if self.path.suffix.lower() == ".feather" else None
+        options = pa.ipc.IpcWriteOptions(compression=compression, emit_dictionary_deltas=True)
+        with self._open() as reader, new(target, replacement.schema, options=options) as writer:
+            for batch in self._read(reader):
+                drawn = exchange({name: batch.column(name) for name in names})
+                writer.write_batch(replacement.batch(batch, drawn))
+                yield batch.num_rows

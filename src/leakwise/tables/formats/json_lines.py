@@ -1,0 +1,145 @@
+"""JSON lines: one object per line; the secret values are exchanged, every other value keeps the bytes it had."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet
+from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.tables.formats import Columns, Exchange
+from leakwise.tables.formats.texts import TextCoder, texts_of, value_of
+
+__all__ = ["JsonLinesTable"]
+
+_LINES = 1 << 14
+
+_Object = dict[str, msgspec.Raw]
+
+
+class JsonLinesTable:
+    """A file with one JSON object per line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._coders: dict[tuple[type, Alphabet], TextCoder] = {}
+        for _, objects in self._objects():
+            self.names = list(objects[0])
+            return
+        raise InvalidInput(f"{str(path)!r} is empty: it has no rows.")
+
+    @property
+    def rows(self) -> int | None:
+        return None
+
+    @property
+    def metadata(self) -> Mapping[bytes, bytes]:
+        return {}
+
+    def _objects(self) -> Iterator[tuple[int, list[_Object]]]:
+        """Parsed lines, and the number of the first of them."""
+        decoder = msgspec.json.Decoder(_Object)
+        objects: list[_Object] = []
+        first = 1
+        with self.path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                text = line.strip()
+                if not text:
+                    continue  # a blank line is no row
+                try:
+                    found = decoder.decode(text)
+                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                    raise InvalidInput(f"Line {number} of {str(self.path)!r} is not a JSON object: {error}.") from error
+                self._refuse_repeated(text, found, number)
+                objects.append(found)
+                if len(objects) == _LINES:
+                    yield first, objects
+                    objects, first = [], number + 1
+        if objects:
+            yield first, objects
+
+    def _refuse_repeated(self, text: bytes, found: _Object, number: int) -> None:
+        """A name that stands twice would lose one of its values."""
+        values = sum(map(len, map(bytes, found.values()))) + sum(map(len, found))
+        # Two braces; for each name two quotes and a colon; commas between: written without spaces, or with one each.
+        compact = 2 + 4 * len(found) - bool(found) + values
+        if len(text) in (compact, compact + 2 * len(found) - bool(found)):
+            return
+        pairs = json.loads(text, object_pairs_hook=lambda pairs: [name for name, _ in pairs])
+        if len(pairs) != len(found):
+            twice = {name for name in pairs if pairs.count(name) > 1}
+            raise InvalidInput(f"Line {number} of {str(self.path)!r} has {some_of(twice)} more than once.")
+
+    def _columns(self, first: int, objects: Sequence[_Object], names: Sequence[str]) -> dict[str, list[bytes]]:
+        columns: dict[str, list[bytes]] = {}
+        for name in names:
+            try:
+                columns[name] = [bytes(one[name]) for one in objects]
+            except KeyError:
+                place = next(place for place, one in enumerate(objects) if name not in one)
+                # Where the new value went would tell that there had been none: so a missing value must be a null.
+                raise InvalidInput(
+                    f"An object of {str(self.path)!r} has no {name!r} (row {first + place} or soon after). Write "
+                    "null where a "
+                    f"value is missing, in every object.{did_you_mean(name, objects[place])}"
+                ) from None
+        return columns
+
+    def batches(self, names: Sequence[str]) -> Iterator[Columns]:
+        for first, objects in self._objects():
+            yield self._columns(first, objects, names)
+
+    def rewrite(
+        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
+        carried: Mapping[bytes, bytes],
+    ) -> Iterator[int]:  # fmt: skip
+        texts = {name: [msgspec.Raw(text) for text in texts_of(outputs[name], _written, name)] for name in names}
+        encoder = msgspec.json.Encoder()
+        for first, objects in self._objects():
+            new = exchange(self._columns(first, objects, names))
+            for name in names:
+                for one, code in zip(objects, new[name][0].tolist(), strict=True):
+                    one[name] = texts[name][code]
+            target.write(encoder.encode_lines(objects))
+            yield len(objects)
+
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
+        coder = self._coders.setdefault((type(alphabet), alphabet), TextCoder(alphabet, _value))
+        distinct, places = _distinct(column)
+        return coder.codes(distinct, places, name)
+
+    def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
+        raws, places = _distinct(column)
+        values = [json.loads(raw) for raw in raws]
+        known: dict[Any, int] = {}
+        table = np.array([known.setdefault(_hashable(value), len(known)) for value in values], dtype=np.int64)
+        return list(known), table[places]
+
+
+def _distinct(column: Sequence[bytes]) -> tuple[list[bytes], npt.NDArray[Any]]:
+    known: dict[bytes, int] = {}
+    places = np.fromiter((known.setdefault(raw, len(known)) for raw in column), dtype=np.int64, count=len(column))
+    return list(known), places
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, (list, dict)):
+        raise InvalidInput(f"A column to group by must hold plain values. Got {value!r}.")
+    return value
+
+
+def _value(raw: bytes, alphabet: Alphabet) -> Any:
+    value = json.loads(raw)
+    return value_of(value, alphabet) if isinstance(value, str) else value
+
+
+def _written(label: Any) -> str:
+    return json.dumps(label.isoformat() if hasattr(label, "isoformat") else label, ensure_ascii=False)

@@ -1,0 +1,85 @@
+"""Parquet: row groups in, row groups out, with the compression of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leakwise.errors import InvalidInput
+from leakwise.tables.formats import Columns, Exchange
+from leakwise.tables.formats.columns import ArrowColumns, Replacement
+
+__all__ = ["ParquetTable"]
+
+# A batch of all columns is held in memory two times over; one of the secret columns only is small.
+_BYTES = 64 << 20
+_ROWS = 1 << 20
+
+
+class ParquetTable(ArrowColumns):
+    """A Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._open() as file:
+            self._schema = file.schema_arrow
+            self._meta = file.metadata
+        self.names: list[str] = list(self._schema.names)
+
+    def _open(self, names: Sequence[str] = ()) -> Any:
+        try:
+            # Texts of the secret columns come as dictionaries: one text per distinct value, not one per row.
+            return pq.ParquetFile(self.path, read_dictionary=list(names), buffer_size=1 << 20, pre_buffer=False)
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"{str(self.path)!r} is not a Parquet file, or it is damaged: {error}.") from error
+
+    @property
+    def rows(self) -> int | None:
+        return int(self._meta.num_rows)
+
+    @property
+    def metadata(self) -> Mapping[bytes, bytes]:
+        return self._schema.metadata or {}
+
+    def batches(self, names: Sequence[str]) -> Iterator[Columns]:
+        with self._open(names) as file:
+            for batch in self._read(file, _ROWS, columns=list(dict.fromkeys(names))):
+                yield {name: batch.column(name) for name in names}
+
+    def _read(self, file: Any, rows: int, **choice: Any) -> Iterator[Any]:
+        try:
+            yield from file.iter_batches(batch_size=rows, **choice)
+        except (pa.ArrowException, OSError) as error:
+            raise InvalidInput(f"Cannot read {str(self.path)!r}: {error}.") from error
+
+    def rewrite(
+        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
+        carried: Mapping[bytes, bytes],
+    ) -> Iterator[int]:  # fmt: skip
+        replacement = Replacement(self._schema, outputs, carried)
+        groups = [self._meta.row_group(place) for place in range(self._meta.num_row_groups)]
+        with (
+            self._open(names) as file,
+            pq.ParquetWriter(target, replacement.schema, compression=self._compression()) as writer,
+        ):
+            for place, group in enumerate(groups):
+                width = max(1, group.total_byte_size // max(1, group.num_rows))
+                most = max(1024, min(_ROWS, _BYTES // width))
+                for part in self._read(file, most, row_groups=[place]):
+                    table = pa.Table.from_batches([part])
+                    new = exchange({name: table.column(name) for name in names})
+                    writer.write_table(replacement.batch(table, new), row_group_size=most)
+                    yield table.num_rows
+
+    def _compression(self) -> Any:
+        """The codec of each column as the source has it."""
+        if not self._meta.num_row_groups:
+            return "snappy"
+        group = self._meta.row_group(0)
+        columns = [group.column(place) for place in range(group.num_columns)]
+        plain = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
+        return {one.path_in_schema: plain.get(one.compression, one.compression) for one in columns}

@@ -1,0 +1,133 @@
+"""Texts of a file as letters of an alphabet, and back: what CSV and JSON lines share.
+
+A file of text knows no types. A text is the letter that is this very text; where there is none, the number, the truth
+value or the date it stands for. Each distinct text is looked at once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet, Bins, code_dtype
+from leakwise.errors import InvalidInput, some_of
+
+__all__ = ["TextCoder", "texts_of", "value_of"]
+
+# Distinct fields whose codes are kept from one batch to the next.
+_REMEMBERED = 1 << 16
+
+
+def value_of(text: str, alphabet: Alphabet) -> Any:
+    """The value that a text stands for in an alphabet; the text itself where it is no letter in any reading."""
+    index = alphabet.index
+    if text in index:
+        return text
+    readings: list[Callable[[str], Any]] = [_truth, int, float]
+    for kind, read in ((datetime.datetime, datetime.datetime.fromisoformat), (datetime.date, _date)):
+        if any(type(label) is kind for label in alphabet.labels):
+            readings.append(read)
+    for read in readings:
+        with suppress(ValueError):
+            value = read(text)
+            # Python takes 1 for True; a text does not.
+            if value in index and isinstance(value, bool) == isinstance(alphabet.labels[index[value]], bool):
+                return value
+    return text
+
+
+def _truth(text: str) -> bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    raise ValueError
+
+
+def _date(text: str) -> datetime.date:
+    return datetime.date.fromisoformat(text)
+
+
+class TextCoder:
+    """Codes for distinct texts in an alphabet, remembered from batch to batch.
+
+    ``read`` turns the raw bytes of a field into its value in an alphabet; None is a missing one.
+    """
+
+    def __init__(self, alphabet: Alphabet, read: Callable[[bytes, Alphabet], Any]) -> None:
+        self._alphabet = alphabet
+        self._read = read
+        self._known: dict[bytes, int] = {}
+
+    def codes(self, distinct: Sequence[bytes], places: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+        """The code of every row, given the distinct raw fields and the place of every row's field among them."""
+        known = self._known
+        if len(known) > _REMEMBERED:
+            known.clear()
+        known.update(self._new_codes([raw for raw in distinct if raw not in known]))
+        table = np.array([known[raw] for raw in distinct], dtype=np.int64)
+        if table.size and table.min() < 0:
+            self._refuse(distinct, table, places, name)
+        result: npt.NDArray[Any] = table.astype(code_dtype(len(self._alphabet)))[places]
+        return result
+
+    def _new_codes(self, fields: Sequence[bytes]) -> dict[bytes, int]:
+        values = [self._read(raw, self._alphabet) for raw in fields]
+        codes = [self._lookup(value) for value in values]
+        if isinstance(self._alphabet, Bins) and -1 in codes:
+            binned = self._alphabet.codes_of_numbers(np.array([_number(value) for value in values], dtype=np.float64))
+            codes = [code if code >= 0 else int(bin) for code, bin in zip(codes, binned, strict=True)]
+        return dict(zip(fields, codes, strict=True))
+
+    def _lookup(self, value: Any) -> int:
+        try:
+            return self._alphabet.index.get(value, -1)
+        except TypeError:  # a JSON list or object
+            return -1
+
+    def _refuse(self, distinct: Sequence[bytes], table: npt.NDArray[Any], places: npt.NDArray[Any], name: str) -> None:
+        outside = table < 0
+        rows = int(outside[places].sum())
+        bad = [self._read(distinct[place], self._alphabet) for place in np.flatnonzero(outside).tolist()]
+        if all(value is None for value in bad):
+            way_out = "Remove those rows: bins have no place for them."
+            if not isinstance(self._alphabet, Bins):
+                way_out = "Add None to the domain to treat missing as a value of its own, or remove those rows."
+            raise InvalidInput(
+                f"{name} has {rows} missing values among the {places.size} rows last read, and the declared domain has "
+                f"no None. {way_out}"
+            )
+        raise InvalidInput(
+            f"{name} has {rows} of the {places.size} rows last read with values outside the declared domain: "
+            f"{some_of(bad)}. The domain is {some_of(self._alphabet.labels)}. Declare every value that can occur, or "
+            "clean the column."
+        )
+
+
+def _number(value: Any) -> float:
+    with suppress(TypeError, ValueError):
+        return math.nan if value is None or isinstance(value, bool) else float(value)
+    return math.nan
+
+
+def texts_of(labels: Sequence[Any], write: Callable[[Any], str], name: str) -> list[bytes]:
+    """How outcomes are written, each in a way of its own."""
+    for label in labels:
+        if isinstance(label, (tuple, bytes)):
+            raise InvalidInput(
+                f"The outcome {label!r} of column {name!r} has no way to be written in a file of text. Name the "
+                "outcomes "
+                "by texts or numbers: Mechanism(..., outputs=[...])."
+            )
+    texts = [write(label).encode() for label in labels]
+    if len(set(texts)) < len(texts):
+        twice = [label for label, text in zip(labels, texts, strict=True) if texts.count(text) > 1]
+        raise InvalidInput(
+            f"The outcomes {some_of(twice)} of column {name!r} would be written alike. Name them apart: "
+            "Mechanism(..., outputs=[...])."
+        )
+    return texts

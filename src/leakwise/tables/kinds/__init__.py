@@ -1,0 +1,41 @@
+"""One module for each kind of data. The module of a library is loaded when the first object of it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy.typing as npt
+
+__all__ = ["Kind"]
+
+
+class Kind(Protocol):
+    """What a module of this package answers about tables and columns of its library."""
+
+    def is_table(self, data: Any, /) -> bool:
+        """Whether the object is a table."""
+
+    def is_column(self, data: Any, /) -> bool:
+        """Whether the object is one column."""
+
+    def names(self, table: Any, /) -> list[Hashable]:
+        """The names of the columns, in order, repetitions included."""
+
+    def hold(self, table: Any, names: Sequence[Hashable] | None, /) -> Any:
+        """The table with its rows at hand (at least the named columns)."""
+
+    def give_back(self, held: Any, original: Any, /) -> Any:
+        """A held table as what the user gave."""
+
+    def column(self, table: Any, name: Any, /) -> Any:
+        """One column of a held table that has it once."""
+
+    def replace(self, table: Any, columns: Mapping[Any, Any], /) -> Any:
+        """The held table with columns exchanged; everything else, and the source itself, untouched."""
+
+    def decode(self, codes: npt.NDArray[Any], labels: Sequence[Any], like: Any, /) -> Any:
+        """The labels of codes as a column of the kind of ``like``."""
+
+    def distinct(self, column: Any, /) -> list[Any]:
+        """The values of a column, each once, missing ones as None, in their natural order."""

@@ -1,0 +1,129 @@
+"""pyarrow: Tables and RecordBatches; Arrays and ChunkedArrays as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from leakwise.errors import InvalidInput, some_of
+from leakwise.tables.kinds.plain import in_order, same_values, take_labels, without_missing
+
+Make = Callable[[npt.NDArray[Any]], Any]
+
+
+def is_table(data: Any) -> bool:
+    return isinstance(data, (pa.Table, pa.RecordBatch))
+
+
+def is_column(data: Any) -> bool:
+    return isinstance(data, (pa.Array, pa.ChunkedArray))
+
+
+def names(table: Any) -> list[Hashable]:
+    return list(table.schema.names)
+
+
+def hold(table: Any, names: Sequence[Hashable] | None) -> Any:
+    return table
+
+
+def give_back(held: Any, original: Any) -> Any:
+    return held
+
+
+def column(table: Any, name: Any) -> Any:
+    return table.column(name)
+
+
+def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
+    for name, values in columns.items():
+        place = table.schema.get_field_index(name)
+        field = table.schema.field(place).with_type(values.type)
+        if values.null_count:
+            field = field.with_nullable(True)
+        table = table.set_column(place, field, values)
+    return table
+
+
+def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
+    chunks = like.chunks if isinstance(like, pa.ChunkedArray) else [like]
+    make, _ = maker(labels, like.type, ordered=_keeps_order(labels, like.type, chunks))
+    if not isinstance(like, pa.ChunkedArray):
+        return make(codes)
+    # Chunk by chunk, because one array of texts cannot hold more than 2 GiB of them.
+    ends = np.cumsum([0, *(len(chunk) for chunk in like.chunks)])
+    parts = [make(codes[start:end]) for start, end in pairwise(ends.tolist())]
+    return pa.chunked_array(parts or [make(codes)])
+
+
+def maker(labels: Sequence[Any], wanted: Any, *, ordered: bool = False) -> tuple[Make, Any]:
+    """What turns codes into an array of the wanted type where the labels fit it, and the type that it has."""
+    make = _dictionary(labels, wanted, ordered) if pa.types.is_dictionary(wanted) else _values(labels, wanted)
+    return make, make(np.zeros(0, dtype=np.uint8)).type
+
+
+def _keeps_order(labels: Sequence[Any], wanted: Any, chunks: Sequence[Any]) -> bool:
+    """Where the order of a dictionary had a meaning it still has it, if the values are the same."""
+    if not pa.types.is_dictionary(wanted) or not wanted.ordered or not chunks:
+        return False
+    known, _ = without_missing(labels)
+    return all(chunk.dictionary.to_pylist() == known for chunk in chunks)
+
+
+def distinct(column: Any) -> list[Any]:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return in_order(dict.fromkeys(None if value != value else value for value in column.unique().to_pylist()))
+
+
+def _values(labels: Sequence[Any], wanted: Any) -> Make:
+    values = _typed(labels, wanted)
+    result = values.type
+    if pa.types.is_string_view(result) or pa.types.is_binary_view(result):
+        # Arrow cannot take from views, but it can make them.
+        values = values.cast(pa.large_string() if pa.types.is_string_view(result) else pa.large_binary())
+
+    def make(codes: npt.NDArray[Any]) -> Any:
+        return values.take(pa.array(codes)).cast(result)
+
+    return make
+
+
+def _dictionary(labels: Sequence[Any], wanted: Any, ordered: bool) -> Make:
+    """The codes themselves are the indices: no value is looked up."""
+    known, moved = without_missing(labels)
+    dictionary = _typed(known, wanted.value_type)
+    index = np.dtype(wanted.index_type.to_pandas_dtype())
+    if len(known) - 1 > np.iinfo(index).max:
+        index = np.dtype(np.int32)
+
+    def make(codes: npt.NDArray[Any]) -> Any:
+        if moved is None:
+            indices = pa.array(codes.astype(index, copy=False))
+        else:
+            places = take_labels(moved, codes)
+            missing = places < 0
+            indices = pa.array(np.where(missing, 0, places).astype(index), mask=missing)
+        return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=ordered)
+
+    return make
+
+
+def _typed(labels: Sequence[Any], wanted: Any) -> Any:
+    """The labels in the type of the column where they fit it, else in the one Arrow gives them."""
+    for kind in (wanted, None):
+        try:
+            values = pa.array(list(labels), type=kind)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            continue
+        if same_values(values.to_pylist(), labels):
+            return values
+    raise InvalidInput(
+        f"The outcomes {some_of(labels)} cannot stand in one Arrow column. "
+        "Name them by texts or by numbers: Mechanism(..., outputs=[...])."
+    )

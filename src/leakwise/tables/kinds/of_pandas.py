@@ -1,0 +1,112 @@
+"""pandas: DataFrames; Series, Index and extension arrays as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from leakwise.tables.kinds.plain import (
+    fitting_array,
+    in_order,
+    natural_array,
+    object_array,
+    same_values,
+    take_labels,
+    without_missing,
+)
+
+
+def is_table(data: Any) -> bool:
+    return isinstance(data, pd.DataFrame)
+
+
+def is_column(data: Any) -> bool:
+    single = isinstance(data, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray))
+    return single and not isinstance(data, pd.MultiIndex)
+
+
+def names(table: Any) -> list[Hashable]:
+    return list(table.columns)
+
+
+def hold(table: Any, names: Sequence[Hashable] | None) -> Any:
+    return table
+
+
+def give_back(held: Any, original: Any) -> Any:
+    return held
+
+
+def column(table: Any, name: Any) -> Any:
+    return table[name]
+
+
+def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
+    result = table.copy(deep=False)
+    for name, values in columns.items():
+        result[name] = values
+    return result
+
+
+def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
+    if isinstance(like.dtype, pd.CategoricalDtype):
+        rows = _categorical(codes, labels, like.dtype)
+    else:
+        values = _typed(labels, like.dtype)
+        rows = take_labels(values, codes) if isinstance(values, np.ndarray) else values.take(codes)
+    if isinstance(like, pd.Series):
+        # The type is named, because pandas would otherwise turn objects into texts of its own accord.
+        series = pd.Series(rows, index=like.index, name=like.name, dtype=rows.dtype, copy=False)
+        return series.__finalize__(like)
+    if isinstance(like, pd.Index):
+        return pd.Index(rows, name=like.name, dtype=rows.dtype, tupleize_cols=False)
+    return rows if not isinstance(rows, np.ndarray) else pd.array(rows, dtype=rows.dtype)
+
+
+def distinct(column: Any) -> list[Any]:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = column.array if hasattr(column, "array") else column
+        seen = np.unique(values.codes)
+        return [*values.categories[seen[seen >= 0]].tolist(), *([None] if (seen < 0).any() else [])]
+    values = list(pd.unique(column))
+    return in_order(dict.fromkeys(None if _missing(value) else _plain(value) for value in values))
+
+
+def _categorical(codes: npt.NDArray[Any], labels: Sequence[Any], dtype: Any) -> Any:
+    """Codes become codes: the outcome labels are the categories."""
+    known, moved = without_missing(labels)
+    categories = dtype.categories
+    if set(known) == set(categories):
+        # The same values as before: their order, and whether it has a meaning, stay as well.
+        places = np.append(categories.get_indexer(pd.Index(_typed(known, categories.dtype), tupleize_cols=False)), -1)
+        moved = places if moved is None else places[moved]
+        return pd.Categorical.from_codes(take_labels(moved, codes), dtype=dtype)
+    index = pd.Index(_typed(known, categories.dtype), tupleize_cols=False)
+    rows = codes if moved is None else take_labels(moved, codes)
+    return pd.Categorical.from_codes(rows, dtype=pd.CategoricalDtype(index, ordered=False))
+
+
+def _typed(labels: Sequence[Any], dtype: Any) -> Any:
+    """The labels in the type of the column where they fit it, else in the one pandas gives them."""
+    if isinstance(dtype, np.dtype):
+        values = fitting_array(labels, dtype)
+    else:
+        try:
+            values = pd.array(object_array(labels), dtype=dtype)
+        except (TypeError, ValueError, OverflowError, NotImplementedError):
+            values = None
+        if values is not None and not same_values([None if _missing(v) else v for v in values], labels):
+            values = None
+    return pd.Series(natural_array(labels)).array if values is None else values
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,207 @@
+"""The release: every value of a secret column replaced by an outcome of the mechanism."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from leakwise.errors import InvalidInput, some_of
+from leakwise.mechanism import Mechanism
+from leakwise.tables import frames
+from leakwise.tables.files import Progress, check_file, refuse_target, release_file
+from leakwise.tables.formats import is_path, open_table
+from leakwise.tables.joint import decode_parts, encode_columns, parts_of
+from leakwise.tables.sampler import draw_codes, seeded_stream
+
+__all__ = ["Secret", "check_data", "check_mechanism", "columns_among", "columns_named", "release"]
+
+Data = TypeVar("Data")
+
+
+@dataclass(frozen=True)
+class Secret:
+    """One column, or several released together, and the mechanism for it. A bare column has no name."""
+
+    names: tuple[Hashable, ...]
+    mechanism: Mechanism
+
+
+def release(
+    data: Data,
+    mechanism: Mechanism | Mapping[Any, Mechanism],
+    column: Hashable = None,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    unsafe_seed: int | None = None,
+) -> Data:
+    """The same data with its secret columns randomised: the same kind of table, rows and other columns untouched.
+
+    Every value is replaced by an outcome drawn from its row of the mechanism, independently and exactly (integers over
+    a power of two), from the operating system's randomness. All values are checked before the first draw.
+
+    Parameters
+    ----------
+    data
+        A column (list, tuple, NumPy array, pandas or polars Series, pyarrow array) or a table (pandas or polars
+        DataFrame, polars LazyFrame, pyarrow Table or RecordBatch, mapping from names to columns). A LazyFrame
+        is collected: its draw is made once and now, since running a plan twice would release twice. Or the path of a
+        file (CSV, TSV, Parquet, Arrow, JSON lines), which is read and written in batches; the path ``out`` is returned.
+    mechanism
+        A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms. A tuple of
+        columns (that is not itself the name of a column) is a joint secret: the inputs and outputs of its mechanism are
+        tuples with a value for each. Numbers may be the letters of ``lw.bins``; what is released are bins.
+    column
+        The secret column of a table, or a tuple of columns.
+    out
+        Where the released file goes, of the same kind as the source. It appears when it is whole; Parquet and Arrow
+        files carry their mechanism in the metadata.
+    overwrite
+        Whether a file that stands there already may be replaced.
+    progress
+        For files: called with the stage, the rows done and the rows there are (None where unknown).
+    unsafe_seed
+        Makes the draws repeatable, for tests only: who knows the seed can undo the release.
+
+    Examples
+    --------
+    >>> from leakwise.mechanism import randomized_response
+    >>> m = randomized_response(["no", "yes"], lift=3)
+    >>> table = {"name": ["Ada", "Bo", "Cy"], "smokes": ["no", "yes", "no"]}
+    >>> out = release(table, m, column="smokes", unsafe_seed=4)
+    >>> out["name"], set(out["smokes"]) <= {"no", "yes"}
+    (['Ada', 'Bo', 'Cy'], True)
+    """
+    stream = seeded_stream(unsafe_seed)
+    if is_path(data):
+        written = _release_path(Path(cast(str, data)), mechanism, column, out, overwrite, progress, stream)
+        return cast(Data, written)
+    check_data(data, "data")
+    if out is not None or overwrite:
+        raise InvalidInput(
+            f"out must be left out for a table in memory, which is handed back. Got out={out!r}. For a file give its "
+            "path."
+        )
+    if frames.is_column(data):
+        _refuse_column(column, mechanism)
+        chosen = check_mechanism(mechanism)
+        codes = encode_columns([data], ["data"], chosen.input_alphabet, "inputs")
+        drawn = draw_codes(codes, chosen.sampler, stream)
+        result: Data = frames.decode(drawn, chosen.outputs, data)
+        return result
+    secrets = _secrets(frames.column_names(data), mechanism, column)
+    held = frames.hold(data)
+    columns = {name: frames.column_of(held, name) for secret in secrets for name in secret.names}
+    # Everything that can go wrong goes wrong here: labels, values, a mechanism that cannot be drawn from exactly.
+    encoded = []
+    for secret in secrets:
+        given = [columns[name] for name in secret.names]
+        codes = encode_columns(given, secret.names, secret.mechanism.input_alphabet, "inputs")
+        if len(secret.names) > 1:
+            parts_of(secret.mechanism.output_alphabet, secret.names, "outputs")
+        encoded.append((secret, codes, secret.mechanism.sampler))
+    released: dict[Hashable, Any] = {}
+    for secret, codes, sampler in encoded:
+        drawn = draw_codes(codes, sampler, stream)
+        if len(secret.names) == 1:
+            name = secret.names[0]
+            released[name] = frames.decode(drawn, secret.mechanism.outputs, columns[name])
+            continue
+        parts = decode_parts(drawn, secret.mechanism.output_alphabet, secret.names)
+        for name, (labels, part_codes) in zip(secret.names, parts, strict=True):
+            released[name] = frames.decode(part_codes, labels, columns[name])
+    table: Data = frames.give_back(frames.with_columns(held, released), data)
+    return table
+
+
+def _release_path(
+    source: Path, mechanism: Any, column: Hashable, out: Any, overwrite: bool, progress: Progress | None, stream: Any
+) -> Path:
+    if out is None:
+        raise InvalidInput(
+            f"out must be given: the path of the file that the release of {str(source)!r} is written to."
+        )
+    names = open_table(source, "data").names
+    secrets = _secrets(names, mechanism, column)
+    refuse_target(source, Path(out), overwrite=overwrite)
+    checked = [
+        (check_file(source, one.names, one.mechanism.input_alphabet, progress=progress), one.mechanism)
+        for one in secrets
+    ]
+    return release_file(checked, out, stream=stream, overwrite=overwrite, progress=progress)
+
+
+def _secrets(known: Sequence[Hashable], mechanism: Any, column: Hashable) -> list[Secret]:
+    """Which columns go through which mechanism."""
+    if isinstance(mechanism, Mapping):
+        if column is not None:
+            raise InvalidInput(
+                f"column must be left out when the mechanisms are a mapping from columns. Got column={column!r}."
+            )
+        if not mechanism:
+            raise InvalidInput("mechanism must name at least one column. Got an empty mapping.")
+        secrets = [Secret(columns_among(known, key), check_mechanism(one)) for key, one in mechanism.items()]
+    else:
+        chosen = check_mechanism(mechanism)
+        if column is None:
+            raise InvalidInput(
+                f"column must say which column of the table is the secret. The columns are {some_of(known, 12)}."
+            )
+        secrets = [Secret(columns_among(known, column), chosen)]
+    named = [name for secret in secrets for name in secret.names]
+    frames.check_names(known, named)
+    if twice := {name for name in named if named.count(name) > 1}:
+        raise InvalidInput(
+            f"A column can be released once only. Named twice or more: {some_of(twice)}. "
+            "Put columns that belong together into one joint mechanism."
+        )
+    return secrets
+
+
+def columns_named(table: Any, column: Any) -> tuple[Hashable, ...]:
+    """One column of a table, or those of a tuple (or list) that is not itself a name of a column."""
+    return columns_among(frames.column_names(table), column)
+
+
+def columns_among(known: Sequence[Hashable], column: Any) -> tuple[Hashable, ...]:
+    """As :func:`columns_named`, with the names that there are."""
+    if isinstance(column, list):
+        column = tuple(column)
+    if isinstance(column, tuple) and column not in known:
+        if not column:
+            raise InvalidInput("column must name at least one column. Got an empty tuple.")
+        return column
+    return (column,)
+
+
+def check_data(data: Any, name: str) -> None:
+    """Refuse what is neither a column nor a table."""
+    if not frames.is_column(data) and not frames.is_table(data):
+        raise InvalidInput(
+            f"{name} must be a column (list, NumPy array, pandas or polars Series, pyarrow array) or a table (pandas "
+            f"or polars DataFrame, pyarrow Table, mapping of columns), or the path of a file. Got "
+            f"{type(data).__name__} "
+            "instead."
+        )
+
+
+def check_mechanism(mechanism: Any) -> Mechanism:
+    """Refuse what is no mechanism."""
+    if isinstance(mechanism, Mechanism):
+        return mechanism
+    inside = isinstance(getattr(mechanism, "mechanism", None), Mechanism)
+    raise InvalidInput(
+        f"mechanism must be a Mechanism. Got {type(mechanism).__name__} instead."
+        + (" Pass its .mechanism." if inside else "")
+    )
+
+
+def _refuse_column(column: Hashable, mechanism: Any) -> None:
+    if column is not None:
+        raise InvalidInput(f"column must be left out when the data is a bare column. Got column={column!r}.")
+    if isinstance(mechanism, Mapping):
+        raise InvalidInput("A mapping from columns to mechanisms needs a table. The data is a bare column.")

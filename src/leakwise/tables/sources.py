@@ -1,0 +1,145 @@
+"""What is to be released, in memory or in a file: checked first, released later."""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import Mechanism
+from leakwise.tables import frames
+from leakwise.tables.digest import Digester
+from leakwise.tables.files import CheckedFile, Progress, check_file, counted, refuse_target, release_file
+from leakwise.tables.formats import is_path, open_table
+from leakwise.tables.joint import encode_columns, plain_alphabet
+from leakwise.tables.release import check_data, columns_among, release
+from leakwise.tables.sampler import seeded_stream
+
+__all__ = ["Checked", "Source", "open_source"]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check saw: how often each letter occurs, which stays private, and the keyed digest of the column."""
+
+    rows: int
+    counts: npt.NDArray[np.int64]
+    digest: str | None
+
+
+class Source(Protocol):
+    """Data whose secret is to be released."""
+
+    name: str | None
+    secret_names: tuple[str, ...]
+
+    def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
+        """Read the secret whole and refuse values that were not declared."""
+
+    def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
+        """Draw; gives back the released table and its digest."""
+
+
+def open_source(
+    data: Any, column: Any, out: str | os.PathLike[str] | None, *, overwrite: bool, progress: Progress | None
+) -> Source:
+    """The data, with everything refused that can be without reading its rows."""
+    if is_path(data):
+        return _FileSource(Path(data), column, out, overwrite, progress)
+    if out is not None or overwrite:
+        raise InvalidInput(f"out must be left out for a table in memory, which is handed back. Got out={out!r}.")
+    return _MemorySource(data, column)
+
+
+class _MemorySource:
+    name: str | None = None
+
+    def __init__(self, data: Any, column: Any) -> None:
+        check_data(data, "data")
+        self._given = data
+        self._names: tuple[Hashable, ...] = ()
+        if frames.is_column(data):
+            if column is not None:
+                raise InvalidInput(f"column must be left out when the data is a bare column. Got column={column!r}.")
+            self.secret_names: tuple[str, ...] = ("column",)
+            self._held = data
+            return
+        if column is None:
+            raise InvalidInput(f"column must say which column is the secret, among {frames.column_names(data)}.")
+        self._names = columns_among(frames.column_names(data), column)
+        frames.check_columns(data, self._names)
+        self.secret_names = tuple(str(name) for name in self._names)
+        # A lazy table is collected once: run again, its plan could give other rows than were checked.
+        self._held = frames.hold(data)
+
+    def _columns(self, table: Any) -> list[Any]:
+        return [frames.column_of(table, name) for name in self._names] if self._names else [table]
+
+    def _codes(self, table: Any, letters: Alphabet, what: str) -> npt.NDArray[Any]:
+        codes: npt.NDArray[Any] = encode_columns(self._columns(table), self._names or ("data",), letters, what)
+        return codes
+
+    def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
+        codes = self._codes(self._held, letters, "inputs")
+        if not codes.size:
+            raise InvalidInput("data has no rows: there is nothing to release.")
+        digester = Digester(mac, letters)
+        digester.add(codes)
+        return Checked(codes.size, counted(codes, len(letters)), digester.text)
+
+    def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
+        column = None if not self._names else self._names if len(self._names) > 1 else self._names[0]
+        table = release(self._held, mechanism, column, unsafe_seed=unsafe_seed)
+        digester = Digester(mac, mechanism.output_alphabet)
+        if mac is not None:
+            digester.add(self._codes(table, plain_alphabet(mechanism.output_alphabet), "outputs"))
+        return frames.give_back(table, self._given) if self._names else table, digester.text
+
+
+class _FileSource:
+    def __init__(
+        self,
+        path: Path,
+        column: Any,
+        out: str | os.PathLike[str] | None,
+        overwrite: bool,
+        progress: Progress | None,
+    ) -> None:
+        if out is None:
+            raise InvalidInput(f"out must be given: the path of the file to which the release of {str(path)!r} goes.")
+        names = open_table(path, "data").names
+        if column is None:
+            raise InvalidInput(f"column must say which column of {str(path)!r} is the secret, among {names}.")
+        self._names = columns_among(names, column)
+        refuse_target(path, Path(out), overwrite=overwrite)
+        self._path, self._out, self._overwrite, self._progress = path, Path(out), overwrite, progress
+        self._checked: CheckedFile | None = None
+        self.name: str | None = path.name
+        self.secret_names = tuple(str(name) for name in self._names)
+
+    def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
+        digester = Digester(mac, letters)
+        found = check_file(self._path, self._names, letters, watch=[digester.add], progress=self._progress)
+        self._checked = found
+        return Checked(found.rows, found.counts, digester.text)
+
+    def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
+        assert self._checked is not None, "a file is checked before it is released"
+        digester = Digester(mac, mechanism.output_alphabet)
+        path = release_file(
+            [(self._checked, mechanism)],
+            self._out,
+            stream=seeded_stream(unsafe_seed),
+            overwrite=self._overwrite,
+            watch=[digester.add],
+            progress=self._progress,
+        )
+        return path, digester.text

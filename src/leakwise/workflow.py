@@ -1,0 +1,380 @@
+"""A release in one call: prior, design, certificate, ledger, draw, report."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leakwise.alphabet import Alphabet, as_alphabet
+from leakwise.charts.table import html_table, text_table
+from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning, did_you_mean, some_of
+from leakwise.exact import Level, level
+from leakwise.mechanism import Mechanism
+from leakwise.priors import Prior
+from leakwise.proof import Certificate, certify
+from leakwise.tables.joint import Product
+
+if TYPE_CHECKING:
+    from leakwise.optimize import Design
+    from leakwise.report import Facts
+    from leakwise.tables.files import Progress
+    from leakwise.tables.ledger import Ledger
+
+__all__ = ["Protection", "protect"]
+
+_USES = ("statistics", "reading")
+
+
+@dataclass(frozen=True, repr=False)
+class Protection:
+    """A release that was made: the table, the promise and its proof.
+
+    Attributes
+    ----------
+    table
+        The released table, of the kind that was given; for a file, the path of the released one.
+    mechanism
+        What the rows were drawn from.
+    certificate
+        The proof of the promise on exact integers.
+    design
+        How the mechanism was found; None where it was given.
+    prior
+        What the promise compares with.
+    entry
+        The number of the entry in the ledger, if there is one.
+    """
+
+    table: Any
+    certificate: Certificate
+    design: Design | None
+    facts: Facts
+    entry: int | None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the rows were drawn from."""
+        return self.certificate.mechanism
+
+    @property
+    def prior(self) -> Prior:
+        """What the promise compares with."""
+        return self.facts.prior
+
+    @property
+    def epsilon(self) -> float:
+        """The proven leakage in nats, rounded up."""
+        return self.certificate.epsilon_upper
+
+    @property
+    def guarantee(self) -> str:
+        """The promise in words."""
+        words = self.certificate.sentence()
+        if self.facts.origin == "table":
+            words += " This holds for the prior estimated from the table, which is treated as public."
+        return words
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report: ``.html`` for people, ``.json`` for programs."""
+        from leakwise.report import write_report
+
+        return write_report(self.facts, path)
+
+    def _rows(self) -> list[list[str]]:
+        rows = [
+            ["column", self.facts.secret],
+            ["rows", f"{self.facts.rows:,}"],
+            ["made for", self.facts.use],
+            ["outcomes", some_of(self.mechanism.outputs, 6)],
+            ["proven ε (nats)", f"{self.epsilon:.6f}"],
+            ["prior", "given" if self.facts.origin == "given" else "estimated from the table, taken as public"],
+        ]
+        if isinstance(self.table, Path):
+            rows.append(["released file", str(self.table)])
+        if self.entry is not None:
+            rows.append(["entry in the ledger", str(self.entry)])
+        return rows
+
+    def __repr__(self) -> str:
+        return text_table(["", "release"], self._rows(), title=self.guarantee)
+
+    def _repr_html_(self) -> str:
+        return html_table(["", "release"], self._rows(), caption=self.guarantee)
+
+    def chart(self) -> dict[str, Any]:
+        """A picture of the mechanism, as a Vega-Lite specification."""
+        return self.mechanism.chart() if self.design is None else self.design.chart()
+
+    def plot(self) -> Any:
+        """The picture of :meth:`chart` (altair)."""
+        return self.mechanism.plot() if self.design is None else self.design.plot()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what the report says."""
+        return self.facts.to_dict()
+
+
+def protect(
+    data: Any,
+    column: Any = None,
+    *,
+    domain: Any = None,
+    epsilon: object = None,
+    lift: object = None,
+    prior: Any = None,
+    failure: float | None = None,
+    use: str = "statistics",
+    mechanism: Mechanism | None = None,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+    progress: Progress | None = None,
+    unsafe_seed: int | None = None,
+) -> Protection:
+    """Release a secret column so that no guess about it becomes more than ``lift`` times likelier, and prove it.
+
+    The best mechanism for the prior and the use is designed, certified on exact integers, entered in the ledger
+    (which may refuse it), and drawn from. All values are checked before anything is drawn or entered.
+
+    Parameters
+    ----------
+    data
+        A table or a column of any kind that :func:`leakwise.release` takes, or the path of a file.
+    column
+        The secret column; a tuple of columns is one joint secret. None for a bare column.
+    domain
+        Every value that can occur, whether it does or not: a list, ``lw.bins(low, high, count)`` for numbers; for a
+        joint secret a mapping from its columns to such domains, or a list of tuples. May be left out where the prior
+        (or the mechanism) names the values.
+    epsilon, lift
+        The most that an outcome may reveal: ε in nats, or e^ε, «at most ``lift`` times likelier».
+    prior
+        What is known beforehand, from public sources; or ``"table"`` to estimate it from the table. The estimate is
+        rounded and then treated as public, and ``failure`` must be given.
+    failure
+        The probability with which an estimated prior may be wrong. It is noted; the promise is for the prior itself.
+    use
+        ``"statistics"`` (frequencies can be estimated best; outcomes are not values) or ``"reading"`` (outcomes are
+        values and agree with the true one as often as possible).
+    mechanism
+        One to use instead of designing it. It is refused when it does not keep within ``epsilon`` or ``lift``.
+    out, overwrite
+        For files: where the released one goes, and whether it may replace another.
+    ledger, dataset
+        A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
+    progress
+        For files: called with the stage, the rows done and the rows there are.
+    unsafe_seed
+        Makes the draws repeatable, for tests only.
+
+    Examples
+    --------
+    >>> import leakwise as lw
+    >>> table = {"smokes": ["no", "yes", "no", "no"]}
+    >>> r = protect(table, "smokes", prior=lw.Prior({"no": 0.75, "yes": 0.25}), lift=2)
+    >>> r.certificate.holds, r.guarantee
+    (True, 'No guess about the secret becomes more than 2.0000 times likelier by seeing the outcome.')
+    """
+    from leakwise.report import Facts
+    from leakwise.tables.ledger import Ledger as LedgerBook
+    from leakwise.tables.sources import open_source
+
+    asked = _asked(epsilon, lift, mechanism)
+    _check_prior(prior, failure)
+    if use not in _USES:
+        raise InvalidInput(f"use must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}")
+    letters = _letters(domain, prior, mechanism, column)
+    book = ledger if ledger is None or isinstance(ledger, LedgerBook) else LedgerBook(ledger)
+    source = open_source(data, column, out, overwrite=overwrite, progress=progress)
+    name = source.name if dataset is None else dataset
+    if book is not None and name is None:
+        raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
+    seen = source.check(letters, None if book is None else book.digest())
+    known = coarse_prior(seen.counts.tolist(), letters) if isinstance(prior, str) else _over(prior, letters)
+    found, certificate = _certified(known, asked, use, mechanism, source.secret_names)
+    entry = None
+    if book is not None:
+        assert name is not None
+        entry = book.reserve(
+            name,
+            source.secret_names,
+            certificate,
+            origin="estimated from the table, taken as public" if isinstance(prior, str) else "given",
+            rows=seen.rows,
+            source_digest=seen.digest,
+        )
+    try:
+        table, digest = source.release(certificate.mechanism, None if book is None else book.digest(), unsafe_seed)
+    except Exception:
+        # Nothing was handed to anybody: what was drawn is gone with this call. (Of an interrupt that is not known: the
+        # entry then stays, and counts.)
+        if book is not None and entry is not None:
+            book.cancel(entry)
+        raise
+    if book is not None and entry is not None:
+        book.confirm(entry, released_digest=digest)
+    facts = Facts(
+        dataset=name or "a table",
+        columns=source.secret_names,
+        rows=seen.rows,
+        use=use if mechanism is None else "given",
+        prior=certificate.prior if isinstance(certificate.prior, Prior) else known,
+        origin="table" if isinstance(prior, str) else "given",
+        failure=failure,
+        certificate=certificate,
+        how=_how(found),
+        ledger=None
+        if book is None
+        else {"entry": entry, "total": book.total(str(name), source.secret_names).to_dict()},
+        time=Facts.now(),
+        released=table.name if isinstance(table, Path) else None,
+    )
+    return Protection(table, certificate, found, facts, entry)
+
+
+def _asked(epsilon: object, lift: object, mechanism: Mechanism | None) -> Level | None:
+    if mechanism is not None and epsilon is None and lift is None:
+        return None
+    return level(epsilon, lift)
+
+
+def _check_prior(prior: Any, failure: Any) -> None:
+    if prior is None:
+        raise InvalidInput(
+            "prior must be chosen: what is known of the secret beforehand, from public sources (a Prior, or a "
+            "mapping from "
+            "values to probabilities), or prior='table' with failure=… to estimate it from the table and treat that "
+            "as public."
+        )
+    if isinstance(prior, str) and prior != "table":
+        raise InvalidInput(f"prior must be a Prior, probabilities, or 'table'. Got {prior!r} instead.")
+    if isinstance(prior, str) and failure is None:
+        raise InvalidInput(
+            "failure must be given with prior='table': the probability that the estimate is wrong, such as 1e-6."
+        )
+    number = isinstance(failure, (int, float)) and not isinstance(failure, bool)
+    if failure is not None and not (number and 0 < failure < 1):
+        raise InvalidInput(f"failure must be a probability strictly between 0 and 1. Got {failure!r} instead.")
+
+
+def _letters(domain: Any, prior: Any, mechanism: Mechanism | None, column: Any) -> Alphabet:
+    """The declared values of the secret."""
+    if domain is None:
+        if mechanism is not None:
+            return mechanism.input_alphabet
+        if isinstance(prior, str):
+            raise InvalidInput(
+                "domain must be declared: every value that can occur. One read off the private column gives away "
+                "which occur."
+            )
+        return _as_prior(prior).alphabet
+    if isinstance(domain, Mapping):
+        columns = list(column) if isinstance(column, (list, tuple)) else [column]
+        if sorted(map(str, domain)) != sorted(map(str, columns)):
+            raise InvalidInput(
+                f"domain must name the values of each column released together: {columns}. Got {list(domain)} instead."
+            )
+        return Product([as_alphabet(domain[name], name=f"the domain of {name!r}") for name in columns])
+    return as_alphabet(domain, name="domain")
+
+
+def _as_prior(prior: Any) -> Prior:
+    return prior if isinstance(prior, Prior) else Prior(prior)
+
+
+def _over(prior: Any, letters: Alphabet) -> Prior:
+    """The prior over the declared letters, in their order."""
+    known = _as_prior(prior)
+    order: Iterable[int] | None = letters.positions_in(known.alphabet, mine="domain", theirs="prior")
+    places = range(len(letters)) if order is None else order
+    return Prior._from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
+
+
+def coarse_prior(counts: list[int], letters: Alphabet) -> Prior:
+    """The frequencies of a table, rounded to about one part in √n, every declared letter with at least one part.
+
+    No exact count can be read from it, and no letter is taken for impossible because the table happens to lack it.
+
+    >>> coarse_prior([700, 300, 0], Alphabet(["a", "b", "c"])).weights.tolist()
+    [22, 9, 1]
+    """
+    rows = sum(counts)
+    parts = max(2, min(max(math.isqrt(rows), 2 * len(letters)), max(2, rows // 4)))
+    return Prior._from_integers(letters, [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts])
+
+
+def _certified(
+    prior: Prior, asked: Level | None, use: str, mechanism: Mechanism | None, columns: tuple[str, ...]
+) -> tuple[Design | None, Certificate]:
+    """The mechanism with its proof; one that does not keep the promise is refused."""
+    options: dict[str, Any] = {}
+    if asked is not None:
+        options = {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
+    found = None
+    if mechanism is None:
+        from leakwise.optimize import design
+
+        found = design(prior, utility=_utility(use, len(prior)), **options)
+        mechanism = _spread(found.mechanism, columns)
+    certificate = certify(mechanism.dyadic(60) if _must_round(mechanism) else mechanism, prior, **options)
+    if not certificate.holds:
+        raise CertificateRejected(
+            f"The mechanism reveals ε = {certificate.epsilon_upper:.6f} for this prior, more than asked "
+            f"({certificate.asked.words if certificate.asked else ''}). Nothing was released."
+        )
+    if certificate.ratio == 1 and len(prior) > 1:
+        warnings.warn(
+            "The best mechanism within this limit says nothing about the secret: every row gets its outcome by one law. "
+            "Allow a larger lift, or release for statistics.",
+            LeakwiseWarning,
+            stacklevel=3,
+        )
+    return found, certificate
+
+
+def _utility(use: str, letters: int) -> Any:
+    """Least variance of the frequencies; or agreement with the truth, with the letters as outcomes."""
+    if use == "statistics":
+        return "frequencies"
+    import numpy as np
+
+    from leakwise.optimize import Expected
+
+    return Expected(np.eye(letters))
+
+
+def _spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:
+    """Outcomes of a joint secret that are no combinations stand in its first column; the others point there."""
+    if len(columns) == 1 or all(isinstance(one, tuple) and len(one) == len(columns) for one in mechanism.outputs):
+        return mechanism
+    pointers = (f"see {columns[0]}",) * (len(columns) - 1)
+    outputs = [(str(one), *pointers) for one in mechanism.outputs]
+    return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, outputs)
+
+
+def _must_round(mechanism: Mechanism) -> bool:
+    """Whether a release could not draw from it exactly: its denominator is no power of two up to 2^64."""
+    denominator = mechanism.denominator
+    return denominator & (denominator - 1) != 0 or denominator > 1 << 64
+
+
+def _in_ledger(book: Ledger, entry: int | None, dataset: str, secret: tuple[str, ...]) -> dict[str, Any]:
+    return {"entry": entry, "total": book.total(dataset, secret).to_dict()}
+
+
+def _how(found: Design | None) -> dict[str, Any]:
+    """How the mechanism came to be, in words of the report."""
+    if found is None:
+        return {"mechanism": "given by the user"}
+    return {
+        "designed for": found.utility,
+        "found by": found.method,
+        "value": found.value,
+        "no mechanism within the promise has more than": found.bound,
+    }

@@ -1,0 +1,87 @@
+"""``leakwise audit``."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import leakwise as lw
+from leakwise.cli import app
+
+RUN = CliRunner()
+RESPONSE = "randomized-response:letters=no/yes,epsilon=1"
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    done = RUN.invoke(app, ["audit", *words], catch_exceptions=False)
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_table_and_the_sentences() -> None:
+    code, said, _ = run(RESPONSE, "--prior", "no=0.7,yes=0.3")
+    assert code == 0
+    assert "ε of PML" in said
+    assert "- No guess about the secret becomes more than 1.80 times likelier" in said
+
+
+def test_json_is_the_audit() -> None:
+    code, said, _ = run(RESPONSE, "--prior", "no=0.7,yes=0.3", "--lift", "3/2", "--delta", "0.1", "--json")
+    assert code == 0
+    found = json.loads(said)
+    same = lw.audit(
+        lw.randomized_response(["no", "yes"], epsilon="1"),
+        lw.Prior({"no": "0.7", "yes": "0.3"}),
+        lift="3/2",
+        delta="0.1",
+    )
+    assert found == json.loads(json.dumps(same.to_dict()))
+
+
+def test_json_has_no_infinity() -> None:
+    code, said, _ = run("identity:n=2", "--prior", "uniform", "--json")
+    assert code == 0
+    assert json.loads(said, parse_constant=pytest.fail)["ldp"] == "inf"
+    assert math.isinf(float(json.loads(said)["ldp"]))
+
+
+def test_a_matrix_and_a_column(tmp_path: Path) -> None:
+    matrix, table = tmp_path / "m.csv", tmp_path / "t.csv"
+    matrix.write_text(",no,yes\nno,0.9,0.1\nyes,0.2,0.8\n")
+    table.write_text("name,smokes\na,no\nb,yes\nc,no\nd,no\n")
+    options = ["--data", str(table), "--column", "smokes", "--domain", "no,yes"]
+    code, said, _ = run(str(matrix), *options, "--json")
+    assert code == 0
+    assert json.loads(said)["epsilon"] == pytest.approx(math.log(0.8 / 0.275))
+
+
+@pytest.mark.parametrize("suffix", ["json", "svg", "html"])
+def test_pictures(tmp_path: Path, suffix: str) -> None:
+    where = tmp_path / f"audit.{suffix}"
+    code, _, said = run(RESPONSE, "--prior", "uniform", "--plot", str(where))
+    assert code == 0
+    assert where.stat().st_size > 1000
+    assert str(where) in said.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing.csv", "--prior", "uniform"), "no file"),
+        ((RESPONSE,), "exactly one of --prior"),
+        ((RESPONSE, "--prior", "no=0.7,maybe=0.3"), "'maybe'"),
+        ((RESPONSE, "--prior", "uniform", "--delta", "2"), "delta"),
+        ((RESPONSE, "--prior", "uniform", "--lift", "0.5"), "lift"),
+        ((RESPONSE, "--prior", "uniform", "--epsilon", "1", "--lift", "2"), "both"),
+        ((RESPONSE, "--prior", "uniform", "--plot", "x.pdf"), "path must end in"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(words: tuple[str, ...], said: str) -> None:
+    code, _, error = run(*words)
+    assert code == 2
+    assert said in error
+    assert error.startswith("Error: ")
+    assert error.count("\n") == 1

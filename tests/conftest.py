@@ -1,0 +1,20 @@
+"""Settings that all tests share.
+
+Hypothesis runs under a profile named by LEAKWISE_HYPOTHESIS_PROFILE: ``default`` for people, ``ci`` (the same
+examples every time, so that a red build is red for everybody) for scripts/check, ``attack`` for a long hunt.
+No profile has a deadline: no test of this house depends on speed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+# The machine may be busy with other work; slowness of generating data is no fault of the code under test.
+PATIENT = [HealthCheck.too_slow]
+
+settings.register_profile("default", deadline=None, max_examples=100, suppress_health_check=PATIENT)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
+settings.register_profile("attack", settings.get_profile("default"), max_examples=2000)
+settings.load_profile(os.environ.get("LEAKWISE_HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))

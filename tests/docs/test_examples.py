@@ -1,0 +1,94 @@
+"""Every example of the README and the documentation is run, in the order a reader meets it.
+
+A ``python`` block is a doctest session; the blocks of a file share their names and an empty working
+directory. Of a ``console`` block the lines that start with ``$ leakwise`` are run; they must not fail.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FENCE = re.compile(r"^```(?P<kind>python|console)[ \t]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+# At least so many examples are run: a fence that is misspelt or lost does not go unnoticed.
+MINIMUM = {"README.md": 8, "docs/guide/quickstart.md": 12, "docs/explanation/exactness.md": 5}
+
+
+@dataclass(frozen=True)
+class Block:
+    kind: str
+    body: str
+    line: int
+
+    @property
+    def commands(self) -> list[str]:
+        return [line[2:] for line in self.body.splitlines() if line.startswith("$ leakwise")]
+
+    @property
+    def examples(self) -> list[doctest.Example]:
+        found = doctest.DocTestParser().get_examples(self.body)
+        for example in found:
+            example.lineno += self.line
+        return found
+
+
+def documents() -> list[str]:
+    pages = (page.relative_to(ROOT) for page in (ROOT / "docs").rglob("*.md"))
+    return ["README.md", *sorted(page.as_posix() for page in pages if "_build" not in page.parts)]
+
+
+def blocks(name: str) -> Iterator[Block]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for match in FENCE.finditer(text):
+        yield Block(match["kind"], match["body"], text.count("\n", 0, match.start("body")))
+
+
+def run_command(command: str) -> None:
+    words = shlex.split(command)
+    script = "import sys; from leakwise.cli import main; sys.argv[0] = 'leakwise'; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", script, *words[1:]], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("name", documents())
+def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
+    said: list[str] = []
+    ran = 0
+    for block in blocks(name):
+        if block.kind == "console":
+            for command in block.commands:
+                run_command(command)
+            continue
+        examples = block.examples
+        assert examples, f"{name}, line {block.line}: a python block without >>> is an example nobody runs"
+        session = doctest.DocTest(examples, names, name, name, 0, block.body)
+        runner.run(session, out=said.append, clear_globs=False)
+        names = session.globs
+        ran += len(examples)
+    assert runner.failures == 0, "".join(said)
+    assert ran >= MINIMUM.get(name, 0), f"{name} has {ran} examples; {MINIMUM.get(name, 0)} are expected"
+
+
+def test_minimum_names_existing_files() -> None:
+    assert set(MINIMUM) <= set(documents())
+
+
+def test_no_example_hides_from_the_runner() -> None:
+    """Prompts stand only inside blocks that are collected above."""
+    for name in documents():
+        prompts = len(re.findall(r"^\s*>>> ", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE))
+        assert prompts == sum(len(block.examples) for block in blocks(name) if block.kind == "python"), name

@@ -1,0 +1,128 @@
+"""What holds for the house as a whole: light to import, tidy, typed, and free of any one machine."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "leakwise"
+
+HEAVY = [
+    "altair",
+    "cryptography",
+    "highspy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pyspark",
+    "scipy",
+    "sklearn",
+    "starlette",
+    "uvicorn",
+    "vl_convert",
+]
+
+
+def test_import_loads_nothing_heavy() -> None:
+    script = "import json, sys, leakwise; print(json.dumps(sorted({m.partition('.')[0] for m in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert "leakwise" in loaded
+    assert loaded.isdisjoint(HEAVY), sorted(loaded.intersection(HEAVY))
+
+
+@pytest.mark.parametrize("name", sorted({*HEAVY} - {"pyspark"}))  # pyspark is not needed to develop
+def test_heavy_names_are_real_modules(name: str) -> None:
+    """A misspelt name would make the test above pass for the wrong reason."""
+    assert importlib.util.find_spec(name) is not None
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    leakwise = importlib.import_module("leakwise")
+    names = list(leakwise.__all__)
+    assert names == sorted(names)
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not hasattr(leakwise, name)] == []
+    assert set(names) <= set(dir(leakwise))
+
+
+def test_types_are_shipped() -> None:
+    assert resources.files("leakwise").joinpath("py.typed").is_file()
+
+
+def test_modules_stay_small() -> None:
+    lengths = {
+        str(p.relative_to(SOURCE)): len(p.read_text(encoding="utf-8").splitlines()) for p in SOURCE.rglob("*.py")
+    }
+    assert len(lengths) > 5
+    assert {name: n for name, n in lengths.items() if n > 400} == {}
+
+
+# ------------------------------------------------------------------------------- no machine in the tree
+
+UNTRACKED = {".git", ".venv", "build", "dist", "_build", "__pycache__", "demo-output", "papers-output"}
+PLACE = re.compile(r"(?<![\w.~$}-])/(?:root|work|home|tmp|Users)/")
+HOST = re.compile(r"(?:pypi|pythonhosted|npmjs|anaconda)\.(?:org|com)|(?:simple|index)[_-]?url", re.IGNORECASE)
+PIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!]+")
+
+
+def tree() -> list[Path]:
+    """The files of the project: what git tracks or would track; without git, all but what is made."""
+    try:
+        listing = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+        ).stdout.decode()
+        files = [ROOT / name for name in listing.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        files = []
+        for folder, inner, names in os.walk(ROOT):
+            inner[:] = [d for d in inner if d not in UNTRACKED and not d.endswith("_cache")]
+            files += [Path(folder, name) for name in names]
+    return [file for file in files if file.is_file()]
+
+
+def test_no_path_of_a_machine_and_no_registry_in_the_tree() -> None:
+    files = tree()
+    assert ROOT / "pyproject.toml" in files
+    found = []
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # an image holds no address
+        for number, line in enumerate(text.splitlines(), 1):
+            if PLACE.search(line) or HOST.search(line):
+                found.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()[:120]}")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line", ["see /ro" + "ot/x", "--find-links=/wo" + "rk/y", "https://py" + "pi.org/simple", "(/tm" + "p/z)"]
+)
+def test_the_search_for_machine_traces_would_find_one(line: str) -> None:
+    assert PLACE.search(line) or HOST.search(line)
+
+
+def test_lock_holds_names_and_versions_only() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert [line for line in pins if not PIN.fullmatch(line)] == []
+    names = {line.partition("==")[0].lower().replace("_", "-") for line in pins}
+    assert len(names) == len(pins)
+    assert {"numpy", "scipy", "highspy", "python-flint", "msgspec", "cryptography", "typer", "rich"} <= names
+    assert "leakwise" not in names
+
+
+@pytest.mark.parametrize("name", [".ci/run", "scripts/check", "scripts/find-python", "scripts/lock"])
+def test_scripts_can_be_run(name: str) -> None:
+    assert os.access(ROOT / name, os.X_OK)
