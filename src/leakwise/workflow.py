@@ -190,13 +190,14 @@ def protect(
     if use not in _USES:
         raise InvalidInput(f"use must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}")
     letters = _letters(domain, prior, mechanism, column)
+    public = None if isinstance(prior, str) else _over(prior, letters)
     book = ledger if ledger is None or isinstance(ledger, LedgerBook) else LedgerBook(ledger)
     source = open_source(data, column, out, overwrite=overwrite, progress=progress)
     name = source.name if dataset is None else dataset
     if book is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
     seen = source.check(letters, None if book is None else book.digest())
-    known = coarse_prior(seen.counts.tolist(), letters) if isinstance(prior, str) else _over(prior, letters)
+    known = coarse_prior(seen.counts.tolist(), letters) if public is None else public
     found, certificate = _certified(known, asked, use, mechanism, source.secret_names)
     entry = None
     if book is not None:
@@ -247,10 +248,9 @@ def _asked(epsilon: object, lift: object, mechanism: Mechanism | None) -> Level 
 def _check_prior(prior: Any, failure: Any) -> None:
     if prior is None:
         raise InvalidInput(
-            "prior must be chosen: what is known of the secret beforehand, from public sources (a Prior, or a "
-            "mapping from "
-            "values to probabilities), or prior='table' with failure=… to estimate it from the table and treat that "
-            "as public."
+            "prior must be chosen: what is known of the secret beforehand, from public sources (a Prior, or a mapping "
+            "from values to probabilities), or prior='table' with failure=… to estimate it from the table and treat "
+            "that as public."
         )
     if isinstance(prior, str) and prior != "table":
         raise InvalidInput(f"prior must be a Prior, probabilities, or 'table'. Got {prior!r} instead.")
@@ -330,8 +330,8 @@ def _certified(
         )
     if certificate.ratio == 1 and len(prior) > 1:
         warnings.warn(
-            "The best mechanism within this limit says nothing about the secret: every row gets its outcome by one law. "
-            "Allow a larger lift, or release for statistics.",
+            "The best mechanism within this limit says nothing about the secret: all rows get their outcomes by one "
+            "law. Allow a larger lift, or release for statistics.",
             LeakwiseWarning,
             stacklevel=3,
         )

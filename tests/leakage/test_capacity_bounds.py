@@ -23,7 +23,7 @@ from leakwise.leakage.capacity_bounds import (
     output_divergence,
     sensitivity_bound,
 )
-from leakwise.leakage.sample_size import sample_size
+from leakwise.leakage.samples_needed import sample_size
 from leakwise.mechanism.catalog import k_singular
 from leakwise.priors import AllPriors, Prior
 

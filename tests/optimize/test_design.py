@@ -176,7 +176,7 @@ def test_monotone_in_epsilon(prior, epsilon, more, utility):
 @pytest.mark.parametrize("seed", range(40))
 def test_forty_random_designs_are_certified(seed):
     generator = np.random.default_rng(seed)
-    letters = int(np.exp(generator.uniform(np.log(2), np.log(36))))
+    letters = int(np.exp(generator.uniform(np.log(2), np.log(22))))
     prior = lw.Prior(generator.dirichlet(np.full(letters, generator.choice([0.3, 1.0, 5.0]))))
     epsilon = float(generator.uniform(0.05, 2.5))
     design = lw.design(prior, epsilon=epsilon, utility=UTILITIES[seed % 5])

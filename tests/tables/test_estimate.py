@@ -18,7 +18,8 @@ import leakwise as lw
 from leakwise.tables import Estimate, GroupedEstimate, estimate, release
 
 # The package exports the function under the name of the module.
-estimate_module = importlib.import_module("leakwise.tables.estimate")
+files_module = importlib.import_module("leakwise.tables.files")
+groups_module = importlib.import_module("leakwise.tables.groups")
 
 LABELS = ["no", "perhaps", "yes"]
 STRUCTURED = lw.randomized_response(LABELS, lift=6)  # 6/8 and 1/8

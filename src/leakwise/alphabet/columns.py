@@ -71,8 +71,8 @@ class _Found:
                 + way_out
             )
         raise InvalidInput(
-            f"{name} has {self.rows} of {total} rows with values outside the declared domain: {some_of(bad)}. "
-            f"The domain is {some_of(self.alphabet.labels)}. Declare every value that can occur, or clean the column."
+            f"{name} has {self.rows} of {total} rows with values outside the declared domain: {some_of(bad)}. The "
+            f"domain is {some_of(self.alphabet.labels)}. Declare every value that can occur, or clean the column."
         )
 
 

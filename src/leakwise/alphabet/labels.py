@@ -105,16 +105,16 @@ class Alphabet:
         """
         if len(self) != len(other):
             raise InvalidInput(
-                f"The {mine} has {len(self)} letters and the {theirs} has {len(other)}. "
-                "They must be over the same letters."
+                f"The {mine} has {len(self)} letters and the {theirs} has {len(other)}. They must be over the same "
+                "letters."
             )
         if self.labels == other.labels or not (self.declared and other.declared):
             return None
         missing = [label for label in self.labels if label not in other.index]
         if missing:
             raise InvalidInput(
-                f"The {mine} has letters that the {theirs} does not have: {some_of(missing)}. "
-                f"The {theirs} has {some_of(other.labels)}. They must be over the same letters."
+                f"The {mine} has letters that the {theirs} does not have: {some_of(missing)}. The {theirs} has "
+                f"{some_of(other.labels)}. They must be over the same letters."
             )
         return np.array([other.index[label] for label in self.labels], dtype=np.intp)
 
@@ -217,8 +217,8 @@ def label_to_plain(label: Label) -> Any:
     if isinstance(label, datetime.date):
         return {"date": label.isoformat()}
     raise InvalidInput(
-        f"The label {label!r} of type {type(label).__name__} cannot be stored. "
-        "Use texts, numbers, booleans, dates, None, or tuples of them."
+        f"The label {label!r} of type {type(label).__name__} cannot be stored. Use texts, numbers, booleans, dates, "
+        "None, or tuples of them."
     )
 
 

@@ -19,8 +19,12 @@ __all__ = ["COMMANDS", "app", "main"]
 
 COMMANDS = (
     "audit",
+    "envelope",
     "verify",
     "records",
+    "release",
+    "estimate",
+    "ledger",
 )
 """The modules of this package that hold a command, in the order of the help. A module has ``register(app)``.
 

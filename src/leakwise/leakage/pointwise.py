@@ -22,6 +22,8 @@ Floats = npt.NDArray[np.float64]
 _SMALL = 20_000
 # Below this, products of a prior and a kernel may be subnormal and lose digits: then the integers are used, too.
 _TINY = 1e-280
+# Beyond so many bits the common divisor takes longer than anything else, and no float tells the difference.
+_LONG = 2_048
 
 
 def pml(mechanism: Mechanism, prior: Any) -> Floats:
@@ -66,10 +68,19 @@ def _exact_pml(mechanism: Mechanism, prior: PriorSet) -> Floats:
     else:
         masses = [prior.exact_least_mass(column) for column in kernel.weights.T.tolist()]
     leakage = [
-        0.0 if weight == 0 else log_upper(max(weight / mass, Fraction(1))) if mass else np.inf
+        0.0 if weight == 0 else log_upper(max(_ratio_above(weight, mass), Fraction(1))) if mass else np.inf
         for weight, mass in zip(largest, masses, strict=True)
     ]
     return np.array(leakage)
+
+
+def _ratio_above(weight: int, mass: Fraction) -> Fraction:
+    """weight/mass, or for the long integers of a composition a short fraction just above it."""
+    top, bottom = weight * mass.denominator, mass.numerator
+    excess = min(top.bit_length(), bottom.bit_length()) - _LONG
+    if excess <= 0:
+        return Fraction(top, bottom)
+    return Fraction((top >> excess) + 1, bottom >> excess)
 
 
 def epsilon(mechanism: Mechanism, prior: Any) -> float:

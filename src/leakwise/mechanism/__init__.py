@@ -9,14 +9,17 @@ from leakwise.mechanism.catalog import (
     symmetric_channel,
     truncated_geometric,
 )
+from leakwise.mechanism.composition import Composition, compose
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
 
 __all__ = [
     "CommonLawKernel",
+    "Composition",
     "DenseKernel",
     "Kernel",
     "Mechanism",
+    "compose",
     "constant",
     "exponential",
     "identity",

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from leakwise.exact import IntegerArray
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.reading import read_matrix
 from leakwise.priors import PriorSet, as_prior_set
+
+if TYPE_CHECKING:
+    from leakwise.mechanism.composition import Composition
 
 __all__ = ["Mechanism", "align_prior"]
 
@@ -145,6 +148,16 @@ class Mechanism:
         )
         kernel = step.kernel if order is None else step.kernel.take_rows(order)
         return Mechanism.from_kernel(self.kernel.then(kernel), self.input_alphabet, step.output_alphabet)
+
+    def repeat(self, times: int) -> Composition:
+        """The joint release of several draws for one secret, as a mechanism over count vectors (see ``lw.compose``).
+
+        >>> Mechanism([["3/4", "1/4"], ["1/4", "3/4"]]).repeat(1000).shape
+        (2, 1001)
+        """
+        from leakwise.mechanism.composition import repeat
+
+        return repeat(self, times)
 
     def reduce(self) -> Mechanism:
         """The same information with the fewest outcomes: impossible ones dropped, proportional ones merged.

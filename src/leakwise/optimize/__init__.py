@@ -2,6 +2,8 @@
 
 from leakwise.optimize.design import design
 from leakwise.optimize.result import Design
+from leakwise.optimize.tradeoff import tradeoff
+from leakwise.optimize.tradeoff_result import Tradeoff
 from leakwise.optimize.utilities import Expected, FInformation, Frequencies, Gain, Utility
 
-__all__ = ["Design", "Expected", "FInformation", "Frequencies", "Gain", "Utility", "design"]
+__all__ = ["Design", "Expected", "FInformation", "Frequencies", "Gain", "Tradeoff", "Utility", "design", "tradeoff"]

@@ -37,7 +37,10 @@ def assemble(cone: Cone, found: Found) -> tuple[DenseKernel, Places | None]:
     lifts, weights = found.lifts[:, order], found.weights[order]
     matrix = _rounded(cone, lifts, weights)
     if matrix is None and found.inner is not None:
-        matrix = _rounded(cone, *found.inner)
+        inner_lifts, inner_weights = found.inner
+        matrix = _rounded(cone, inner_lifts, inner_weights)
+        if matrix is not None and found.labels is not None:
+            matrix = matrix[:, order]
     if matrix is None:
         matrix = _from_inside(cone, lifts, weights)
     if matrix is None:

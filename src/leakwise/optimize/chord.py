@@ -49,7 +49,12 @@ def knapsack(gains: Floats, p: Floats, low: Floats, high: Floats) -> tuple[float
 
 
 def chord_duals(f: Function, p: Floats, low: Floats, high: Floats) -> Floats:
-    """The dual vector of the global bound: letter i pays the chord of its own box, y_i = π_i chord_i(1)."""
+    """The dual vector of the global bound Σ_i π_i chord_i(1): it leaves no reduced cost at all.
+
+    With chord_i(x) = a_i + s_i x the duals y_i = π_i (s_i + Σ_j π_j a_j) make Σ_i π_i chord_i(λ_i) - y·λ zero wherever
+    π·λ = 1.
+    """
     slope = _slopes(f, low, high)
-    duals: Floats = p * (f(low) + slope * (1 - low))
+    intercept = f(low) - slope * low
+    duals: Floats = p * (slope + float(p @ intercept))
     return duals

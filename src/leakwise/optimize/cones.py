@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -18,10 +19,21 @@ from leakwise.errors import Infeasible
 from leakwise.exact import float_above, float_below
 from leakwise.priors import Prior
 
-__all__ = ["Cone", "Intersection", "LDPCone", "LiftBox", "lip_cone", "pml_cone"]
+__all__ = ["Band", "Cone", "Intersection", "LDPCone", "LiftBox", "lip_cone", "pml_cone"]
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.object_]
+
+# How much smaller a cone must be for its rounded columns to be inside: much more than 2^-60, much less than matters.
+_MARGIN = Fraction(1, 1 << 40)
+
+
+@dataclass(frozen=True)
+class Band:
+    """Columns with low·s ≤ v ≤ high·s for a scale s, which is π·v if ``tied`` and any number otherwise."""
+
+    low: float
+    high: float
+    tied: bool
 
 
 class Cone(ABC):
@@ -51,6 +63,14 @@ class Cone(ABC):
         p = self.prior.probabilities
         eye = np.eye(len(p))
         return np.concatenate([eye - high[:, None] * p, (low[:, None] * p - eye)[low > 0]])
+
+    @abstractmethod
+    def bands(self) -> list[Band]:
+        """The cone as bands, all of which a column must be in: for sparse linear programs."""
+
+    def slightly_smaller(self) -> Cone | None:
+        """A cone whose columns, rounded to integers, lie in this one; None where there is none to speak of."""
+        return None
 
     def slightly_inside(self, lifts: Floats) -> Floats | None:
         """The same vertices for a slightly smaller cone: rounded to integers they are inside this one, zeros kept.
@@ -116,18 +136,19 @@ class LiftBox(Cone):
         mass = self.prior.exact_least_mass(column)
         return min(column) >= self.low * mass and max(column) <= self.high * mass
 
-    def slightly_smaller(self) -> LiftBox:
-        """The box smaller by 2^-40: what lies in it, rounded to integers, lies in this one."""
-        margin = Fraction(1, 1 << 40)
-        if (self.high - 1) < 4 * margin or (1 - self.low) < 4 * margin:
-            return self
-        return LiftBox(self.prior, self.low * (1 + margin), self.high * (1 - margin))
+    def bands(self) -> list[Band]:
+        return [Band(self.low_float, self.high_float, True)]
+
+    def slightly_smaller(self) -> LiftBox | None:
+        if (self.high - 1) < 4 * _MARGIN or (1 - self.low) < 4 * _MARGIN:
+            return None
+        return LiftBox(self.prior, self.low * (1 + _MARGIN), self.high * (1 - _MARGIN))
 
     def slightly_inside(self, lifts: Floats) -> Floats | None:
         smaller = self.slightly_smaller()
         span = self.high_float - self.low_float
         between = (lifts > self.low_float + 1e-9 * span) & (lifts < self.high_float - 1e-9 * span)
-        if smaller is self or (between.sum(axis=0) != 1).any():
+        if smaller is None or (between.sum(axis=0) != 1).any():
             return None
         p, free = self.prior.probabilities, between.argmax(axis=0)
         inside = np.where(lifts > self.low_float + 0.5 * span, smaller.high_float, smaller.low_float)
@@ -205,6 +226,12 @@ class LDPCone(Cone):
         top = int(self.ratio * bottom)
         return [min(max(int(value * mass), bottom), top) for value in lifts]
 
+    def bands(self) -> list[Band]:
+        return [Band(1.0, self.ratio_float, False)]
+
+    def slightly_smaller(self) -> LDPCone | None:
+        return None if self.ratio - 1 < 4 * _MARGIN else LDPCone(self.prior, self.ratio * (1 - _MARGIN))
+
     def inequalities(self) -> Floats:
         size = len(self.prior)
         eye = np.eye(size)
@@ -242,6 +269,14 @@ class Intersection(Cone):
 
     def contains(self, column: Sequence[int]) -> bool:
         return all(cone.contains(column) for cone in self.cones)
+
+    def bands(self) -> list[Band]:
+        return [band for cone in self.cones for band in cone.bands()]
+
+    def slightly_smaller(self) -> Cone | None:
+        smaller = [cone.slightly_smaller() for cone in self.cones]
+        inside = [cone for cone in smaller if cone is not None]
+        return Intersection(inside) if len(inside) == len(smaller) else None
 
     def snap(self, lifts: Floats, mass: int) -> list[int]:
         return self._mixed_into(lifts, mass)

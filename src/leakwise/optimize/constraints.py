@@ -15,8 +15,10 @@ __all__ = ["constraint_cone", "describe_constraint"]
 def constraint_cone(prior: Prior, asked: Level | None, *, ldp: object = None, lip: object = None) -> Cone:
     """The cone of columns that satisfy every bound asked for, on the safe side of e^ε."""
     cones: list[Cone] = []
+    bound = Fraction(0) if lip is None else level(lip, name="lip").below
+    if bound == 1 or (asked is not None and asked.below == 1):
+        return pml_cone(prior, Fraction(1))  # only constant columns, which satisfy every other bound as well
     if lip is not None:
-        bound = level(lip, name="lip").below
         high = bound if asked is None else min(bound, asked.below)
         cones.append(lip_cone(prior, 1 / bound, high))
     elif asked is not None:

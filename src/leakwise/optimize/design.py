@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Kernel
 from leakwise.optimize.assemble import assemble
+from leakwise.optimize.claims import closed_form_duals, margin, optimality_claim
 from leakwise.optimize.closed_forms import closed_form
 from leakwise.optimize.cones import Cone, LiftBox
 from leakwise.optimize.constraints import constraint_cone, describe_constraint
@@ -87,18 +89,24 @@ def design(
     cone = constraint_cone(supported, asked, ldp=ldp, lip=lip)
     limits = Limits(tolerance, time_limit, progress)
     kernel, bound, how = _closed(supported, asked, goal, cone) if method == "auto" else (None, 0.0, "")
+    duals = closed_form_duals(cone, goal, bound)
+    bound += margin(cone, duals)
     says = None
     if kernel is None:
         from leakwise.optimize.engine import search  # the solver loads when it is first needed
 
         found = search(cone, _restricted(goal, known), limits, method)
-        how, bound = found.how, found.found.bound
+        how, duals = found.how, found.found.duals
+        bound = found.found.bound + margin(cone, found.found.duals)
         kernel, says = assemble(cone, found.found)
     value, _ = utility_interval(kernel, supported, _restricted(goal, known))
     mechanism = labelled(kernel, known, supported, goal, says)
-    certificate = certify(mechanism, known, **({} if asked is None else _level_arguments(asked))).verify()
+    bound = max(bound, value)
+    certificate = certify(mechanism, known, **({} if asked is None else _level_arguments(asked)))
+    claim = optimality_claim(cone, asked, lip, goal, known, value, bound, duals)
+    certificate = replace(certificate, optimality=claim).verify()
     constraint = describe_constraint(asked, ldp, lip)
-    return Design(mechanism, value, max(bound, value), how, certificate, goal.name, known, constraint)
+    return Design(mechanism, value, bound, how, certificate, goal.name, known, constraint)
 
 
 def _level_arguments(asked: Level) -> dict[str, Any]:

@@ -51,7 +51,9 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
             raise InvalidInput(
                 'method="enumeration" is for f-informations; labelled utilities are exact with "columns".'
             )
-        return Answer(search_linear(cone, utility.gains(cone.prior), limits), "columns, priced by a linear functional")
+        return Answer(
+            search_linear(cone, utility.gains(cone.prior), limits), "one linear program over what the outputs say"
+        )
     if isinstance(utility, Frequencies):
         return Answer(search_frequencies(cone, limits), "columns, least trace of the inverse information")
     if not isinstance(utility, FInformation):
@@ -62,8 +64,9 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
         found = search_vertices(cone, f, vertices)
         if isinstance(cone, LiftBox):
             smaller = cone.slightly_smaller()
-            inner = search_vertices(smaller, f, list_vertices(smaller))
-            found = replace(found, inner=(inner.lifts, inner.weights))
+            if smaller is not None:
+                inner = search_vertices(smaller, f, list_vertices(smaller))
+                found = replace(found, inner=(inner.lifts, inner.weights))
         return Answer(found, f"[EX] Theorem 5, {vertices.shape[1]:,} vertices listed")
     if isinstance(cone, LiftBox):
         if windows_fit(cone):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.optimize.chord import knapsack
-from leakwise.optimize.cones import Cone, LiftBox
+from leakwise.optimize.cones import Cone, LDPCone, LiftBox
 from leakwise.optimize.enumeration import list_vertices, vertex_count_bound
 from leakwise.optimize.search import Found, Limits
 
@@ -36,7 +36,7 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
     columns = _feasible_start(columns)
     weights, stopped = np.empty(0), False
     best_bound = np.inf
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         weights = _least_trace(columns)
         value, worth, centre = _linearised(columns, weights, p)
         y = _duals(columns, worth, weights)
@@ -58,8 +58,8 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         if limits.exhausted:
             stopped = True
             break
-        keep = weights > 1e-9
-        columns = _distinct(np.concatenate([columns[:, keep], found], axis=1))
+        if turn < _ROUNDS - 1:
+            columns = _distinct(np.concatenate([columns[:, weights > 1e-9], found], axis=1))
     used = weights > 1e-7
     # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.
     weights = _corrected(columns[:, used], weights[used])
@@ -73,6 +73,8 @@ def _every_vertex(cone: Cone) -> Floats | None:
         region = cone.prior.region(lift=cone.high)
         if vertex_count_bound(len(cone.prior), region) <= _ALL_VERTICES:
             return list_vertices(cone)
+    if isinstance(cone, LDPCone) and 2 ** len(cone.prior) <= _ALL_VERTICES:
+        return list_vertices(cone)
     return None
 
 

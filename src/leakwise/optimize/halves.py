@@ -8,6 +8,8 @@ different masses have 2^40 subsets and two tables of 2^20.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +17,8 @@ __all__ = ["LARGEST_TABLE", "HalfTables"]
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+
+Keep = Callable[[Floats, Floats], npt.NDArray[np.bool_]]
 
 LARGEST_TABLE = 1 << 20
 
@@ -38,8 +42,14 @@ class HalfTables:
         """How many choices there are in all."""
         return len(self._halves[0].sorted) * len(self._halves[1].sorted)
 
-    def in_window(self, low: float, high: float, most: int) -> tuple[int, Counts | None]:
-        """How many choices have a mass in [low, high], and, if they are at most ``most``, their count vectors."""
+    def in_window(
+        self, low: float, high: float, most: int, worth: Floats | None = None, keep: Keep | None = None
+    ) -> tuple[int, Counts | None]:
+        """How many choices have a mass in [low, high], and, if they are at most ``most``, their count vectors.
+
+        With ``worth`` (of one letter of each group) and ``keep`` only those are given whose mass and whose sum of worth
+        ``keep`` finds promising; the others are never written out.
+        """
         first, second = self._halves
         start = np.searchsorted(second.sorted, low - first.sorted, side="left")
         stop = np.searchsorted(second.sorted, high - first.sorted, side="right")
@@ -50,7 +60,13 @@ class HalfTables:
         left = np.repeat(np.arange(len(first.sorted)), number)
         offset = np.arange(total) - np.repeat(np.cumsum(number) - number, number)
         right = np.repeat(start, number) + offset
-        counts = np.zeros((total, len(self.masses)), dtype=np.int64)
+        if worth is not None and keep is not None:
+            values = first.sums(worth)[left] + second.sums(worth)[right]
+            kept = keep(first.sorted[left] + second.sorted[right], values)
+            left, right, total_kept = left[kept], right[kept], int(kept.sum())
+        else:
+            total_kept = total
+        counts = np.zeros((total_kept, len(self.masses)), dtype=np.int64)
         first.decode(left, counts)
         second.decode(right, counts)
         return total, counts
@@ -65,6 +81,13 @@ class _Half:
         self.sorted = sums[self.order]
         self.sizes = sizes
         self.places = places
+
+    def sums(self, worth: Floats) -> Floats:
+        """The sum of another number per letter, in the order of the masses."""
+        sums = np.zeros(1)
+        for value, size in zip(worth[self.places], self.sizes, strict=True):
+            sums = (sums[None, :] + value * np.arange(size + 1)[:, None]).ravel()
+        return sums[self.order]
 
     def decode(self, positions: Counts, counts: Counts) -> None:
         codes = self.order[positions]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from leakwise.optimize.chord import Function, chord_maximum
 from leakwise.optimize.cones import LiftBox
-from leakwise.optimize.halves import HalfTables
+from leakwise.optimize.halves import HalfTables, Keep
 
 __all__ = ["Groups", "LiftPricing", "Priced", "Vertices"]
 
@@ -210,8 +210,9 @@ class LiftPricing:
             empty = Vertices(np.empty((0, len(y)), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
             return Priced(empty, np.empty(0), True, chord)
         found, complete = [], True
+        gain, keep = self._promising(y, above)
         for start, stop in self._windows(chord):
-            _, counts = self.tables.in_window(start, stop, largest_window)
+            _, counts = self.tables.in_window(start, stop, largest_window, gain, keep)
             if counts is None:
                 complete = False
                 counts = self._nearest(largest_window // 8, start, stop)
@@ -225,7 +226,27 @@ class LiftPricing:
             costs = np.concatenate([costs, linear_costs[better]])
         # Outside the windows the loss exceeds the chord maximum: the reduced cost is negative there.
         error = (float(np.abs(self.groups.sizes * y).sum()) + abs(self.f_high) + 1) * (len(p) + 16) * 2.0**-50
-        return Priced(vertices, costs, complete, max(largest, 0.0) + error if complete else chord)
+        return Priced(vertices, costs, complete, max(largest, above, 0.0) + error if complete else chord)
+
+    def _promising(self, y: Floats, above: float) -> tuple[Floats, Keep]:
+        """What a raised letter of each group brings, and which subsets may have a vertex worth more than ``above``.
+
+        The free letter brings at most its chord: the rest of the mass at the best rate of any letter, or, above the
+        target, the excess given back at the worst.
+        """
+        p, sizes = self.groups.masses, self.groups.sizes
+        span = self.high - self.low
+        gain = p * (self.f_high - self.f_low) - y * span
+        rate = gain / (p * span)
+        base = float(sizes @ (p * self.f_low - y * self.low))
+        best, worst = float(rate.max()), float(rate.min())
+
+        def keep(mass: Floats, value: Floats) -> npt.NDArray[np.bool_]:
+            rest = (1 - self.low) - span * mass
+            promising: npt.NDArray[np.bool_] = base + value + np.where(rest >= 0, best, worst) * rest > above
+            return promising
+
+        return gain, keep
 
     def _around_chord(self, y: Floats, number: int) -> Floats:
         """Objectives around the chords' own, from close to wild."""

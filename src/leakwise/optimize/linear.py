@@ -1,62 +1,156 @@
-"""Column generation for gains: pricing is one linear functional per guess, so the optimum is exact at any size."""
+"""Labelled utilities: one sparse linear program over what every output says, exact at any size.
+
+When the value of an outcome is linear in its column, columns that say the same may be added up: one column v_w per
+output w is enough, and the cones are bands a·s ≤ v ≤ b·s around a scale s. The dual of Σ_w v_w = 1 is priced by the
+cone itself, so that the bound does not rest on the solver's tolerances.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.optimize.cones import Cone
-from leakwise.optimize.master import Master
+from leakwise.errors import NotConverged
+from leakwise.lp import LinearProgram
+from leakwise.optimize.cones import Band, Cone
 from leakwise.optimize.search import Found, Limits
 
 __all__ = ["search_linear"]
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
-_ROUNDS = 2000
+# The solver's tolerances are absolute: utilities multiplied by this come out that much sharper.
+_SCALE = 1e4
 
 
 def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
-    """max Σ_r ρ_r max_w Σ_i π_i g_iw λ_ri: one column per guess and round, the guess kept as its label."""
-    p = cone.prior.probabilities
-    values = p[:, None] * gains
-    constant = np.ones((len(p), 1))
-    labels = np.array([int(values.sum(axis=0).argmax())])
-    _, vertices = cone.linear_max(values)
-    labels = np.concatenate([labels, np.arange(values.shape[1])])
-    columns = np.concatenate([constant, vertices], axis=1)
-    master = Master(np.sum(values[:, labels] * columns, axis=0), columns)
-    best = (np.inf, np.zeros(len(p)), np.inf)
-    centre: Floats | None = None  # the duals of the best bound so far: pricing near them stabilises the walk
-    stopped = False
-    solution = master.solve()
-    for turn in range(_ROUNDS):
-        y = solution.duals if centre is None or turn % 3 == 2 else 0.5 * solution.duals + 0.5 * centre
-        costs, vertices = cone.linear_max(values - y[:, None])
-        largest = float(costs.max())
-        bound = float(y.sum()) + max(largest, 0.0)
-        if bound < best[0]:
-            best, centre = (bound, y, largest), y
-        limits.tell("columns", solution.value, best[0])
-        if best[0] - solution.value <= limits.tolerance:
-            break
-        if limits.exhausted:
-            stopped = True
-            break
-        true_costs = np.sum((values - solution.duals[:, None]) * vertices, axis=0)
-        chosen = np.flatnonzero(true_costs > 0.1 * limits.tolerance)
-        if not len(chosen):
-            if centre is None or np.array_equal(y, solution.duals):
-                break
-            centre = None  # the stabilised duals found nothing: ask with the plain ones
-            continue
-        master.add(np.sum(values[:, chosen] * vertices[:, chosen], axis=0), vertices[:, chosen])
-        labels = np.concatenate([labels, chosen])
-        solution = master.solve()
-    used = solution.weights > 0
-    _, duals, largest = best
-    size = float(np.abs(values).sum(axis=0).max() + np.abs(duals).sum())
-    error = size * (len(p) + 16) * 2.0**-51
-    return Found(
-        master.columns[:, used], solution.weights[used], duals, largest + error, "linear", labels[used], stopped
+    """max Σ_w Σ_i π_i g_iw v_iw over columns v_w of the cone with Σ_w v_w = 1."""
+    values = cone.prior.probabilities[:, None] * gains
+    found = _solve(cone, values, limits)
+    if found is None:
+        return _constant(cone, values)
+    smaller = cone.slightly_smaller()
+    inner = None if smaller is None else _solve(smaller, values, limits)
+    costs, _ = cone.linear_max(values - found.duals[:, None])
+    size = float(np.abs(values).sum(axis=0).max() + np.abs(found.duals).sum())
+    largest = float(costs.max()) + size * (len(values) + 16) * 2.0**-51
+    limits.tell("linear program", float(found.weights @ _worth(found, values)), float(found.duals.sum()) + largest)
+    answer = replace(found, largest=largest)
+    if inner is None or not np.array_equal(_labels(inner), _labels(found)):
+        return answer
+    return replace(answer, inner=(inner.lifts, inner.weights))
+
+
+def _labels(found: Found) -> Places:
+    assert found.labels is not None  # every column of a labelled search says something
+    return found.labels
+
+
+def _worth(found: Found, values: Floats) -> Floats:
+    worth: Floats = np.sum(values[:, _labels(found)] * found.lifts, axis=0)
+    return worth
+
+
+def _solve(cone: Cone, values: Floats, limits: Limits) -> Found | None:
+    """The program and its answer as columns; None when the time is up."""
+    letters, labels = values.shape
+    program = _program(values, cone.prior.probabilities, cone.bands())
+    solution = program.solve(None if limits.seconds is None else max(limits.seconds, 1e-3))
+    if solution.status == "time_limit":
+        return None
+    if not solution.optimal:
+        raise NotConverged("The linear program of a labelled design was not solved.", lower=-np.inf, upper=np.inf)
+    count = letters * labels
+    edge = max(band.low for band in cone.bands()) * solution.x[count : count + labels]
+    columns = solution.x[:count].reshape(letters, labels) + edge
+    mass = cone.prior.probabilities @ columns
+    used = np.flatnonzero(mass > 1e-13)
+    return Found(columns[:, used] / mass[used], mass[used], solution.duals[:letters] / _SCALE, np.inf, "linear", used)
+
+
+def _constant(cone: Cone, values: Floats) -> Found:
+    """When there is no time at all: the best constant answer, with the bound of its own duals."""
+    best = int(values.sum(axis=0).argmax())
+    duals = values[:, best]
+    costs, _ = cone.linear_max(values - duals[:, None])
+    ones = np.ones((len(values), 1))
+    return Found(ones, np.ones(1), duals, float(costs.max()) + 1e-12, "linear", np.array([best]), stopped=True)
+
+
+def _program(values: Floats, p: Floats, bands: list[Band]) -> LinearProgram:
+    """Variables: what v_iw has above low·s_w of the first band, letter by letter, then a scale per band and output.
+
+    Counting from the lower edge of the first band makes that edge a bound of a variable: a row less per variable.
+    """
+    letters, labels = values.shape
+    count = letters * labels
+    cells, output = np.arange(count), np.tile(np.arange(labels), letters)
+    each = np.arange(labels)
+    bands = sorted(bands, key=lambda band: -band.low)
+    base = bands[0].low
+    sheet = _Sheet()
+    first = count + output
+    sheet.add(
+        [(np.repeat(np.arange(letters), labels), cells, 1.0), (np.repeat(np.arange(letters), labels), first, base)],
+        np.ones(letters),
+        np.ones(letters),
     )
+    none, zero = np.full(count, -np.inf), np.zeros(count)
+    for number, band in enumerate(bands):
+        scale = count + number * labels
+        if number == 0:
+            sheet.add([(cells, cells, 1.0), (cells, first, base - band.high)], none, zero)
+        else:
+            above = [(cells, cells, 1.0), (cells, first, base), (cells, scale + output, -band.high)]
+            sheet.add(above, none, zero)
+            if band.low:
+                below = [(cells, cells, -1.0), (cells, first, -base), (cells, scale + output, band.low)]
+                sheet.add(below, none, zero)
+        if band.tied:
+            ties: list[Any] = [
+                (output, cells, np.repeat(p, labels)),
+                (each, scale + each, -1.0),
+                (each, first[:labels], base),
+            ]
+            sheet.add(ties, np.zeros(labels), np.zeros(labels))
+    costs = np.zeros(count + len(bands) * labels)
+    costs[:count] = _SCALE * values.ravel()
+    costs[count : count + labels] = _SCALE * base * values.sum(axis=0)
+    return sheet.program(costs)
+
+
+class _Sheet:
+    """Rows of a sparse program, added block by block."""
+
+    def __init__(self) -> None:
+        self._rows: list[Places] = []
+        self._columns: list[Places] = []
+        self._entries: list[Floats] = []
+        self._lower: list[Floats] = []
+        self._upper: list[Floats] = []
+        self._height = 0
+
+    def add(self, parts: list[Any], lower: Floats, upper: Floats) -> None:
+        """A block of rows, from triples of row within the block, column and entry."""
+        for row, column, entry in parts:
+            self._rows.append(self._height + row)
+            self._columns.append(column)
+            self._entries.append(np.broadcast_to(np.asarray(entry, dtype=np.float64), row.shape))
+        self._lower.append(lower)
+        self._upper.append(upper)
+        self._height += len(lower)
+
+    def program(self, costs: Floats) -> LinearProgram:
+        """The program that maximises the costs."""
+        row, column, entry = (np.concatenate(parts) for parts in (self._rows, self._columns, self._entries))
+        place = column * self._height + row
+        distinct, inverse = np.unique(place, return_inverse=True)  # a scale may meet a row twice: add them up
+        data = np.bincount(inverse, weights=entry)
+        column, row = np.divmod(distinct, self._height)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=len(costs)))])
+        lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
+        return LinearProgram(costs, (data, row, starts), lower, upper, maximize=True)

@@ -53,9 +53,12 @@ class Found:
     labels: npt.NDArray[np.intp] | None = None  # for labelled utilities: which output each column stands for
     stopped: bool = False  # by the time limit
     inner: tuple[Floats, Floats] | None = None  # lifts and weights for a slightly smaller cone, if they were sought
+    proven: float | None = None  # the bound itself, where it is not of the form Σ y + largest
 
     @property
     def bound(self) -> float:
         """The proven bound, rounded up."""
+        if self.proven is not None:
+            return self.proven
         size = float(np.abs(self.duals).sum())
         return float(self.duals.sum()) + max(self.largest, 0.0) + size * (len(self.duals) + 4) * 2.0**-52

@@ -14,13 +14,15 @@ from leakwise.optimize.halves import HalfTables
 from leakwise.optimize.lift_pricing import Groups, LiftPricing, Vertices
 from leakwise.optimize.master import Master
 from leakwise.optimize.search import Found, Limits
+from leakwise.optimize.warm import tables_of
 
 __all__ = ["search_windows", "windows_fit"]
 
 Floats = npt.NDArray[np.float64]
 
 _ROUNDS = 400
-_LARGEST_WINDOW = 1_500_000
+_FIRST_WINDOW, _LARGEST_WINDOW = 30_000, 1_500_000
+_SLOW = 0.02
 
 
 def windows_fit(cone: LiftBox) -> bool:
@@ -30,8 +32,8 @@ def windows_fit(cone: LiftBox) -> bool:
 
 def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
     """The optimum over all vertices, with the duals that prove it."""
-    pricing = LiftPricing(cone, f)
-    groups = pricing.groups
+    groups = Groups.of(cone)
+    pricing = LiftPricing(cone, f, tables_of(groups.masses, groups.sizes))
     low, high = cone.entry_box()
     start = chord_duals(f, cone.prior.probabilities, low, high)
     y = np.array([start[group[0]] for group in groups.letters])
@@ -42,8 +44,12 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
     optimum = _generate(pricing, corners.joined(vertices), limits)
     lifts, weights = _spread(optimum.vertices, optimum.weights, pricing)
     # The optimum of a slightly smaller box, whose rounding to integers is inside this one and keeps zeros.
-    smaller = LiftPricing(cone.slightly_smaller(), f, pricing.tables)
-    inner = _generate(smaller, _moved(optimum.vertices, smaller), limits)
+    smaller = cone.slightly_smaller()
+    inner = None
+    if smaller is not None:
+        near = LiftPricing(smaller, f, pricing.tables)
+        again = _generate(near, _moved(optimum.vertices, near), limits)
+        inner = _spread(again.vertices, again.weights, near)
     return Found(
         lifts,
         weights,
@@ -51,7 +57,7 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
         optimum.largest,
         optimum.proof,
         stopped=optimum.stopped,
-        inner=_spread(inner.vertices, inner.weights, smaller),
+        inner=inner,
     )
 
 
@@ -75,16 +81,18 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
         np.concatenate([constant, _averages(vertices, pricing)], axis=1),
     )
     bound, duals, largest, proof = np.inf, np.zeros(count), np.inf, "chord"
+    window = _FIRST_WINDOW
     stopped = False
     solution = master.solve()
     for _ in range(_ROUNDS):
         y = solution.duals / sizes
-        priced = pricing.price(y, most=3 * count, above=0.25 * limits.tolerance, largest_window=_LARGEST_WINDOW)
+        priced = pricing.price(y, most=3 * count, above=0.25 * limits.tolerance, largest_window=window)
         if float(solution.duals.sum()) + max(priced.largest, 0.0) < bound:
             bound = float(solution.duals.sum()) + max(priced.largest, 0.0)
             duals, largest, proof = y, priced.largest, "windows" if priced.complete else "chord"
         limits.tell("columns", solution.value, bound)
-        if bound - solution.value <= limits.tolerance or not len(priced.vertices):
+        finished = bound - solution.value <= limits.tolerance or not len(priced.vertices)
+        if finished and (priced.complete or window == _LARGEST_WINDOW):
             break
         if limits.exhausted:
             stopped = True
@@ -95,6 +103,8 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
         solution = master.solve()
         if solution.value <= before and priced.complete and priced.largest < 1e-9:
             break  # what is left is below the accuracy of the linear program
+        if not priced.complete and solution.value - before <= _SLOW * (bound - before):
+            window = min(8 * window, _LARGEST_WINDOW)  # what is close at hand is used up: look farther
     return _Optimum(vertices, solution.weights, duals, largest, proof, stopped)
 
 

@@ -21,6 +21,7 @@ from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
+from leakwise.proof.optimality import OptimalityBody, OptimalityClaim, check_optimality, claim_from_body, claim_to_body
 from leakwise.proof.ratio import WorstOutcome, worst_outcome
 from leakwise.proof.sets import is_exact
 from leakwise.proof.tails import check_failure
@@ -50,6 +51,7 @@ class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
     letter: int
     asked: LevelBody | None = None
     around: SetBody | None = None  # the set of priors, when it is not the nominal one alone
+    optimality: OptimalityBody | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +73,8 @@ class Certificate:
         Whether the ratio is within the level, decided without rounding.
     outcome, letter
         Where the largest lift is reached.
+    optimality
+        For a design, the proof that no mechanism within the bound is better.
     """
 
     mechanism: Mechanism
@@ -79,6 +83,7 @@ class Certificate:
     outcome: Label
     letter: Label
     asked: Level | None = None
+    optimality: OptimalityClaim | None = None
 
     @property
     def epsilon_upper(self) -> float:
@@ -136,6 +141,8 @@ class Certificate:
             raise CertificateRejected(
                 f"The mechanism leaks ε = {self.epsilon_upper:.12g}, more than asked ({self.asked.words})."
             )
+        if self.optimality is not None:
+            check_optimality(self.optimality, self.mechanism, self.prior.nominal)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -159,6 +166,7 @@ class Certificate:
             self.mechanism.inputs.index(self.letter),
             asked,
             None if isinstance(self.prior, Prior) else set_to_body(self.prior),
+            None if self.optimality is None else claim_to_body(self.optimality),
         )
 
     def _rows(self) -> list[list[str]]:
@@ -172,6 +180,10 @@ class Certificate:
             rows += [["asked", self.asked.words], ["holds", "yes" if self.holds else "NO"]]
         if self.failure:
             rows.append(["failure of the prior", number(self.failure)])
+        if self.optimality is not None:
+            claim = self.optimality
+            rows.append([f"{claim.utility} of at least", number(claim.value, 6)])
+            rows.append(["of any mechanism at most", number(claim.bound, 6)])
         return rows
 
     def __repr__(self) -> str:
@@ -259,7 +271,8 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
         raise InvalidInput(f"{name!r} is not a valid certificate: its ratio or the place of its worst outcome is off.")
     ratio = None if unbounded else Fraction(numerator, denominator)
     outcome, letter = mechanism.outputs[body.outcome], mechanism.inputs[body.letter]
-    return Certificate(mechanism, prior, ratio, outcome, letter, _read_level(body.asked, name))
+    optimality = None if body.optimality is None else claim_from_body(body.optimality, mechanism, name)
+    return Certificate(mechanism, prior, ratio, outcome, letter, _read_level(body.asked, name), optimality)
 
 
 def _read_level(body: LevelBody | None, name: str) -> Level | None:

@@ -1,12 +1,14 @@
 """Proofs of what survives post-processing, checked on exact integers by code of its own.
 
-The claim: whatever is done to the outcome, the probability of a leakage above log t is at most δ. A dual vector v proves it:
+The claim: whatever is done to the outcome, the probability of a leakage above log t is at most δ. A dual vector v
+proves it:
 
     δ_c(log t)  ≤  Σ_y max(0, max_x q_y + v_x (p_xy - t q_y)),    x over the letters with a lift above t.
 
 Why: let W_x be the part of the outcomes whose post-processing speaks most for the letter x with a lift above t. Then
-Σ_y w_xy (p_xy/q_y - t) ≥ 0, so that adding v_x times it to the mass Σ w_xy makes nothing smaller; and w_xy is at most q_y in
-all. A letter whose largest lift is at most t has no such part.
+Σ_y w_xy (p_xy/q_y - t) ≥ 0, so that adding v_x times it to the mass Σ w_xy makes nothing smaller; and w_xy is at most
+q_y in all. A letter whose largest lift is at most t has no such part. Where v_x t ≥ 1 the terms fall with q_y: then
+the least mass that a set of priors gives to each outcome proves the claim for all of the set.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from leakwise.exact import float_above, log_upper
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.mechanism.mechanism import align_prior
-from leakwise.priors import Prior
+from leakwise.priors import Prior, PriorSet
 from leakwise.priors.prior import PriorBody
 
 __all__ = ["EnvelopeCertificate", "load_envelope_certificate"]
@@ -54,7 +56,7 @@ class EnvelopeCertificate:
     Attributes
     ----------
     mechanism, prior
-        What the claim is about.
+        What the claim is about; for a set of priors it holds for every one of them.
     lift, delta
         The claim: δ_c(log lift) ≤ delta, hence ε_c(delta) ≤ log lift.
     dual
@@ -62,7 +64,7 @@ class EnvelopeCertificate:
     """
 
     mechanism: Mechanism
-    prior: Prior
+    prior: PriorSet
     lift: Fraction
     delta: Fraction
     dual: tuple[Fraction, ...]
@@ -75,13 +77,15 @@ class EnvelopeCertificate:
     def sentence(self) -> str:
         """The promise in words."""
         return (
-            f"Whatever is done to the outcome, with probability at least {number(1.0 - float_above(self.delta))} no guess "
-            f"about the secret becomes more than {number(float(self.lift))} times likelier."
+            f"Whatever is done to the outcome, with probability at least {number(1.0 - float_above(self.delta))} "
+            f"no guess about the secret becomes more than {number(float(self.lift))} times likelier."
         )
 
     def bound(self) -> Fraction:
         """The probability that the dual vector proves, computed from the integers."""
-        return _dual_value(self.mechanism, self.prior, self.lift, self.dual)
+        if isinstance(self.prior, Prior):
+            return _dual_value(self.mechanism, self.prior, self.lift, self.dual)
+        return _set_value(self.mechanism, self.prior, self.lift, self.dual)
 
     def verify(self) -> EnvelopeCertificate:
         """Compute the claim again from the integers; raise CertificateRejected when it is not proven."""
@@ -99,6 +103,8 @@ class EnvelopeCertificate:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate, with the mechanism and the prior it speaks of."""
+        if not isinstance(self.prior, Prior):
+            raise InvalidInput("Only certificates for a single prior can be stored so far.")
         body = EnvelopeBody(
             mechanism_to_body(self.mechanism),
             self.prior.to_body(),
@@ -225,3 +231,22 @@ def _structured_heights(
         if place in present:
             height = max(height, base + steps[place] * self_gap)
         yield height
+
+
+def _set_value(mechanism: Mechanism, priors: PriorSet, lift: Fraction, dual: tuple[Fraction, ...]) -> Fraction:
+    """The same for all priors of a set at once: with the least mass of each outcome, and v t ≥ 1."""
+    columns = mechanism.weights.T.tolist()
+    least = [priors.exact_least_mass(column) for column in columns]
+    total = Fraction(0)
+    letters = []
+    for letter in np.flatnonzero(priors.support).tolist():
+        if all(column[letter] <= lift * mass for column, mass in zip(columns, least, strict=True)):
+            continue  # no prior of the set lets this letter reach beyond the lift
+        if dual[letter] * lift < 1:
+            raise CertificateRejected(
+                f"For a set of priors the dual vector must be at least 1/lift; letter {letter} is not."
+            )
+        letters.append(letter)
+    for column, mass in zip(columns, least, strict=True):
+        total += max([Fraction(0), *(mass + dual[letter] * (column[letter] - lift * mass) for letter in letters)])
+    return total / mechanism.denominator

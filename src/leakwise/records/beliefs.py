@@ -43,7 +43,7 @@ class Belief:
         w = self.state_weights(space)
         inside = (1 - mix) * q + mix / q.shape[1]
         joint = w @ inside
-        p = joint.sum(axis=1, keepdims=True)
+        p = w.sum(axis=1, keepdims=True)
         y = joint.sum(axis=0, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(joint > 0, np.log(joint / (p * y)), 0.0)

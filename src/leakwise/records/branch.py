@@ -12,10 +12,12 @@ import numpy as np
 from leakwise.records.dual import Boxes, branched_letters, relax
 from leakwise.records.local import climb, feasible, starting_beliefs, vertex_bound
 from leakwise.records.problem import Floats, Problem, entropy_of, information, joint_law
+from leakwise.records.separable import separable_bound, separable_of
 
 __all__ = ["Answer", "solve"]
 
 _BATCH = 48
+_MANY_OUTPUTS = 7  # beyond this, boxes of posteriors are too many and the separable bound is better
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +63,17 @@ def solve(
         value = float(information(problem, problem.uniform[None])[0])
         return Answer(max(0.0, value - 1e-15), value + 1e-14, problem.uniform, 0, True)
     ceiling, vertices = vertex_bound(problem)
-    search.start(starting_beliefs(problem, vertices, 12, seed), starts)
+    # Many classes hide more local optima; climbing from them is cheap beside bounding boxes.
+    search.start(starting_beliefs(problem, vertices, 12 if len(problem.letter) <= 12 else 48, seed), starts)
     root = _root(problem, b)
     relaxed = relax(problem, root, b, -math.inf, 1e-3 * tolerance)
     search.push(relaxed.boxes, relaxed.bound, relaxed.belief)
     search.ceiling = min(ceiling, float(relaxed.bound[0]))
+    separable = separable_of(problem) if problem.rows.shape[1] >= _MANY_OUTPUTS else None
+    if separable is not None and search.open(deadline, most_boxes):
+        reached, now = max(search.value, floor), time.monotonic()
+        share = now + 0.6 * (deadline - now)
+        search.ceiling = min(search.ceiling, separable_bound(separable, b, reached, tolerance, share))
     while search.open(deadline, most_boxes):
         search.round()
     return search.answer()
@@ -93,7 +101,7 @@ class _Search:
         self.ceiling = math.inf
         self.dropped = -math.inf
         self.value, self.belief = -math.inf, problem.uniform
-        self.odds = _odds_reach(problem) if problem.letters == 2 else None
+        self.odds = _odds_reach(problem)
 
     # ------------------------------------------------------------------------------------------- the lower side
 
@@ -195,14 +203,9 @@ class _Search:
     def tighten(self, boxes: Boxes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Shrink boxes by what holds for every posterior; say which are not empty."""
         low, high = boxes.low, boxes.high
-        if self.problem.letters == 2:
-            if self.odds is not None:
-                _propagate(low, high, self.odds)
-            low[:, :, 0], high[:, :, 0] = 1 - high[:, :, 1], 1 - low[:, :, 1]
-        else:
-            for _ in range(2):
-                np.maximum(low, 1 - (high.sum(axis=2, keepdims=True) - high) - 1e-15, out=low)
-                np.minimum(high, 1 - (low.sum(axis=2, keepdims=True) - low) + 1e-15, out=high)
+        _sum_to_one(low, high)
+        _propagate(low, high, self.odds)
+        _sum_to_one(low, high)
         return np.asarray((low <= high + 1e-13).all(axis=(1, 2)))
 
     def answer(self) -> Answer:
@@ -212,27 +215,38 @@ class _Search:
         return Answer(max(0.0, self.value - 1e-15), bound, self.belief, self.count, bound <= self.target)
 
 
-def _odds_reach(problem: Problem) -> Floats | None:
-    """Γ[y, y'] ≥ logit θ_y' - logit θ_y for every belief, rounded up; None where some output law has a zero.
+def _sum_to_one(low: Floats, high: Floats) -> None:
+    """Posteriors sum to one: each is at least one less the most of the others."""
+    if low.shape[2] == 2:
+        # Only value 1 is branched on; value 0 mirrors it.
+        low[:, :, 0], high[:, :, 0] = 1 - high[:, :, 1], 1 - low[:, :, 1]
+        return
+    for _ in range(2):
+        np.maximum(low, 1 - (high.sum(axis=2, keepdims=True) - high) - 1e-15, out=low)
+        np.minimum(high, 1 - (low.sum(axis=2, keepdims=True) - low) + 1e-15, out=high)
 
-    P(1, y') / P(1, y) lies between the least and the largest ratio of the rows of value 1, and so for value 0.
+
+def _odds_reach(problem: Problem) -> Floats:
+    """Γ[a, a', y, y'] with log-odds o = log θ(a)/θ(a'): o_y' ≤ o_y + Γ for every belief, rounded up.
+
+    P(a, y') / P(a, y) lies between the least and the largest ratio of the rows of value a. Where a row has a zero nothing is
+    claimed.
     """
-    if (problem.rows <= 0).any():
-        return None
-    reach = np.zeros((problem.rows.shape[1],) * 2)
-    for a, sign in ((1, 1.0), (0, -1.0)):
-        logs = np.log(problem.rows[problem.blocks[a]])
-        ratio = sign * (logs[:, None, :] - logs[:, :, None])  # k, y, y'
-        reach += ratio.max(axis=0)
-    return reach + 1e-12 * (1 + np.abs(reach))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = [np.log(problem.rows[block]) for block in problem.blocks]
+        most = np.array([(x[:, None, :] - x[:, :, None]).max(axis=0) for x in logs])  # a, y, y'
+    reach = most[:, None] + most.transpose(0, 2, 1)[None]
+    return np.where(np.isfinite(reach), reach + 1e-12 * (1 + np.abs(reach)), np.inf)
 
 
 def _propagate(low: Floats, high: Floats, reach: Floats) -> None:
-    """logit θ_y' ≤ logit θ_y + Γ_yy' for all pairs, outwards by a hair."""
-    with np.errstate(divide="ignore"):
-        bottom = np.log(low[:, :, 1]) - np.log1p(-low[:, :, 1])
-        top = np.log(high[:, :, 1]) - np.log1p(-high[:, :, 1])
-    top = np.minimum(top, (top[:, :, None] + reach).min(axis=1))
-    bottom = np.maximum(bottom, (bottom[:, None, :] - reach).max(axis=2))
-    np.minimum(high[:, :, 1], 1 / (1 + np.exp(-top)) * (1 + 4e-16) + 1e-300, out=high[:, :, 1])
-    np.maximum(low[:, :, 1], 1 / (1 + np.exp(-bottom)) * (1 - 4e-16), out=low[:, :, 1])
+    """Shrink boxes (B×M×A) by the odds that other outputs allow, outwards by a hair."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(high)[:, :, :, None] - np.log(low)[:, :, None, :]  # B, y, a, a': largest log-odds of the box
+        odds = np.where(np.isnan(odds), np.inf, odds)
+        moved = (odds[:, :, None] + reach.transpose(2, 3, 0, 1)[None]).min(axis=1)  # B, y', a, a'
+        odds = np.minimum(odds, np.where(np.isnan(moved), np.inf, moved))
+        letters = low.shape[2]
+        odds[:, :, np.arange(letters), np.arange(letters)] = 0.0
+        np.minimum(high, (1 + 1e-14) / np.exp(-odds).sum(axis=3), out=high)
+        np.maximum(low, (1 - 1e-14) / np.exp(odds).sum(axis=2), out=low)

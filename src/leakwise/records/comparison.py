@@ -87,7 +87,9 @@ def compare(
     if epsilon is not None:
         for name, letter, family in families:
             rows.append(row(name, f"{letter} = {epsilon:.5g}", family(epsilon)))
-        distortion = rows[0][4]
+        # Much noise can be worse than a constant answer, which leaks nothing: no more distortion than that is of use.
+        whole = query.distortion_matrix(query.answers)[query.space(data).answer]
+        distortion = min(rows[0][4], float((query.space(data).mass @ whole).min()))
         flip = flips(distortion)
         rows.append(row("symmetric channel", f"flip = {flip:.5g}", query.symmetric_channel(flip)))
         best = least_leakage(query, distortion, entropy, data=data, tolerance=tolerance, time_limit=time_limit)

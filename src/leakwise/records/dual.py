@@ -184,7 +184,10 @@ def relax(problem: Problem, boxes: Boxes, b: float, enough: float, accuracy: flo
             if not busy.size:
                 break
             t = np.maximum(0.12 * rest / mask.sum(axis=1), 1e-4 * accuracy / mask.sum(axis=1))
-            x[busy], slack[busy] = _advance(dual, x[busy], slack[busy], gradient, hessian, g, t, mask, shape)
+            x[busy], slack[busy], moved = _advance(dual, x[busy], slack[busy], gradient, hessian, g, t, mask, shape)
+            busy = busy[moved]
+            if not busy.size:
+                break
     push = best_x[:, 1:].reshape(count, *shape)
     bound = np.minimum(best, whole.at_zero(push)) + whole.slack(best_x[:, 0], push, best_w)
     return Relaxed(bound, belief, Boxes(boxes.low, boxes.high, best_x[:, 0], push))
@@ -200,7 +203,7 @@ def _advance(
     t: Floats,
     mask: NDArray[np.bool_],
     shape: tuple[int, int, int],
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """One primal-dual step: ∇g = s, x s = t, with a line search on g - t Σ log x."""
     safe = np.where(mask, x, 1.0)
     scaling = np.where(mask, x, 1.0)  # relative steps: the multipliers differ by orders of magnitude
@@ -236,7 +239,9 @@ def _advance(
         if not left.size:
             break
         length[left] *= 0.4
-    return result, np.maximum(slack, 1e-16)
+    moved = np.ones(len(x), dtype=bool)
+    moved[left] = False  # as far as floating point goes
+    return result, np.maximum(slack, 1e-16), moved
 
 
 def _derivatives(

@@ -63,7 +63,7 @@ class Master:
             return 0.0
         cuts = np.array(self.cuts)
         if self.distortion is not None:
-            total = weights.sum()
+            total = float(weights.sum())
             if total <= 0:
                 return 0.0
             eta = max(0.0, -float(duals[self.base - 1])) / total

@@ -140,7 +140,7 @@ def least_distortion(
     >>> from leakwise.records import parity
     >>> d = least_distortion(parity(3), leakage=0.1)
     >>> print(f"{d.value:.4f}")
-    0.2803
+    0.2802
     """
     problem = _Problem(query, entropy, data, metric, outputs)
     level = _number("leakage", leakage)

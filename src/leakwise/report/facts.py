@@ -120,22 +120,18 @@ class Facts:
 
     def limits(self) -> list[str]:
         """What is not promised."""
-        factor = "no limit at all" if math.isinf(self.ldp) else f"at most {math.exp(self.ldp):.4g}"
+        for_all = "there is no limit" if math.isinf(self.ldp) else f"the factor is at most {math.exp(self.ldp):.4g}"
         words = [
-            f"The promise speaks of the value of {self.secret} in a row, for somebody who knew the prior below and "
-            "sees "
-            "that row's released value. Somebody who knew more about a person beforehand had other odds to begin "
-            "with: for "
-            f"any prior whatsoever the factor is {factor}.",
+            f"The promise speaks of the value of {self.secret} in a row, for somebody who knew the prior of this "
+            "report and sees that row's released value. Somebody who knew more about a person beforehand had other "
+            f"odds to begin with: for any prior whatsoever {for_all}.",
             "All other columns, the number and the order of the rows are handed on unchanged. What they tell about "
             f"{self.secret} is not counted here: a column that goes with it closely reveals it, whatever is done to "
             f"{self.secret} itself.",
             "Statistics are meant to be learned. That people like this one often have a certain value can be read "
-            "from the "
-            "released table, whether this person is in it or not.",
+            "from the released table, whether this person is in it or not.",
             "It counts one release. Another release of the same column, even by the same mechanism, adds to what is "
-            "known, "
-            "by more than the sum of the two ε in the worst case. The ledger keeps the true total.",
+            "known, by more than the sum of the two ε in the worst case. The ledger keeps the true total.",
             "Whoever holds the original table can tell everything. It must be kept, or destroyed, as its own rules "
             "say.",
         ]
@@ -143,19 +139,16 @@ class Facts:
             given = "" if self.failure is None else f" (a failure probability of {self.failure:g} was given)"
             words.insert(
                 1,
-                "The prior was estimated from this very table and rounded. It is treated as public: the mechanism "
-                "was chosen "
-                "by it, so that whoever sees the mechanism or this report learns it. How far the estimate may be "
-                "from the "
-                f"truth is not yet part of the promise{given}: it holds for this prior, and no failure probability "
-                "is proven.",
+                "The prior was estimated from this very table and rounded. It is treated as public: the mechanism was "
+                "chosen by it, so that whoever sees the mechanism or this report learns it. How far the estimate may "
+                f"be from the truth is not yet part of the promise{given}: it holds for this prior, and no failure "
+                "probability is proven.",
             )
         elif self.failure is not None:
             words.insert(
                 1,
-                f"The prior was taken as known. The failure probability that was given ({self.failure:g}) would "
-                "matter for a "
-                "prior estimated from data; nothing was made wider because of it.",
+                f"The prior was taken as known. The failure probability that was given ({self.failure:g}) would matter "
+                "for a prior estimated from data; nothing was made wider because of it.",
             )
         zero = [label for label, mass in zip(self.prior.labels, self.prior.weights, strict=True) if not mass]
         if zero:

@@ -19,8 +19,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _MOST_ROWS = 60
 _USES = {
     "statistics": "statistics: the mechanism makes estimated frequencies as precise as the promise allows. Outcomes "
-    "are "
-    "named by the values they make likelier, and are not to be read as the value of a row.",
+    "are named by the values they make likelier, and are not to be read as the value of a row.",
     "reading": "reading: outcomes are values, and agree with the true one as often as the promise allows.",
     "given": "as the mechanism that was given.",
 }
@@ -102,22 +101,19 @@ def _promise(facts: Facts) -> str:
     factor = times(ratio)
     strong = (
         f"Seeing the released value of a row makes no guess about its true {facts.secret} more than {factor} times "
-        "likelier "
-        "than it was before."
+        "likelier than it was before."
         if ratio > 1
         else f"The released value of a row says nothing about its true {facts.secret}."
     )
     asked = "" if certificate.asked is None else f" Asked for was {certificate.asked.words}, and it is kept."
     detail = (
         f"In numbers: pointwise maximal leakage of at most {certificate.epsilon_upper:.6f} nats (rounded up), for "
-        "every "
-        f"outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
+        f"every outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
     )
     never = math.exp(-certificate.epsilon_upper)
     certain = (
         f"A value, or a fact that follows from it, that had less than {percent(never)} probability before cannot "
-        "become "
-        "certain."
+        "become certain."
     )
     return _section(
         "The promise", f'<p class="promise">{escape(strong)}</p>\n', _p(detail), _p(certain) if never < 1 else ""
@@ -143,9 +139,9 @@ def _before_and_after(facts: Facts) -> str:
     return _section(
         "What somebody can come to believe",
         _p(
-            "How likely each value of a row is before its released value is seen (the mark), and the range of what "
-            "it can be "
-            "afterwards, over all outcomes (the bar)."
+            "How likely each value of a row is before its released value is seen (the mark), and the range of what it "
+            "can be afterwards, over all outcomes (the bar). 0 % afterwards means that some outcome rules the value "
+            "out, which is no breach of the promise: it counts by how much likelier it makes the others."
         ),
         _table(["value", "before", "least after", "most after", ""], rows),
         more,
@@ -156,8 +152,7 @@ def _prior(facts: Facts) -> str:
     if facts.origin == "table":
         words = (
             "The prior was estimated from this very table and rounded, so that no exact count stands here. It is "
-            "treated as "
-            "public knowledge."
+            "treated as public knowledge."
         )
     else:
         words = "The prior was given as public knowledge by whoever made the release. It was not taken from the table."
@@ -209,8 +204,7 @@ def _worth(facts: Facts) -> str:
         "What the released table is good for",
         _p(
             "Beside randomized response (the true value with a certain probability, else any other) with exactly the "
-            "same "
-            "leakage, and beside the table without protection."
+            "same leakage, and beside the table without protection."
         ),
         _table(["", "this release", "randomized response", "no protection"], rows),
         _errors(facts, compared),
@@ -222,8 +216,7 @@ def _errors(facts: Facts, compared: Comparison) -> str:
     if ours is None:
         return _p(
             "The outcomes do not determine the frequency of every value; estimates then come as ranges. For exact "
-            "frequencies "
-            "release for statistics."
+            "frequencies release for statistics."
         )
     order = sorted(range(len(ours)), key=lambda place: -facts.prior.probabilities[place])[:_MOST_ROWS]
     rows = [
@@ -262,8 +255,7 @@ def _back(facts: Facts) -> str:
         "How to estimate from it",
         _p(
             "The share of an outcome in the released table is not the share of the value of that name. The true "
-            "frequencies, "
-            f"with intervals, are given by the code below. {words}"
+            f"frequencies, with intervals, are given by the code below. {words}"
         ),
         f"<pre><code>{escape(code)}</code></pre>\n",
     )

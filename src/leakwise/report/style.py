@@ -21,6 +21,7 @@ td.never { color: var(--soft); }
 .wide { overflow-x: auto; }
 table.heat th, table.heat td { border: 1px solid var(--line); }
 table.small { font-size: .72rem; } table.small th, table.small td { padding: .12rem .3rem; }
+table.small thead th { writing-mode: vertical-rl; max-height: 20rem; }
 svg.bar { width: 14rem; height: .8rem; vertical-align: middle; }
 svg.bar .line { fill: var(--line); } svg.bar .range { fill: var(--strong); opacity: .55; }
 svg.bar .mark { fill: var(--ink); }

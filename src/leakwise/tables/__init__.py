@@ -1,7 +1,9 @@
-"""Tables in, tables out: the release of columns and the recovery of what they say."""
+"""Tables in, tables out: the release of columns, the recovery of what they say, and the ledger of what was released."""
 
+from leakwise.tables.entries import LedgerEntry, LedgerTotal
 from leakwise.tables.estimate import estimate
+from leakwise.tables.ledger import Ledger
 from leakwise.tables.release import release
 from leakwise.tables.result import Estimate, GroupedEstimate
 
-__all__ = ["Estimate", "GroupedEstimate", "estimate", "release"]
+__all__ = ["Estimate", "GroupedEstimate", "Ledger", "LedgerEntry", "LedgerTotal", "estimate", "release"]

@@ -33,8 +33,7 @@ def check_target(target: Path, sources: tuple[Path, ...] = (), *, overwrite: boo
     if target.exists() and not overwrite:
         raise InvalidInput(
             f"{str(target)!r} exists already. A second release of the same secret reveals more than the first alone; "
-            "if "
-            "it is to take the first one's place, say overwrite (overwrite=True, --overwrite)."
+            "if it is to take the first one's place, say overwrite (overwrite=True, --overwrite)."
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} is not open for writing.")

@@ -18,7 +18,7 @@ from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.prior import PriorBody
-from leakwise.tables.composition import Together, together
+from leakwise.tables.together import Together, together
 
 __all__ = ["COLUMNS", "LedgerEntry", "LedgerTotal", "entry_of", "row_of", "total_of"]
 
@@ -245,5 +245,6 @@ def _for_prior_of(one: LedgerEntry, own: Sequence[LedgerEntry], counted: Sequenc
         return Together(math.nextafter(epsilon, math.inf), False, 1)
     letters = set(one.prior.labels)
     same = [other.mechanism for other in own if set(other.mechanism.inputs) == letters]
-    rest = [other.mechanism for other in counted if other not in own or set(other.mechanism.inputs) != letters]
+    used = {id(other) for other in own if set(other.mechanism.inputs) == letters}
+    rest = [other.mechanism for other in counted if id(other) not in used]
     return together(same, one.prior, rest)

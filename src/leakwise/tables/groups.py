@@ -32,8 +32,7 @@ class Groups:
         if groups * self._size > _MOST_CELLS:
             raise InvalidInput(
                 f"by={self.by!r} has {groups:,} groups or more, which with {self._size:,} outcomes makes too many "
-                "cells to "
-                "estimate anything in. Group by a column with fewer values."
+                "cells to estimate anything in. Group by a column with fewer values."
             )
         table = np.zeros(len(values) * self._size, dtype=np.int64)
         for start in range(0, codes.size, _BLOCK):

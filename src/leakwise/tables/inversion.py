@@ -87,8 +87,8 @@ class Inversion:
         if letters is None:
             if count > _MATRIX_LIMIT:
                 raise InvalidInput(
-                    f"covariance of all {count} letters would need a {count}×{count} matrix; "
-                    f"name at most {_MATRIX_LIMIT} letters."
+                    f"covariance of all {count} letters would need a {count}×{count} matrix; name at most "
+                    f"{_MATRIX_LIMIT} letters."
                 )
             return self._covariance(np.arange(count))
         chosen = np.atleast_1d(np.asarray(letters))
@@ -341,8 +341,8 @@ def _structure(common: ArrayLike, diagonal: float) -> tuple[Floats, float]:
     if bad.size:
         j = bad[0]
         raise InvalidInput(
-            f"common[{j}] = {a[j]} with diagonal = {d} is no pair of probabilities; expected common ≥ 0 and "
-            "common + diagonal ≥ 0."
+            f"common[{j}] = {a[j]} with diagonal = {d} is no pair of probabilities; expected common ≥ 0 and common + "
+            "diagonal ≥ 0."
         )
     if abs(a.sum() + d - 1.0) > _ROW_SLIP:
         raise InvalidInput(f"common sums to {float(a.sum())!r} and diagonal is {d!r}; together they must make 1.")
@@ -368,8 +368,8 @@ def _refuse_impossible(c: Floats, possible: NDArray[np.bool_]) -> None:
     bad = np.flatnonzero((c > 0) & ~possible)
     if bad.size:
         raise InvalidInput(
-            f"outcome {bad[0]} was counted {int(c[bad[0]])} times but has probability zero under every letter; "
-            "the rows were not released by this mechanism, or outcomes are in another order."
+            f"outcome {bad[0]} was counted {int(c[bad[0]])} times but has probability zero under every letter; the "
+            "rows were not released by this mechanism, or outcomes are in another order."
         )
 
 

@@ -95,8 +95,8 @@ def parts_of(alphabet: Alphabet, names: Sequence[Hashable], what: str) -> list[l
     if wrong:
         raise InvalidInput(
             f"The columns {', '.join(map(repr, names))} are released together, so the mechanism's {what} must be "
-            f"tuples of {len(names)} values, one for each column. Got {some_of(wrong)} among them. Make the "
-            f"mechanism over tuples, such as ({', '.join(map(repr, names))})"
+            f"tuples of {len(names)} values, one for each column. Got {some_of(wrong)} among them. Make the mechanism "
+            f"over tuples, such as ({', '.join(map(repr, names))})"
             + (", or release the columns one by one." if what == "inputs" else ", with outputs that are tuples too.")
         )
     return [[label[place] for label in alphabet.labels] for place in range(len(names))]  # type: ignore[index]

@@ -27,7 +27,8 @@ __all__ = ["Ledger"]
 
 _APPLICATION = 0x4C4B5753
 _VERSION = 1
-_PATIENCE = 30.0
+# Composing many releases exactly can take a while, and it is done while the ledger is held.
+_PATIENCE = 120.0
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (name TEXT PRIMARY KEY, value BLOB NOT NULL);
@@ -114,8 +115,7 @@ class Ledger:
             if "locked" in str(error) or "busy" in str(error):
                 raise LeakwiseError(
                     f"The ledger {str(self.path)!r} is held by another process for more than {_PATIENCE:g} seconds. "
-                    "Nothing "
-                    "was entered and nothing released; try again when it is done."
+                    "Nothing was entered and nothing released; try again when it is done."
                 ) from error
             raise InvalidInput(f"Cannot use the ledger {str(self.path)!r}: {error}.") from error
         except sqlite3.DatabaseError as error:
@@ -226,9 +226,9 @@ class Ledger:
                     before = total_of(entries, entry.dataset, entry.secret, budget)
                     raise Infeasible(
                         f"This release of {some_of(entry.secret)} of {dataset!r} is refused: with it all releases "
-                        "together "
-                        f"could make a guess {number(total.lift)} times likelier, and the budget is {budget.words}. "
-                        f"Without it they reveal a factor of {number(before.lift)}. Nothing was released.",
+                        f"together could make a guess {number(total.lift)} times likelier, and the budget is "
+                        f"{budget.words}. Without it they reveal a factor of {number(before.lift)}. Nothing was "
+                        "released.",
                         witness=total,
                     )
             marks = ", ".join("?" * len(COLUMNS))
@@ -261,8 +261,8 @@ class Ledger:
             if same and one.counts and (one.dataset, one.secret) != (entry.dataset, entry.secret):
                 raise InvalidInput(
                     f"This very column was released before as {some_of(one.secret)} of {one.dataset!r} (entry "
-                    f"{one.id}). "
-                    f"Its releases add up only under one name: use dataset={one.dataset!r} and the same columns."
+                    f"{one.id}). Its releases add up only under one name: use dataset={one.dataset!r} and the same "
+                    "columns."
                 )
 
     def digest(self) -> hmac.HMAC:

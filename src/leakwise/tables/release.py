@@ -156,8 +156,8 @@ def _secrets(known: Sequence[Hashable], mechanism: Any, column: Hashable) -> lis
     frames.check_names(known, named)
     if twice := {name for name in named if named.count(name) > 1}:
         raise InvalidInput(
-            f"A column can be released once only. Named twice or more: {some_of(twice)}. "
-            "Put columns that belong together into one joint mechanism."
+            f"A column can be released once only. Named twice or more: {some_of(twice)}. Put columns that belong "
+            "together into one joint mechanism."
         )
     return secrets
 
@@ -183,9 +183,8 @@ def check_data(data: Any, name: str) -> None:
     if not frames.is_column(data) and not frames.is_table(data):
         raise InvalidInput(
             f"{name} must be a column (list, NumPy array, pandas or polars Series, pyarrow array) or a table (pandas "
-            f"or polars DataFrame, pyarrow Table, mapping of columns), or the path of a file. Got "
-            f"{type(data).__name__} "
-            "instead."
+            "or polars DataFrame, pyarrow Table, mapping of columns), or the path of a file. Got "
+            f"{type(data).__name__} instead."
         )
 
 

@@ -135,9 +135,9 @@ class Estimate:
         unknown = np.flatnonzero(~self.identifiable_letters)
         if unknown.size:
             notes.append(
-                f"{unknown.size:,} of {len(self):,} letters cannot be told from the outcomes, however many "
-                f"rows there are: {some_of([self.labels[place] for place in unknown])}. "
-                "Their intervals hold every frequency that fits."
+                f"{unknown.size:,} of {len(self):,} letters cannot be told from the outcomes, however many rows there "
+                f"are: {some_of([self.labels[place] for place in unknown])}. Their intervals hold every frequency that "
+                "fits."
             )
         if not self.inversion.converged:
             notes.append(f"The search for the most likely frequencies stopped within {number(self.gap)} nats per row.")
@@ -148,8 +148,8 @@ class Estimate:
         how = "by the inverse" if self.method == "inverse" else "by maximum likelihood"
         rows = "row" if self.sample_size == 1 else "rows"
         return (
-            f"Frequencies of {len(self):,} letters from {self.sample_size:,} released {rows}, {how}; "
-            f"intervals at {100 * self.confidence:g} % {kind}"
+            f"Frequencies of {len(self):,} letters from {self.sample_size:,} released {rows}, {how}; intervals at "
+            f"{100 * self.confidence:g} % {kind}"
         )
 
     def _order(self) -> npt.NDArray[np.intp]:

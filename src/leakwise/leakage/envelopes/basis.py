@@ -1,9 +1,10 @@
 """The vertices of the envelope's linear program, as functions of t.
 
-For V(t) = max Σ w_xy s.t. Σ_x w_xy ≤ c_y, Σ_y w_xy (λ_xy - t) ≥ 0 every outcome of a basis goes to one place (a letter, or
-nowhere) except a few that are split; there are as many ties as letters that can reach the lift t. The ties give the dual
-vector, A(t) v = b, and the shares of the split outcomes, A(t)ᵀ w = -g, with the same matrix A(t) = A0 - t·A1. So a vertex
-found at one t can be followed along t without another linear program, for as long as it stays feasible.
+For V(t) = max Σ w_xy s.t. Σ_x w_xy ≤ c_y, Σ_y w_xy (λ_xy - t) ≥ 0 every outcome of a basis goes to one place (a
+letter, or nowhere) except a few that are split; there are as many ties as letters that can reach the lift t. The ties
+give the dual vector, A(t) v = b, and the shares of the split outcomes, A(t)ᵀ w = -g, with the same matrix A(t) = A0 -
+t·A1. So a vertex found at one t can be followed along t without another linear program, for as long as it stays
+feasible.
 """
 
 from __future__ import annotations
@@ -17,13 +18,10 @@ from leakwise.leakage.envelopes.problem import Columns
 from leakwise.leakage.envelopes.shares import Shares
 from leakwise.leakage.outcomes import Floats
 
-__all__ = ["TOLERANCE", "Vertex", "make_vertex"]
+__all__ = ["Indices", "Mask", "Vertex", "make_vertex"]
 
 Indices = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
-
-TOLERANCE = 1e-9
-"""By how much (relatively) a followed vertex may be infeasible and still count; the certificate pays for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,8 @@ class Vertex:
         taken = np.flatnonzero(self.place >= 0)
         excess = self.capacity[taken] * (self.columns.lift[self.place[taken], taken] - t)
         surplus = np.bincount(self.place[taken], weights=excess, minlength=len(self.columns.lift))[self.active]
-        return np.linalg.solve(matrix.T, -surplus)
+        shares: Floats = np.asarray(np.linalg.solve(matrix.T, -surplus), dtype=np.float64)
+        return shares
 
     def violation(self, t: float) -> float:
         """How far the vertex is from being optimal at t, relatively: 0 when it is."""
@@ -138,7 +137,7 @@ class Vertex:
                 high = min(high, t)
             ahead = t + (target - value) / slope if slope < 0 else np.inf
             if not low <= ahead <= high:
-                ahead = float(np.sqrt(low * high))
+                ahead = float(np.sqrt(low) * np.sqrt(high))
             if abs(ahead - t) <= 4e-16 * t:
                 # A root, and not an end of the bracket that V never came down (or up) to.
                 return ahead if abs(value - target) <= 1e-9 * target else None
@@ -155,7 +154,9 @@ def make_vertex(
     column: Indices,
     unassigned: Mask,
 ) -> Vertex | None:
-    """The vertex of a basis: basic pairs and outcomes whose slack is basic; None where ties and letters do not match."""
+    """The vertex of a basis: basic pairs and outcomes whose slack is basic; None where ties and letters do not
+    match.
+    """
     place = np.full(len(capacity), -2)
     place[unassigned] = -1
     order = np.argsort(column, kind="stable")

@@ -1,7 +1,7 @@
 """Lower and upper bounds of [EN]: Algorithm 1 (binary post-processings), the quantile of the outcome itself, Theorem 3.
 
-A lower bound is what a certain post-processing reaches, so that any post-processing gives one, however it was found: the
-events are found in floats and valued in integers.
+A lower bound is what a certain post-processing reaches, so that any post-processing gives one, however it was found:
+the events are found in floats and valued in integers.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from leakwise.exact import log_lower, log_upper
 from leakwise.leakage.envelopes.problem import Problem
 from leakwise.leakage.envelopes.shares import Shares
+from leakwise.leakage.envelopes.short import ratio_below
 from leakwise.leakage.outcomes import Floats
 
 __all__ = ["Bounds", "binary_factors", "bounds"]
@@ -21,7 +23,9 @@ __all__ = ["Bounds", "binary_factors", "bounds"]
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Factors on both sides of e^{ε_c(δ)}, exact, with the post-processings that reach the lower ones."""
+    """Factors on both sides of e^{ε_c(δ)}, exact or (long integers) just outside, with the post-processings that reach
+    the lower ones.
+    """
 
     quantile: Fraction
     binary: Fraction
@@ -69,23 +73,18 @@ def _quantile(problem: Problem, delta: Fraction) -> tuple[Fraction, Shares]:
     lift = problem.columns.lift
     letter, top = lift.argmax(axis=0), lift.max(axis=0)
     order = np.argsort(-top, kind="stable")
-    law, members = problem.law, problem.members
-    target, mass, count = delta * problem.unit, 0, 0
-    for column in order.tolist():
-        mass += sum(law[outcome] for outcome in members(column))
-        count += 1
-        if mass >= target:
-            break
+    target = delta * problem.unit
+    count, mass = _until(problem, order, target)
     found = order[:count]
     near = found[top[found] <= top[found].min() * (1 + 1e-12)].tolist()
-    worst = min(_exact_lift(problem, int(letter[column]), members(column)[0]) for column in near)
+    worst = min(_exact_lift(problem, int(letter[column]), problem.members(column)[0]) for column in near)
     if mass < target:  # outcomes too rare for a float were left out: only the trivial bound is proven
         worst = Fraction(1)
     return max(worst, Fraction(1)), Shares(letter[found], found, np.ones(count))
 
 
 def _exact_lift(problem: Problem, letter: int, outcome: int) -> Fraction:
-    return Fraction(problem.weight(letter, outcome), problem.law[outcome])
+    return ratio_below(problem.weight(letter, outcome), problem.law[outcome])
 
 
 def binary_factors(problem: Problem, delta: float) -> Floats:
@@ -106,19 +105,31 @@ def _binary(problem: Problem, delta: Fraction) -> tuple[Fraction, Shares]:
     """e^{ε_b} of Algorithm 1, exact for the best letter, and the event that reaches it."""
     letter = int(binary_factors(problem, float(delta)).argmax())
     order = np.argsort(-problem.columns.lift[letter], kind="stable")
-    row, law, members = problem.row(letter), problem.law, problem.members
     target = delta * problem.unit
-    mass = weight = count = 0
-    share = value = Fraction(1)
-    for column in order.tolist():
-        here = sum(law[outcome] for outcome in members(column))
-        there = sum(int(row[outcome]) for outcome in members(column)) * problem.prior.denominator
-        count += 1
-        if mass + here >= target:
-            share = (target - mass) / here
-            value = (weight + share * there) / target
-            break
-        mass, weight = mass + here, weight + there
+    count, reach = _until(problem, order, target)
+    before, last = order[: count - 1].tolist(), [int(order[count - 1])]
+    here, there = problem.mass_of(last), problem.weight_of(letter, last)
+    share, value = 1.0, Fraction(1)
+    if reach >= target:
+        part = target - (reach - here)
+        share = part.numerator / (part.denominator * here)
+        top = problem.weight_of(letter, before) * here + there * part
+        value = ratio_below(top.numerator * target.denominator, top.denominator * here * target.numerator)
     shares = np.ones(count)
-    shares[-1] = float(share)
+    shares[-1] = share
     return max(value, Fraction(1)), Shares(np.full(count, letter), order[:count], shares)
+
+
+def _until(problem: Problem, order: npt.NDArray[np.intp], target: Fraction) -> tuple[int, int]:
+    """How many columns in this order reach the target (all of them if none do), and their exact probability."""
+    reach = np.cumsum(problem.columns.mass[order])
+    aim = target.numerator / (target.denominator * problem.unit)
+    count = min(int(np.searchsorted(reach, aim)) + 1, len(order))
+    mass = problem.mass_of(order[:count].tolist())
+    # Floats may be off by an outcome or two; the integers decide.
+    while count > 1 and mass - (last := problem.mass_of([int(order[count - 1])])) >= target:
+        count, mass = count - 1, mass - last
+    while count < len(order) and mass < target:
+        mass += problem.mass_of([int(order[count])])
+        count += 1
+    return count, mass

@@ -1,12 +1,12 @@
 """Envelopes in closed form: the constant one ([EN] Corollary 1) and k-ary randomized response for every prior.
 
-For k-RR, [EN] Theorem 5 has a lower bound h under a condition on the prior, and conjectures that it is the envelope. The exact
-value for every prior is ([beyond], MATH section 5)
+For k-RR, [EN] Theorem 5 has a lower bound h under a condition on the prior, and conjectures that it is the envelope.
+The exact value for every prior is ([beyond], MATH section 5)
 
     e^{ε_c(δ)} = max_{1≤L≤N} min{ α/q_L, (Lα + (N-1-L+θ)β)/δ },
 
-q ascending, N and θ with q_1 + … + q_{N-1} + θ q_N = δ: only the letters up to L can reach that lift, the other outcomes fill the
-surplus, smallest first.
+q ascending, N and θ with q_1 + … + q_{N-1} + θ q_N = δ: only the letters up to L can reach that lift, the other
+outcomes fill the surplus, smallest first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leakwise.leakage.envelopes.shares import Shares
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.priors import Prior
 
-__all__ = ["Response", "as_response", "constant_lift", "published_bound"]
+__all__ = ["Response", "as_response", "constant_lift", "constant_shares", "published_bound"]
 
 # Above this a dense matrix is not searched for the shape of randomized response.
 _DENSE_LETTERS = 2_000
@@ -170,9 +170,8 @@ def published_bound(response: Response, delta: Fraction) -> tuple[float, bool]:
     else:
         factor = Fraction(truth, last)
     # q_i = β + (α-β) p_i turns the condition on p_N into one on q.
-    unit, spread = response.unit, truth - lie
-    mass = [Fraction(value * unit - lie * unit, spread * unit) for value in (last, below - (count - 2) * lie)]
-    condition = mass[0] * ((count - 2) * truth + lie) <= truth * mass[1] + lie
+    own, others = Fraction(last - lie, truth - lie), Fraction(below - (count - 1) * lie, truth - lie)
+    condition = own * ((count - 2) * truth + lie) <= truth * others + lie
     return max(0.0, log_lower(max(factor, Fraction(1)))), condition
 
 

@@ -2,13 +2,15 @@
 
 V(t) = min_{v ≥ 0} Σ_y q_y max(0, max_x 1 + v_x (λ_xy - t)) is convex and piecewise linear. Around a point v nearly all
 outcomes keep their place (one letter, or nowhere) and add up to a linear function; only those near a tie need a row of
-their own. So: a box around v as wide as a few thousand undecided outcomes allow, a linear program in that box, and on to the
-box around its solution. A solution inside its box is the minimum of the whole, and its basis one of the whole program.
+their own. So: a box around v as wide as a few thousand undecided outcomes allow, a linear program in that box, and on
+to the box around its solution. A solution inside its box is the minimum of the whole, and its basis one of the whole
+program.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +19,9 @@ from leakwise.leakage.envelopes.problem import Columns
 from leakwise.leakage.envelopes.program import Program, Solved, nothing
 from leakwise.leakage.envelopes.search import search
 from leakwise.leakage.outcomes import Floats
-from leakwise.lp import LinearProgram, Solution
+
+if TYPE_CHECKING:
+    from leakwise.lp import Solution
 
 __all__ = ["UNDECIDED", "DualProgram"]
 
@@ -67,6 +71,17 @@ class DualProgram:
                 found = search(program, 1.0, high, min(guess, high))
             guess, self._dual = found.t, np.where(found.dual > 0, found.dual, self._dual)
         return guess
+
+    def warm(self, t: float) -> None:
+        """Start the dual vector at t from larger and larger samples."""
+        for level in _LEVELS:
+            if 4 * level > len(self.columns.mass):
+                return
+            sample = self._sample(level, t)
+            program = DualProgram(sample, self.delta, self._undecided)
+            program._dual = self._dual
+            found = program.solve(t, sample.largest > t)
+            self._dual = np.where(found.dual > 0, found.dual, self._dual)
 
     def _sample(self, size: int, low: float) -> Columns:
         """Outcomes evenly spaced in probability, those of one letter side by side; by no chance, so always the same.
@@ -163,6 +178,8 @@ class DualProgram:
 
     def _in_box(self, t: float, letters: Indices, box: _Box) -> tuple[Solution, float, Floats, bool]:
         """max Σ w - high·u + low·d  s.t.  Σ_x w_xy ≤ c_y,  Σ_y w_xy (λ_xy - t) + u_x - d_x ≥ -(what is decided)."""
+        from leakwise.lp import LinearProgram
+
         lift, count = self.columns.lift, len(box.letter)
         undecided = np.flatnonzero(box.place == -2)
         row = np.full(len(self.capacity), -1)
@@ -175,25 +192,26 @@ class DualProgram:
         gains = np.bincount(home, weights=surplus, minlength=len(lift))
         finite = letters[np.isfinite(box.high[letters])]
         positive = letters[box.low[letters] > 0]
-        excess = lift[box.letter, box.column] - t
+        # Rows in units of t, so that the dual of a row is v t.
+        excess = lift[box.letter, box.column] / t - 1.0
         excess[np.abs(excess) < 1e-12] = 0.0
         pairs = np.column_stack([np.ones(count), excess]).ravel()
         places = np.column_stack([row[box.column], letter_row[box.letter]]).ravel()
         single = len(finite) + len(positive)
         program = LinearProgram(
-            np.concatenate([np.ones(count), -box.high[finite], box.low[positive]]),
+            np.concatenate([np.ones(count), -box.high[finite] * t, box.low[positive] * t]),
             (
                 np.concatenate([pairs, np.ones(len(finite)), -np.ones(len(positive))]),
                 np.concatenate([places, letter_row[finite], letter_row[positive]]),
                 np.concatenate([np.arange(0, 2 * count, 2), 2 * count + np.arange(single + 1)]),
             ),
-            np.concatenate([np.full(len(undecided), -np.inf), -gains[letters]]),
+            np.concatenate([np.full(len(undecided), -np.inf), -gains[letters] / t]),
             np.concatenate([self.capacity[undecided], np.full(len(letters), np.inf)]),
             maximize=True,
         )
         solution = program.solve()
         dual = np.zeros(len(lift))
-        dual[letters] = np.maximum(-solution.duals[len(undecided) :], 0.0)
+        dual[letters] = np.maximum(-solution.duals[len(undecided) :], 0.0) / t
         value = float(self.capacity[decided].sum()) + float(solution.objective)
         inside = bool((np.abs(solution.x[count:]) <= 1e-12).all())
         return solution, value, dual, inside

@@ -1,16 +1,20 @@
-"""A mechanism and a prior as the envelope sees them: lifts and masses in floats to search with, integers to prove with."""
+"""A mechanism and a prior as the envelope sees them: lifts and masses in floats to search with, integers to prove
+with.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from leakwise.leakage.envelopes.short import ratio_above
 from leakwise.leakage.outcomes import Floats, checked, single_prior
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
@@ -71,8 +75,22 @@ class Problem:
             return lambda column: [int(self.outcomes[column])]
         order = np.argsort(self.place, kind="stable")
         cuts = np.searchsorted(self.place[order], np.arange(len(self.columns.mass) + 1))
-        parts = [self.outcomes[order[a:b]].tolist() for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        parts = [self.outcomes[order[a:b]].tolist() for a, b in pairwise(cuts)]
         return lambda column: parts[column]
+
+    def mass_of(self, columns: Sequence[int]) -> int:
+        """The probability of some columns over ``unit``, exact."""
+        law = self.law
+        if len(self.columns.mass) == len(self.outcomes):
+            return sum(law[outcome] for outcome in self.outcomes[np.asarray(columns, dtype=np.intp)].tolist())
+        return sum(law[outcome] for column in columns for outcome in self.members(column))
+
+    def weight_of(self, letter: int, columns: Sequence[int]) -> int:
+        """The probability of some columns given a letter over ``unit``, exact."""
+        row, scale = self.row(letter), self.prior.denominator
+        if len(self.columns.mass) == len(self.outcomes):
+            return int(sum(row[self.outcomes[np.asarray(columns, dtype=np.intp)]].tolist())) * scale
+        return sum(int(row[outcome]) for column in columns for outcome in self.members(column)) * scale
 
     def row(self, letter: int) -> npt.NDArray[Any]:
         """The integers of one letter over the mechanism's denominator."""
@@ -87,29 +105,27 @@ class Problem:
 
     @cached_property
     def worst_lift(self) -> Fraction:
-        """The largest lift of all, e^ε of ε-PML, exact."""
+        """The largest lift of all, e^ε of ε-PML; exact, or just above where its integers are very long."""
         largest = self.mechanism.kernel.column_max(self.prior.support)
         return self._largest(largest, self.columns.lift.max(axis=0))
 
     def largest_lift(self, letter: int) -> Fraction:
-        """T_x, exact."""
+        """T_x; exact, or just above."""
         return self._largest(self.row(letter), self.columns.lift[letter])
 
     def _largest(self, weights: npt.NDArray[Any], lift: Floats) -> Fraction:
         nearly = lift[self.place]
         close = self.outcomes[nearly >= nearly.max() * (1 - 1e-12)]
-        best, over = 0, 1
-        for outcome in (*close.tolist(), *self._rare):
-            weight, mass = int(weights[outcome]), self.law[outcome]
-            if weight * over > best * mass:
-                best, over = weight, mass
-        return Fraction(best * self.prior.denominator, over)
+        scale = self.prior.denominator
+        return max(
+            ratio_above(int(weights[outcome]) * scale, self.law[outcome]) for outcome in (*close.tolist(), *self._rare)
+        )
 
     @cached_property
     def capacity(self) -> Fraction:
-        """e^𝓛 = Σ_y max_x P(y|x), exact."""
+        """e^𝓛 = Σ_y max_x P(y|x); exact, or just above."""
         largest = self.mechanism.kernel.column_max(self.prior.support)
-        return Fraction(sum(largest.tolist()), self.mechanism.denominator)
+        return ratio_above(sum(largest.tolist()), self.mechanism.denominator)
 
 
 def as_problem(mechanism: Any, prior: Any) -> Problem:
@@ -122,7 +138,7 @@ def as_problem(mechanism: Any, prior: Any) -> Problem:
         distinct, place = np.unique(lift, axis=1, return_inverse=True)
         place = place.ravel()
         if distinct.shape[1] < lift.shape[1]:
-            mass = np.bincount(place, weights=mass, minlength=distinct.shape[1])
+            mass = np.asarray(np.bincount(place, weights=mass, minlength=distinct.shape[1]), dtype=np.float64)
             lift = np.ascontiguousarray(distinct)
         else:
             place = np.arange(len(outcomes))

@@ -1,27 +1,33 @@
 """The envelope as a linear program ([beyond], MATH section 5): V(t), its optimal post-processing and its dual vector.
 
 V(t) = max Σ_xy w_xy  s.t.  Σ_x w_xy ≤ q_y,  Σ_y w_xy (λ_xy - t) ≥ 0 for each x,  w ≥ 0, is the largest probability of a
-leakage of at least log t after any post-processing: all post-processed outcomes that speak most for the letter x can be merged
-into one, whose lift at x is an average of theirs.
+leakage of at least log t after any post-processing: all post-processed outcomes that speak most for the letter x can
+be merged into one, whose lift at x is an average of theirs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leakwise.leakage.envelopes.basis import Indices, Mask, Vertex, make_vertex
 from leakwise.leakage.envelopes.problem import Columns
 from leakwise.leakage.outcomes import Floats
-from leakwise.lp import LinearProgram
 
-__all__ = ["Program", "Solved", "nothing"]
+if TYPE_CHECKING:
+    from leakwise.lp import LinearProgram
+
+__all__ = ["CLOSE", "Program", "Solved", "nothing"]
 
 # A capacity this far below the target is lost in the solver's tolerances; the certificate counts it again.
 _NEGLIGIBLE = 1e-13
+CLOSE = 1e-11
+"""By how much (relatively) a vertex may be off and still count as optimal; the certificate pays for it."""
 # HiGHS takes coefficients below this for zeros.
 _ZERO = 1e-12
+_WIDEST = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +46,16 @@ class Solved:
     def slope(self) -> float:
         """-V'(t)/δ = Σ_x v_x Σ_y w_xy."""
         return float(self.dual[self.letter] @ self.flow)
+
+    @property
+    def sound(self) -> Vertex | None:
+        """The vertex, where its own linear algebra finds it optimal, too."""
+        return self.vertex if self.vertex is not None and self.vertex.violation(self.t) <= CLOSE else None
+
+    @property
+    def polished_dual(self) -> Floats:
+        """The dual vector of the basis, free of the solver's tolerance where the basis allows."""
+        return self.dual if self.sound is None else self.sound.dual(self.t)
 
 
 def nothing(t: float, letters: int) -> Solved:
@@ -67,11 +83,15 @@ class Program:
 
     def solve(self, t: float, active: Mask) -> Solved:
         """V(t)/δ over the active letters."""
+        from leakwise.lp import LinearProgram
+
         self.solves += 1
         letters, outcomes = self.columns.lift.shape
         if not active.any():
             return nothing(t, letters)
-        excess = (self.columns.lift - t).ravel()
+        # Rows in units of t, or of what keeps the largest lift within the solver's range.
+        scale = np.maximum(t, self.columns.largest * _WIDEST)
+        excess = ((self.columns.lift - t) / scale[:, None]).ravel()
         excess[np.abs(excess) < _ZERO] = 0.0
         pair = np.arange(letters * outcomes)
         letter, outcome = np.divmod(pair, outcomes)
@@ -94,7 +114,7 @@ class Program:
             self._program.change_column_bounds(0.0, upper)
             self._closed = ~active
         solution = self._program.solve()
-        dual = np.where(active, np.maximum(-solution.duals[outcomes:], 0.0), 0.0)
+        dual = np.where(active, np.maximum(-solution.duals[outcomes:], 0.0) / scale, 0.0)
         vertex = None
         if solution.basis is not None:
             basic = solution.basis.columns

@@ -8,6 +8,7 @@ import numpy as np
 
 from leakwise.exact import over_common_denominator
 from leakwise.leakage.envelopes.problem import Problem
+from leakwise.leakage.envelopes.short import ratio_above
 from leakwise.leakage.outcomes import Floats
 
 __all__ = ["dual_floats", "exact_dual", "proven_factor", "proven_failure"]
@@ -17,14 +18,16 @@ _BITS = 80
 
 
 def exact_dual(problem: Problem, dual: Floats, t: Fraction) -> tuple[Fraction, Fraction]:
-    """Σ_y max(0, max_x q_y + v_x (p_xy - t q_y)) over the letters with a v, and its slope in t, both exact."""
+    """Σ_y max(0, max_x q_y + v_x (p_xy - t q_y)) over the letters with a v, and its slope in t; exact, or just
+    above.
+    """
     used = np.flatnonzero(dual > 0)
     if not len(used):
         return Fraction(0), Fraction(0)
     numerators, over = over_common_denominator([Fraction(value) for value in dual[used].tolist()])
     law = np.empty(len(problem.law), dtype=np.object_)
     law[:] = problem.law
-    top, bottom, scale = t.numerator, t.denominator, problem.prior.denominator * t.denominator
+    top, bottom, wide = t.numerator, t.denominator, problem.prior.denominator * t.denominator
     total = steep = 0
     rows = [problem.row(int(letter)) for letter in used]
     for start in range(0, len(law), _BLOCK):
@@ -36,7 +39,7 @@ def exact_dual(problem: Problem, dual: Floats, t: Fraction) -> tuple[Fraction, F
         owner = np.full(len(mass), -1)
         base = mass * (bottom * over)
         for place, (row, v) in enumerate(zip(rows, numerators, strict=True)):
-            height = base + (row[start : start + _BLOCK].astype(np.object_) * scale - reach) * v
+            height = base + (row[start : start + _BLOCK].astype(np.object_) * wide - reach) * v
             higher = height > best
             best[higher] = height[higher]
             owner[higher] = place
@@ -45,7 +48,8 @@ def exact_dual(problem: Problem, dual: Floats, t: Fraction) -> tuple[Fraction, F
             mine = mass[owner == place]
             if len(mine):
                 steep += v * int(mine.sum())
-    return Fraction(total, over * bottom * problem.unit), Fraction(-steep, over * problem.unit)
+    scale = over * bottom * problem.unit
+    return ratio_above(total, scale), -ratio_above(steep, over * problem.unit)
 
 
 def dual_floats(problem: Problem, dual: Floats, t: float) -> tuple[float, float]:

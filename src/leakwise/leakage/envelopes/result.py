@@ -30,7 +30,8 @@ class Envelope:
     attained
         What ``post_processing`` reaches, exact and rounded down; ``gap`` is the difference.
     lower, upper
-        The bounds of [EN]: max{δ-quantile of ℓ(Y), ε_b} (14), rounded down, and min{𝓛 + log 1/δ, ε} (Theorem 3), rounded up.
+        The bounds of [EN]: max{δ-quantile of ℓ(Y), ε_b} (14), rounded down, and min{𝓛 + log 1/δ, ε} (Theorem 3),
+        rounded up.
     binary
         ε_b of Algorithm 1, the most that a two-valued post-processing reaches, rounded down.
     delta
@@ -74,7 +75,9 @@ class Envelope:
 
     @cached_property
     def post_processing(self) -> Mechanism:
-        """A mechanism over the outcomes; ``mechanism.then`` it has probability ≥ δ of a leakage of at least ``attained``."""
+        """A mechanism over the outcomes; ``mechanism.then`` it has probability ≥ δ of a leakage of at least
+        ``attained``.
+        """
         return self._make()
 
     def sentence(self) -> str:
@@ -112,7 +115,6 @@ class Envelope:
             values,
             title=f"Leakage that survives post-processing, except with probability {number(float_above(self.delta))}",
             value_title="nats",
-            name_title="",
         )
 
     def plot(self) -> Any:

@@ -1,8 +1,8 @@
 """e^{ε_c(δ)}: the largest t with V(t) ≥ δ, by a few solutions at fixed t and the vertices that connect them.
 
-V falls with t, continuously but for jumps at the largest lifts T_x. First a guess is followed: the vertex found there has a root,
-and where the vertex is still optimal at its root, that is the answer. Otherwise the jumps are bisected, and the root is looked
-for between two of them.
+V falls with t, continuously but for jumps at the largest lifts T_x. First a guess is followed: the vertex found there
+has a root, and where the vertex is still optimal at its root, that is the answer. Otherwise the jumps are bisected,
+and the root is looked for between two of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from leakwise.leakage.envelopes.basis import Indices, Mask, Vertex
 from leakwise.leakage.envelopes.problem import Columns
-from leakwise.leakage.envelopes.program import Solved
+from leakwise.leakage.envelopes.program import CLOSE, Solved
 from leakwise.leakage.envelopes.shares import Shares
 from leakwise.leakage.outcomes import Floats
 
@@ -22,7 +22,6 @@ __all__ = ["SAME", "Found", "Solver", "search", "tidy"]
 
 SAME = 1e-13
 """Lifts that differ by less than this, relatively, are one jump."""
-_CLOSE = 1e-11
 _FOLLOWED = 12
 _MOST = 80
 
@@ -56,7 +55,7 @@ class Found:
 def search(solver: Solver, low: float, high: float, guess: float | None = None) -> Found:
     """The largest t with V(t) ≥ δ, which lies in [low, high]."""
     largest = solver.columns.largest
-    followed = _follow(solver, low, high, np.sqrt(low * high) if guess is None else guess)
+    followed = _follow(solver, low, high, np.sqrt(low) * np.sqrt(high) if guess is None else guess)
     if followed is not None:
         return followed
     jumps = _distinct(np.sort(largest[(largest >= low * (1 - SAME)) & (largest <= high * (1 + SAME))]))
@@ -75,7 +74,7 @@ def search(solver: Solver, low: float, high: float, guess: float | None = None) 
         low = jumps[left]
         after = solver.solve(low, largest > low * (1 + SAME))
         if after.value <= 1.0:
-            return Found(low, _polished(after), _flow(solver, at[left]))
+            return Found(low, after.polished_dual, _flow(solver, at[left]))
         start = after
     if first < len(jumps):
         high = min(high, jumps[first])
@@ -107,7 +106,7 @@ def _follow(solver: Solver, low: float, high: float, t: float) -> Found | None:
             return None
         if root >= ceiling * (1 - SAME) or abs(root - t) <= 1e-15 * t:
             return None  # at a jump the proof needs the letters beyond it only
-        if state.vertex.violation(root) <= _CLOSE:
+        if state.vertex.violation(root) <= CLOSE:
             return _at_vertex(solver, state.vertex, root)
         t = root
     return None
@@ -115,7 +114,7 @@ def _follow(solver: Solver, low: float, high: float, t: float) -> Found | None:
 
 def _root(solver: Solver, active: Mask, low: float, high: float, start: Solved | None) -> Found:
     """The root between two jumps, bracketed."""
-    state = solver.solve(np.sqrt(low * high), active) if start is None else start
+    state = solver.solve(np.sqrt(low) * np.sqrt(high), active) if start is None else start
     below: Solved | None = None
     above: Solved | None = None
     for _ in range(_MOST):
@@ -125,18 +124,18 @@ def _root(solver: Solver, active: Mask, low: float, high: float, start: Solved |
             above, high = state, min(high, state.t)
         guess = None if state.vertex is None else state.vertex.root(1.0, state.t, low, high)
         if guess is not None and state.vertex is not None:
-            if state.vertex.violation(guess) <= _CLOSE:
+            if state.vertex.violation(guess) <= CLOSE:
                 return _at_vertex(solver, state.vertex, guess)
         elif state.slope > 0:
             guess = state.t + (state.value - 1.0) / state.slope
         if guess is None or not low < guess < high or abs(guess - state.t) <= 1e-15 * guess:
-            guess = float(np.sqrt(low * high))
+            guess = float(np.sqrt(low) * np.sqrt(high))
         if high - low <= 4e-16 * high:
             break
         state = solver.solve(guess, active)
     # The tolerances of the solver were reached first: exact evaluation of both ends says how close this is.
     last = above or state
-    return Found(last.t, _polished(last), _flow(solver, below or last))
+    return Found(last.t, last.polished_dual, _flow(solver, below or last))
 
 
 def _at_vertex(solver: Solver, vertex: Vertex, t: float) -> Found:
@@ -147,16 +146,9 @@ def _moved(solver: Solver, shares: Shares) -> Shares:
     return Shares(shares.letter, solver.column_of(shares.column), shares.share)
 
 
-def _polished(state: Solved) -> Floats:
-    """The dual vector of the basis, free of the solver's tolerance where the basis allows."""
-    if state.vertex is not None and state.vertex.violation(state.t) <= _CLOSE:
-        return state.vertex.dual(state.t)
-    return state.dual
-
-
 def _flow(solver: Solver, state: Solved) -> Shares:
-    if state.vertex is not None and state.vertex.violation(state.t) <= _CLOSE:
-        return _moved(solver, state.vertex.shares(state.t))
+    if state.sound is not None:
+        return _moved(solver, state.sound.shares(state.t))
     share = state.flow * solver.delta / solver.columns.mass[state.column]
     return _moved(solver, Shares(state.letter, state.column, np.minimum(share, 1.0)))
 

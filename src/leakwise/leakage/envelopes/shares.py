@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.leakage.envelopes.problem import Problem
+from leakwise.leakage.envelopes.short import ratio_below
 from leakwise.leakage.outcomes import Floats
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.kernel import refuse_large
@@ -41,7 +42,6 @@ class ExactShares:
     numerator: list[int]
     bits: int
     lift: Fraction
-    mass: Fraction
 
     def mechanism(self) -> Mechanism:
         """The post-processing over the outcomes of the mechanism: one outcome for each letter raised, and the rest."""
@@ -133,6 +133,5 @@ def _valued(problem: Problem, letter: Indices, column: Indices, numerator: list[
             mass[x] = mass.get(x, 0) + number * problem.law[outcome]
             weight[x] = weight.get(x, 0) + number * int(row[outcome])
     scale = problem.prior.denominator
-    lift = min(Fraction(weight[x] * scale, mass[x]) for x in mass if mass[x])
-    total = Fraction(sum(mass.values()), problem.unit << bits)
-    return ExactShares(problem, letter, column, numerator, bits, max(lift, Fraction(1)), total)
+    lift = min(ratio_below(weight[x] * scale, mass[x]) for x in mass if mass[x])
+    return ExactShares(problem, letter, column, numerator, bits, max(lift, Fraction(1)))

@@ -45,6 +45,9 @@ class TableFile(Protocol):
     def metadata(self) -> Mapping[bytes, bytes]:
         """What the file carries beside its rows; nothing where its kind has no room for it."""
 
+    def holds(self, name: str) -> type | None:
+        """``str`` or ``bool`` where the file says that a column holds nothing else."""
+
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
         """The named columns, a batch at a time."""
 

@@ -19,6 +19,17 @@ __all__ = ["ArrowColumns", "Replacement"]
 class ArrowColumns:
     """Columns of a batch as Arrow arrays."""
 
+    _schema: Any
+
+    def holds(self, name: str) -> type | None:
+        kind = self._schema.field(name).type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if pa.types.is_boolean(kind):
+            return bool
+        texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+        return str if any(is_text(kind) for is_text in texts) else None
+
     def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
         return encode_column(column, alphabet, name=name)
 
@@ -38,7 +49,7 @@ class Replacement:
             self.make[name], kind = maker(labels, field.type)
             if kind != field.type:
                 changed[name] = kind
-            field = field.with_type(kind)
+            field = _with_enum(field.with_type(kind), labels)
             if None in labels:
                 field = field.with_nullable(True)
             schema = schema.set(place, field)
@@ -54,6 +65,18 @@ class Replacement:
             for place, name in enumerate(self.schema.names)
         ]
         return type(batch).from_arrays(arrays, schema=self.schema)
+
+
+def _with_enum(field: Any, labels: Sequence[Any]) -> Any:
+    """Where polars noted the values of an Enum, the values that it has now; others would be read as missing."""
+    notes = dict(field.metadata or {})
+    known = [label for label in labels if label is not None]
+    for key in [key for key in notes if key.startswith(b"_PL_ENUM_VALUES")]:
+        del notes[key]
+        if key == b"_PL_ENUM_VALUES2" and all(isinstance(label, str) for label in known):
+            texts = [label.encode() for label in known]
+            notes[key] = b"".join(b"%d;%b" % (len(text), text) for text in texts)
+    return field if notes == (field.metadata or {}) else field.with_metadata(notes or None)
 
 
 def _pandas_note(note: bytes, changed: Mapping[str, Any]) -> bytes:

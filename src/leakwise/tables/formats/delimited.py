@@ -57,6 +57,9 @@ class DelimitedTable:
     def metadata(self) -> Mapping[bytes, bytes]:
         return {}
 
+    def holds(self, name: str) -> type | None:
+        return None
+
     # -- reading ------------------------------------------------------------------------------------------------
 
     def _blocks(self) -> Iterator[bytes]:
@@ -218,8 +221,8 @@ class _Records:
             place = int(opening[np.argmin(begins & finishes)])
             line = self._before + 1 + int((ends[data[ends] == _FEED] < place).sum())
             raise InvalidInput(
-                f"{str(self._path)!r} has a quote inside a field that is not quoted, near record {line}. Write such "
-                "a field "
+                f"{str(self._path)!r} has a quote inside a field that is not quoted, near record {line}. Write such a "
+                "field "
                 'in quotes, with its own quotes doubled: "5"" pipe".'
             )
         outside: npt.NDArray[Any] = ends[np.searchsorted(quotes, ends) % 2 == 0]
@@ -239,8 +242,7 @@ class _Records:
         wrong = int(np.argmax(lengths != width))
         raise InvalidInput(
             f"Record {self._before + wrong + 1} of {str(self._path)!r} has {lengths[wrong]} fields, its header has "
-            f"{width}. "
-            "Every record must have one field for each column."
+            f"{width}. Every record must have one field for each column."
         )
 
     def fields_of_first(self) -> list[bytes]:

@@ -42,6 +42,9 @@ class JsonLinesTable:
     def metadata(self) -> Mapping[bytes, bytes]:
         return {}
 
+    def holds(self, name: str) -> type | None:
+        return None
+
     def _objects(self) -> Iterator[tuple[int, list[_Object]]]:
         """Parsed lines, and the number of the first of them."""
         decoder = msgspec.json.Decoder(_Object)
@@ -87,9 +90,8 @@ class JsonLinesTable:
                 place = next(place for place, one in enumerate(objects) if name not in one)
                 # Where the new value went would tell that there had been none: so a missing value must be a null.
                 raise InvalidInput(
-                    f"An object of {str(self.path)!r} has no {name!r} (row {first + place} or soon after). Write "
-                    "null where a "
-                    f"value is missing, in every object.{did_you_mean(name, objects[place])}"
+                    f"An object of {str(self.path)!r} has no {name!r} (row {first + place} or soon after). Write null "
+                    f"where a value is missing, in every object.{did_you_mean(name, objects[place])}"
                 ) from None
         return columns
 

@@ -120,14 +120,13 @@ def texts_of(labels: Sequence[Any], write: Callable[[Any], str], name: str) -> l
         if isinstance(label, (tuple, bytes)):
             raise InvalidInput(
                 f"The outcome {label!r} of column {name!r} has no way to be written in a file of text. Name the "
-                "outcomes "
-                "by texts or numbers: Mechanism(..., outputs=[...])."
+                "outcomes by texts or numbers: Mechanism(..., outputs=[...])."
             )
     texts = [write(label).encode() for label in labels]
     if len(set(texts)) < len(texts):
         twice = [label for label, text in zip(labels, texts, strict=True) if texts.count(text) > 1]
         raise InvalidInput(
-            f"The outcomes {some_of(twice)} of column {name!r} would be written alike. Name them apart: "
-            "Mechanism(..., outputs=[...])."
+            f"The outcomes {some_of(twice)} of column {name!r} would be written alike. Name them apart: Mechanism(..., "
+            "outputs=[...])."
         )
     return texts

@@ -124,6 +124,6 @@ def _typed(labels: Sequence[Any], wanted: Any) -> Any:
         if same_values(values.to_pylist(), labels):
             return values
     raise InvalidInput(
-        f"The outcomes {some_of(labels)} cannot stand in one Arrow column. "
-        "Name them by texts or by numbers: Mechanism(..., outputs=[...])."
+        f"The outcomes {some_of(labels)} cannot stand in one Arrow column. Name them by texts or by numbers: "
+        "Mechanism(..., outputs=[...])."
     )

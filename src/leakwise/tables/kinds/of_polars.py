@@ -75,6 +75,6 @@ def _typed(labels: Sequence[Any], dtype: Any) -> pl.Series:
         if values.dtype != pl.Object and same_values(values.to_list(), labels):
             return values
     raise InvalidInput(
-        f"The outcomes {some_of(labels)} cannot stand in one polars column. "
-        "Name them by texts or by numbers: Mechanism(..., outputs=[...])."
+        f"The outcomes {some_of(labels)} cannot stand in one polars column. Name them by texts or by numbers: "
+        "Mechanism(..., outputs=[...])."
     )

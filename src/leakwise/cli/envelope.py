@@ -1,0 +1,108 @@
+"""``leakwise envelope``: what survives whatever is done to the outcome."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakwise.cli.output import JsonOption, print_json, print_table, show
+from leakwise.cli.reading import (
+    ColumnOption,
+    CountsOption,
+    DataOption,
+    DomainOption,
+    MechanismArgument,
+    PriorOption,
+    number,
+    read_mechanism,
+    read_prior,
+)
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command()(envelope)
+
+
+def envelope(
+    mechanism: MechanismArgument,
+    delta: Annotated[
+        str | None, typer.Option("--delta", "-d", metavar="δ", help="The probability given up, between 0 and 1.")
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option("--epsilon", metavar="ε", help="Ask the other way round: the failure probability at ε nats."),
+    ] = None,
+    lift: Annotated[
+        str | None,
+        typer.Option("--lift", metavar="FACTOR", help="The same for e^ε: the probability of a larger factor."),
+    ] = None,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", help="The joint release of N draws.")] = 1,
+    growth: Annotated[
+        str | None,
+        typer.Option("--growth", metavar="N,N,…", help="A table of how leakage grows with so many releases."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curve to a .svg, .png, .html or .json file.")
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the proof of the value at --delta.")
+    ] = None,
+    prior: PriorOption = None,
+    counts: CountsOption = None,
+    data: DataOption = None,
+    column: ColumnOption = None,
+    domain: DomainOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The leakage that holds with probability 1-δ whatever is done to the outcome afterwards.
+
+    Without --delta it prints the whole curve with its bounds; --epsilon (or --lift) asks for the largest probability
+    of a greater leakage after any post-processing.
+
+    \b
+    leakwise envelope randomized-response:n=5,epsilon=1 --prior 0.1,0.2,0.2,0.2,0.3 --delta 0.05
+    leakwise envelope randomized-response:n=3,epsilon=1 --prior 0.2,0.3,0.5 --plot curve.svg
+    leakwise envelope randomized-response:n=2,lift=3 --prior uniform --delta 0.01 --repeat 100
+    """
+    import leakwise as lw
+    from leakwise.errors import InvalidInput
+
+    single = read_mechanism(mechanism)
+    known = read_prior(prior, counts, data, column, domain, mechanism=single)
+    asked = [
+        name for name, value in (("--delta", delta), ("--epsilon", epsilon), ("--lift", lift)) if value is not None
+    ]
+    if len(asked) > 1 and not (growth and asked == ["--delta"]):
+        raise InvalidInput(f"Give one of --delta, --epsilon and --lift. Got {' and '.join(asked)}.")
+    if certificate is not None and delta is None:
+        raise InvalidInput("--certificate needs --delta: the proof is of the value at one δ.")
+    if growth is not None:
+        steps = [int(number(word, "--growth")) for word in growth.split(",")]
+        show(lw.composition_table(single, known, delta or "0.01", steps), as_json)
+        return
+    release = single.repeat(repeat) if repeat != 1 else single
+    if plot is not None:
+        from leakwise.charts.render import save
+
+        save(lw.envelope_curve(release, known).chart(), plot)
+    if delta is not None:
+        found = lw.envelope(release, known, delta)
+        if certificate is not None:
+            found.certificate.save(certificate)
+        show(found, as_json)
+    elif epsilon is not None or lift is not None:
+        value = lw.failure_probability(release, known, epsilon, lift=lift)
+        level = {"epsilon": epsilon} if epsilon is not None else {"lift": lift}
+        if as_json:
+            print_json({**level, "failure_probability": value})
+        else:
+            words = " = ".join(str(part) for part in next(iter(level.items())))
+            title = "The largest probability of a greater leakage, whatever is done to the outcome"
+            print_table(["level", "failure probability δ_c"], [[words, value]], title=title)
+    else:
+        show(lw.envelope_curve(release, known), as_json)

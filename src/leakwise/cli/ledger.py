@@ -1,0 +1,117 @@
+"""``leakwise ledger``: what was released of which secret, what it comes to, and the budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leakwise.cli.output import JsonOption, print_json, print_table, show
+from leakwise.cli.reading import number
+from leakwise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from leakwise.tables import Ledger
+
+__all__ = ["register"]
+
+_HELP = """What was released of which secret, what all of it reveals together, and the budget.
+
+\b
+leakwise release survey.csv -c smokes --domain no,yes --lift 2 --prior uniform --ledger ledger.db
+leakwise ledger show ledger.db
+leakwise ledger budget ledger.db --dataset survey.csv -c smokes --lift 4
+leakwise ledger export ledger.db ledger.json
+"""
+
+_ledger = typer.Typer(no_args_is_help=True, help=_HELP)
+
+LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
+DatasetOption = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The data.")]
+SecretOption = Annotated[
+    list[str], typer.Option("--column", "-c", metavar="NAME", help="The secret column; several are one joint secret.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the commands on the command line."""
+    app.add_typer(_ledger, name="ledger")
+
+
+def _open(path: Path) -> Ledger:
+    from leakwise.tables import Ledger
+
+    if not path.exists():
+        raise InvalidInput(f"There is no ledger {str(path)!r}. A release with --ledger, or a budget, makes one.")
+    return Ledger(path)
+
+
+@_ledger.command("show")
+def show_all(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
+    """What is revealed of every secret in all.
+
+    \b
+    leakwise ledger show ledger.db
+    """
+    show(_open(ledger), as_json)
+
+
+@_ledger.command()
+def entries(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
+    """Every release, in the order they were made."""
+    found = [one.summary() for one in _open(ledger).entries()]
+    if as_json:
+        print_json(found)
+        return
+    heads = ["id", "time", "state", "dataset", "secret", "lift", "rows", "origin"]
+    print_table(heads, [[one[head] if one[head] is not None else "" for head in heads] for one in found])
+
+
+@_ledger.command()
+def total(ledger: LedgerArgument, dataset: DatasetOption, column: SecretOption, as_json: JsonOption = False) -> None:
+    """What all releases of one secret reveal together."""
+    show(_open(ledger).total(dataset, column), as_json)
+
+
+@_ledger.command()
+def budget(
+    ledger: LedgerArgument,
+    dataset: DatasetOption,
+    column: SecretOption,
+    lift: Annotated[str | None, typer.Option("--lift", metavar="FACTOR", help="The most, as a factor.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", metavar="NATS", help="The most, as ε.")] = None,
+) -> None:
+    """Set the most that all releases of a secret together may reveal; further ones are refused.
+
+    \b
+    leakwise ledger budget ledger.db --dataset survey.csv -c smokes --lift 4
+    """
+    from leakwise.tables import Ledger
+
+    book = Ledger(ledger)
+    book.set_budget(
+        dataset,
+        column,
+        None if epsilon is None else number(epsilon, "--epsilon"),
+        lift=None if lift is None else number(lift, "--lift"),
+    )
+    typer.echo(repr(book.total(dataset, column)))
+
+
+@_ledger.command()
+def cancel(
+    ledger: LedgerArgument, entry: Annotated[int, typer.Argument(metavar="ENTRY", help="The number of the entry.")]
+) -> None:
+    """Take back an entry whose release was never made and of which nobody has seen anything."""
+    _open(ledger).cancel(entry)
+    typer.echo(f"Entry {entry} counts no more.")
+
+
+@_ledger.command()
+def export(
+    ledger: LedgerArgument, out: Annotated[Path, typer.Argument(metavar="OUT", help="A .json or .csv file.")]
+) -> None:
+    """Write the ledger for others to read; the key of its digests stays inside."""
+    _open(ledger).export(out)
+    typer.echo(f"Written: {out}")

@@ -1,0 +1,226 @@
+"""``leakwise release``: a table with a secret column in, the released table, its report and its ledger entry out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakwise.cli.output import JsonOption, print_json
+from leakwise.cli.progress import rows_bar
+from leakwise.cli.reading import number, read_domain, read_mechanism, read_prior
+from leakwise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from leakwise.alphabet import Alphabet
+    from leakwise.priors import Prior
+    from leakwise.workflow import Protection
+
+__all__ = ["register"]
+
+_CARRY = (".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc")
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command()(release)
+
+
+def release(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV, TSV, Parquet, Arrow or JSON-lines file.")],
+    column: Annotated[
+        list[str],
+        typer.Option("--column", "-c", metavar="NAME", help="The secret column; several are one joint secret."),
+    ],
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--domain",
+            metavar="VALUES",
+            help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,10. "
+            "One for each column.",
+        ),
+    ] = None,
+    lift: Annotated[
+        str | None, typer.Option("--lift", metavar="FACTOR", help="No guess may become more times likelier than this.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", metavar="NATS", help="The same as ε = log FACTOR.")
+    ] = None,
+    use: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="USE",
+            help="statistics (best for estimating frequencies) or reading (outcomes are values, as often true "
+            "as possible).",
+        ),
+    ] = "statistics",
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            "--prior",
+            "-p",
+            metavar="PRIOR",
+            help="What is publicly known beforehand: no=0.7,yes=0.3 or 'uniform', or a file that save() wrote, or a "
+            "CSV of label,probability rows.",
+        ),
+    ] = None,
+    prior_from_table: Annotated[
+        bool,
+        typer.Option(
+            "--prior-from-table",
+            help="Estimate the prior from the table and treat the estimate as public; needs --failure.",
+        ),
+    ] = False,
+    failure: Annotated[
+        float | None, typer.Option("--failure", metavar="PROBABILITY", help="That an estimated prior is wrong.")
+    ] = None,
+    mechanism: Annotated[
+        str | None,
+        typer.Option("--mechanism", metavar="MECHANISM", help="One to use instead of the best: a file or a name."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The released table [default: TABLE.released.…].")
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="The report, .html or .json [default: beside --out]."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the proof, for leakwise verify.")
+    ] = None,
+    save_mechanism: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-mechanism",
+            metavar="FILE",
+            help="Save the mechanism, for leakwise estimate [default: beside --out for CSV, TSV and JSON].",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="FILE", help="The ledger to enter the release in; its budget holds."),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="NAME", help="The data's name in the ledger [default: the file's]."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there already.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Release a secret column so that no guess about it becomes more than FACTOR times likelier, and prove it.
+
+    The best mechanism for the use is designed and certified, every value is checked, and only then the released table
+    is written: whole, or not at all. Other columns and the order of the rows stay as they are. The prior is a choice
+    that you must make.
+
+    \b
+    leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
+    leakwise release adult.parquet -c income --domain '<=50K,>50K' --lift 1.5 --prior-from-table --failure 1e-6
+    leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
+    """
+    from leakwise.workflow import protect
+
+    target = out if out is not None else table.with_name(f"{table.stem}.released{table.suffix}")
+    page = report if report is not None else target.with_name(f"{target.stem}.report.html")
+    keep = save_mechanism
+    if keep is None and target.suffix.lower() not in _CARRY:
+        keep = target.with_name(f"{target.stem}.mechanism.json")
+    _check_places(page, target, keep, certificate, overwrite)
+    given = None if mechanism is None else read_mechanism(mechanism)
+    letters = _letters(table, column, domain)
+    with rows_bar() as progress:
+        done = protect(
+            table,
+            column[0] if len(column) == 1 else tuple(column),
+            domain=letters if letters is not None else None if given is None else given.input_alphabet,
+            epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
+            lift=None if lift is None else number(lift, "--lift"),
+            prior=_prior(prior, prior_from_table, letters),
+            failure=failure,
+            use=use,
+            mechanism=given,
+            out=target,
+            overwrite=overwrite,
+            ledger=ledger,
+            dataset=dataset,
+            progress=progress,
+        )
+    written = {"table": target, "report": done.report(page)}
+    if keep is not None:
+        done.mechanism.save(keep)
+        written["mechanism"] = keep
+    if certificate is not None:
+        done.certificate.save(certificate)
+        written["certificate"] = certificate
+    _tell(done, written, as_json)
+
+
+def _tell(done: Protection, written: dict[str, Path], as_json: bool) -> None:
+    if as_json:
+        print_json({**done.to_dict(), "files": {name: str(path) for name, path in written.items()}})
+        return
+    typer.echo(repr(done))
+    for name, path in written.items():
+        typer.echo(f"{name}: {path}")
+
+
+def _check_places(page: Path, target: Path, keep: Path | None, certificate: Path | None, overwrite: bool) -> None:
+    """What would fail after the release was made is refused before it."""
+    if page.suffix.lower() not in (".html", ".htm", ".json"):
+        raise InvalidInput(f"--report must end in .html or .json. Got {str(page)!r} instead.")
+    places = [place for place in (page, target, keep, certificate) if place is not None]
+    if len({place.resolve() for place in places}) < len(places):
+        raise InvalidInput("--out, --report, --save-mechanism and --certificate must be different files.")
+    for place in places:
+        if not place.parent.is_dir():
+            raise InvalidInput(f"Cannot write {str(place)!r}: the folder {str(place.parent)!r} does not exist.")
+        if place is not target and place.exists() and not overwrite:
+            raise InvalidInput(f"{str(place)!r} exists already. Name another file, or say --overwrite.")
+
+
+def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
+    if (text is not None) == from_table:
+        raise InvalidInput(
+            "Choose what is known of the secret beforehand: --prior PRIOR from public knowledge, or "
+            "--prior-from-table with --failure to estimate it from the table and treat the estimate as public. Got "
+            f"{'both' if from_table else 'neither'}."
+        )
+    if text is None:
+        return "table"
+    from leakwise.mechanism import identity
+
+    found: Prior = read_prior(text, mechanism=None if letters is None else identity(letters))
+    return found
+
+
+def _letters(table: Path, columns: list[str], domains: list[str] | None) -> Alphabet | None:
+    """The declared values of the columns, of the type that the file holds them in."""
+    from leakwise.tables.formats import check_names, open_table
+    from leakwise.tables.joint import Product
+
+    file = open_table(table, "TABLE")
+    check_names(file.path, file.names, columns)
+    if domains is None:
+        return None
+    if len(domains) != len(columns):
+        raise InvalidInput(
+            f"--domain must be given once for each --column. Got {len(domains)} for {len(columns)} columns."
+        )
+    parts = [_of_kind(read_domain(text), file.holds(name)) for name, text in zip(columns, domains, strict=True)]
+    return parts[0] if len(parts) == 1 else Product(parts)
+
+
+def _of_kind(letters: Alphabet, kind: type | None) -> Alphabet:
+    """The letters as texts or truth values where the column holds nothing else."""
+    from leakwise.alphabet import Alphabet as Letters
+    from leakwise.alphabet import Bins
+
+    if isinstance(letters, Bins) or kind is None:
+        return letters
+    if kind is str:
+        return Letters([None if label is None else str(label) for label in letters])
+    words = {"true": True, "false": False, "1": True, "0": False}
+    return Letters([words.get(str(label).lower(), label) for label in letters])

@@ -1,0 +1,307 @@
+"""What additive noise on finitely many reals has in common, whatever its shape.
+
+An outcome y speaks most for the value nearest to it, so the real line falls into the cells of the values. On the cell
+of x_k the lift is 1/D_k(y) with D_k(y) = Σ_i π_i f(y-x_i)/f(y-x_k), and each ratio is monotone in y on the whole line.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet
+from leakwise.charts.table import html_table, number, text_table
+from leakwise.errors import Infeasible, InvalidInput
+from leakwise.exact import exact_fraction, level, log_lower
+from leakwise.mechanism import Mechanism
+from leakwise.priors import Prior, PriorSet, as_prior, as_prior_set
+
+__all__ = ["AdditiveNoise"]
+
+Floats = npt.NDArray[np.float64]
+Noise = TypeVar("Noise", bound="AdditiveNoise")
+
+# Every leakage is raised by this relative amount: many times what its few float operations can lose.
+UP = 1 + 2.0**-40
+
+
+class AdditiveNoise(ABC):
+    """Y = X + noise for a secret X on finitely many reals.
+
+    Parameters
+    ----------
+    values
+        The reals that the secret can take, in the order of the prior's letters.
+    scale
+        The scale of the noise.
+    """
+
+    name: ClassVar[str]
+    values: tuple[float, ...]
+    scale: float
+
+    def __init__(self, values: Iterable[Any], scale: Any) -> None:
+        points = [float(exact_fraction(value, "each of values")) for value in values]
+        if len(points) < 2 or len(set(points)) < len(points):
+            raise InvalidInput(f"values must be at least two different reals. Got {len(points)}, not all different.")
+        width = float(exact_fraction(scale, "scale"))
+        if not width > 0:
+            raise InvalidInput(f"scale must be above 0. Got {scale!r} instead.")
+        object.__setattr__(self, "values", tuple(points))
+        object.__setattr__(self, "scale", width)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"A noise mechanism cannot be changed ({name!r}); make a new one.")
+
+    # -- shape of the noise -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def log_density(self, distance: Floats) -> Floats:
+        """log f at a distance from the value, up to a constant."""
+
+    @abstractmethod
+    def upper_tail(self, distance: float) -> float:
+        """P(noise > distance)."""
+
+    @abstractmethod
+    def ratio_root(self, place: int, other: int, log_ratio: float) -> float | None:
+        """The outcome where log f(y - x_other)/f(y - x_place) takes a value ≤ 0, or None where it never does."""
+
+    @abstractmethod
+    def maximal_leakage(self) -> float:
+        """The maximal leakage log ∫ max_i f(y - x_i) dy, in nats, rounded up."""
+
+    # -- alignment ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def points(self) -> Floats:
+        """The values as an array, in their order."""
+        return np.array(self.values)
+
+    def _known(self, prior: Any) -> PriorSet:
+        known = as_prior_set(prior)
+        order = Alphabet(self.values).positions_in(known.alphabet, mine="noise mechanism", theirs="prior")
+        return known if order is None else known.reordered(order)
+
+    def _cells(self, possible: npt.NDArray[np.bool_]) -> list[tuple[int, float, float]]:
+        """For each possible value its place and the ends of its cell, from left to right."""
+        places = [place for place in np.argsort(self.points) if possible[place]]
+        edges = [-math.inf, *((self.values[a] + self.values[b]) / 2 for a, b in itertools.pairwise(places)), math.inf]
+        return [(int(place), edges[i], edges[i + 1]) for i, place in enumerate(places)]
+
+    def ratios(self, y: npt.ArrayLike, place: int) -> Floats:
+        """f(y - x_i) / f(y - x_place), one row per value, one column per outcome."""
+        outcomes = np.atleast_1d(np.asarray(y, dtype=np.float64))
+        logs = self.log_density(outcomes - self.points[:, None])
+        own = self.log_density(outcomes - self.points[place])
+        ratios: Floats = np.exp(np.minimum(logs - own, 700.0))
+        return ratios
+
+    # -- leakage ------------------------------------------------------------------------------------------------
+
+    def pml(self, outcomes: npt.ArrayLike, prior: Any) -> Floats:
+        """The pointwise maximal leakage at each outcome, in nats; for a set of priors the largest over the set."""
+        known = self._known(prior)
+        y = np.atleast_1d(np.asarray(outcomes, dtype=np.float64))
+        if not np.isfinite(y).all():
+            raise InvalidInput("outcomes must be finite numbers.")
+        logs = self.log_density(y - self.points[:, None])
+        relative = np.exp(logs - logs[known.support].max(axis=0))
+        with np.errstate(divide="ignore"):
+            leakage: Floats = np.maximum(-np.log(known.least_mass(np.minimum(relative, 1e300))), 0.0)
+        return leakage * UP
+
+    @abstractmethod
+    def epsilon(self, prior: Any) -> float:
+        """The ε of ε-PML: the supremum of the leakage over all outcomes, in nats, rounded up."""
+
+    @property
+    def span(self) -> float:
+        """The distance of the two outermost values."""
+        return float(self.points.max() - self.points.min())
+
+    @classmethod
+    def for_epsilon(
+        cls: type[Noise], values: Iterable[Any], prior: Any, epsilon: object = None, *, lift: object = None
+    ) -> Noise:
+        """The least noise whose leakage for the prior (or for every prior of a set) is at most ε.
+
+        More noise always leaks less here. An error says when no noise is needed, or none is enough.
+        """
+        points = list(values)
+        limit = log_lower(level(epsilon, lift).below)
+
+        def holds(scale: float) -> bool:
+            return cls(points, scale).epsilon(prior) <= limit
+
+        width = cls(points, 1).span
+        low, high = width * 2.0**-20, width * 2.0**40
+        if not holds(high):
+            raise Infeasible(
+                f"No {cls.name} noise keeps ε = {limit:g} here: even at a scale of {high:g} it leaks "
+                f"{cls(points, high).epsilon(prior):g}. Allow more leakage, or use a finite mechanism (lw.design).",
+                witness=limit,
+            )
+        if holds(low):
+            raise InvalidInput(f"ε = {limit:g} needs no noise: the secret itself may be released for this prior.")
+        for _ in range(80):
+            middle = math.sqrt(low * high)
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        return cls(points, high)
+
+    # -- tails --------------------------------------------------------------------------------------------------
+
+    def mass(self, intervals: Iterable[tuple[float, float]]) -> Floats:
+        """For each value the probability that the outcome falls into one of the disjoint intervals."""
+        total = np.zeros(len(self.values))
+        for left, right in intervals:
+            total += np.array([self._between(left - x, right - x) for x in self.values])
+        return np.minimum(total, 1.0)
+
+    def _between(self, left: float, right: float) -> float:
+        if right <= left:
+            return 0.0
+        # Differences of tails on the side where they are small lose no digits.
+        if left >= 0:
+            return self.upper_tail(left) - self.upper_tail(right)
+        if right <= 0:
+            return self.upper_tail(-right) - self.upper_tail(-left)
+        return 1.0 - self.upper_tail(-left) - self.upper_tail(right)
+
+    @abstractmethod
+    def cell_minimum(self, place: int, left: float, right: float, prior: Prior) -> float:
+        """The outcome of the cell where D is least; infinite where it is approached there."""
+
+    def violations(self, prior: Any, epsilon: object = None, *, lift: object = None) -> list[tuple[float, float]]:
+        """The outcomes that leak more than ε for a single prior: at most one interval for each value."""
+        known = as_prior(self._known(as_prior(prior)))
+        limit = float(1 / level(epsilon, lift).above)
+        found = []
+        for place, left, right in self._cells(known.support):
+            bottom = self.cell_minimum(place, left, right, known)
+            if not self._mixture(bottom, place, known) < limit:
+                continue
+            found.append(
+                (
+                    self._border(bottom, left, place, known, limit),
+                    self._border(bottom, right, place, known, limit),
+                )
+            )
+        return found
+
+    def _mixture(self, y: float, place: int, prior: Prior) -> float:
+        """D at an outcome; at infinity only the own value (and none beyond it) is left."""
+        if math.isinf(y):
+            return self._limit(place, prior, y > 0)
+        return float(prior.probabilities @ self.ratios(y, place)[:, 0])
+
+    def _limit(self, place: int, prior: Prior, right: bool) -> float:
+        reach = self.points.max() if right else self.points.min()
+        far = reach + (1 if right else -1) * 200 * (self.scale + self.span)
+        return float(prior.probabilities @ self.ratios(far, place)[:, 0])
+
+    def _border(self, inside: float, end: float, place: int, prior: Prior, limit: float) -> float:
+        """Where D leaves the level on the way from ``inside`` to the end of the cell, on the far side of the root."""
+        if self._mixture(end, place, prior) < limit:
+            return end
+        side = 1.0 if end > inside else -1.0
+        reach = 200 * (self.scale + self.span)
+        low = inside if math.isfinite(inside) else self.values[place] - side * reach
+        high = end if math.isfinite(end) else self.values[place] + side * reach
+        for _ in range(200):
+            middle = (low + high) / 2
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if self._mixture(middle, place, prior) < limit else (low, middle)
+        return high
+
+    def tail(self, prior: Any, epsilon: object = None, *, lift: object = None) -> float:
+        """The probability, over outcomes, of a leakage above ε, for a single prior; rounded up."""
+        known = as_prior(self._known(as_prior(prior)))
+        intervals = self.violations(known, epsilon, lift=lift)
+        return min(1.0, float(known.probabilities @ self.mass(intervals)) * UP)
+
+    def envelope_bounds(self, prior: Any, delta: object) -> tuple[float, float]:
+        """Two values that hold the (ε, δ) envelope: what survives every post-processing but for probability δ ([EN]).
+
+        Above: min{𝓛 + log 1/δ, ε} (Theorem 3). Below: the largest t that the leakage reaches with probability δ.
+        """
+        chance = float(exact_fraction(delta, "delta"))
+        if not 0 < chance <= 1:
+            raise InvalidInput(f"delta must be a probability above 0 and at most 1. Got {delta!r} instead.")
+        known = as_prior(self._known(as_prior(prior)))
+        most = self.epsilon(known)
+        upper = min(self.maximal_leakage() - math.log(chance), most) * UP
+        low, high = 0.0, most
+        if self.tail(known, 0.0) / UP < chance:
+            return 0.0, upper
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.tail(known, middle) / UP**2 >= chance else (low, middle)
+        return min(low, upper), upper
+
+    # -- the exact mechanism ------------------------------------------------------------------------------------
+
+    def discretize(
+        self,
+        outcomes: int | Iterable[Any] | None = None,
+        *,
+        prior: Any = None,
+        epsilon: object = None,
+        lift: object = None,
+    ) -> Mechanism:
+        """An exact mechanism over integers that rounds the noisy value to a grid: what a release draws from.
+
+        Parameters
+        ----------
+        outcomes
+            The reals to round to: a list, or how many evenly spaced ones from the least value to the largest. By
+            default the values themselves, or for Laplace noise on a lattice the lattice (clipped two-sided geometric
+            noise).
+        prior, epsilon, lift
+            A promise to keep: the integers are certified for it, and mixed with a little of the average row where the
+            rounding to integers had pushed them over.
+
+        Rounding to a grid is post-processing: it never leaks more than the continuous mechanism, up to the last digits
+        of the integers, which ``lw.certify`` counts exactly.
+        """
+        from leakwise.noise.discrete import discretize
+
+        return discretize(self, outcomes, prior=prior, epsilon=epsilon, lift=lift)
+
+    # -- equality and looks -------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        assert isinstance(other, AdditiveNoise)
+        return self.values == other.values and self.scale == other.scale
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.values, self.scale))
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            ["values", f"{len(self.values)} from {number(min(self.values))} to {number(max(self.values))}"],
+            ["scale", number(self.scale)],
+            ["maximal leakage (nats)", number(self.maximal_leakage())],
+        ]
+
+    def __repr__(self) -> str:
+        return text_table(["", self.name], self._rows(), title=f"Additive {self.name} noise", align="ll")
+
+    def _repr_html_(self) -> str:
+        return html_table(["", self.name], self._rows(), caption=f"Additive {self.name} noise")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"noise": self.name, "values": list(self.values), "scale": self.scale}

@@ -1,0 +1,203 @@
+"""Gaussian noise: leakage bounded but for a small probability, for one prior or for a set around an estimate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from leakwise.charts.table import html_table, number, text_table
+from leakwise.errors import InvalidInput
+from leakwise.exact import exact_fraction, level
+from leakwise.noise.additive import UP, AdditiveNoise, Floats
+from leakwise.noise.uncertain import largest_lift, largest_tail
+from leakwise.priors import Ball, Prior
+
+__all__ = ["Gaussian", "NoiseGuarantee"]
+
+
+@dataclass(frozen=True, repr=False)
+class NoiseGuarantee:
+    """What Gaussian noise promises around an estimate: leakage at most ε but for probability δ.
+
+    Attributes
+    ----------
+    epsilon, delta
+        The tight form: the supremum over the set is already taken at ε, so that ε itself holds, but for probability
+        δ = δ₁ + δ₂ - δ₁δ₂ with δ₁ over outcomes and δ₂ the failure of the set.
+    printed_epsilon
+        ε* as [ED] prints it for an l1 ball, which counts the sensitivity a second time; None for other sets.
+    outcome_delta, search_delta
+        δ₁, proven from above, and the largest value that a search over the set found: the truth is between.
+    """
+
+    epsilon: float
+    delta: float
+    printed_epsilon: float | None
+    outcome_delta: float
+    search_delta: float
+    failure: float
+
+    def _rows(self) -> list[list[str]]:
+        rows = [
+            ["ε (nats)", number(self.epsilon, 6)],
+            ["δ in all", number(self.delta)],
+            ["δ₁ over outcomes, at most", number(self.outcome_delta)],
+            ["δ₁ over outcomes, found", number(self.search_delta)],
+            ["failure of the set", number(self.failure)],
+        ]
+        if self.printed_epsilon is not None:
+            rows.append(["ε* as printed in [ED]", number(self.printed_epsilon, 6)])
+        return rows
+
+    def __repr__(self) -> str:
+        return text_table(["", "guarantee"], self._rows(), title="Gaussian noise around an estimate", align="ll")
+
+    def _repr_html_(self) -> str:
+        return html_table(["", "guarantee"], self._rows(), caption="Gaussian noise around an estimate")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "printed_epsilon": self.printed_epsilon,
+            "outcome_delta": self.outcome_delta,
+            "search_delta": self.search_delta,
+            "failure": self.failure,
+        }
+
+
+class Gaussian(AdditiveNoise):
+    """Y = X + G with G normal of mean 0 and standard deviation σ.
+
+    On the cell of a value the mixture over its own density is a sum of exponentials of linear functions, hence convex:
+    the outcomes that leak more than ε form one interval for each value.
+
+    Parameters
+    ----------
+    values
+        The reals that the secret can take, in the order of the prior's letters.
+    scale
+        The standard deviation σ.
+
+    Examples
+    --------
+    >>> from leakwise import Prior
+    >>> noise = Gaussian([-1, 1], scale=2)
+    >>> print(f"{noise.tail(Prior([0.5, 0.5]), 0.5):.4f}")
+    0.1681
+    """
+
+    name: ClassVar[str] = "Gaussian"
+
+    def log_density(self, distance: Floats) -> Floats:
+        logs: Floats = -0.5 * (distance / self.scale) ** 2
+        return logs
+
+    def upper_tail(self, distance: float) -> float:
+        return 0.5 * math.erfc(distance / self.scale / math.sqrt(2))
+
+    def maximal_leakage(self) -> float:
+        gaps = np.diff(np.sort(self.points))
+        return math.log1p(math.fsum(math.erf(gap / (2 * math.sqrt(2) * self.scale)) for gap in gaps)) * UP
+
+    def ratios(self, y: Any, place: int) -> Floats:
+        # (y-x_k)² - (y-x_i)² = (x_i-x_k)(2y-x_i-x_k): no squares of large numbers to cancel.
+        outcomes = np.atleast_1d(np.asarray(y, dtype=np.float64))
+        x, own = self.points[:, None], self.points[place]
+        exponent = (x - own) * (2 * outcomes - x - own) / (2 * self.scale**2)
+        ratios: Floats = np.exp(np.minimum(exponent, 700.0))
+        return ratios
+
+    def pml(self, outcomes: Any, prior: Any) -> Floats:
+        known = self._known(prior)
+        y = np.atleast_1d(np.asarray(outcomes, dtype=np.float64))
+        if not np.isfinite(y).all():
+            raise InvalidInput("outcomes must be finite numbers.")
+        best: Floats = np.zeros(len(y))
+        with np.errstate(divide="ignore"):
+            for place in np.flatnonzero(known.support):
+                best = np.maximum(best, -np.log(known.least_mass(self.ratios(y, int(place)))))
+        return best * UP
+
+    def epsilon(self, prior: Any) -> float:
+        """The ε of ε-PML over all outcomes; far out an outermost value stands alone, however large the noise.
+
+        There it is -log of the least mass that the set gives to that value; rounded up, between the values by a search
+        that proves its bound.
+        """
+        known = self._known(prior)
+        worst = max(largest_lift(self, known, place, left, right) for place, left, right in self._cells(known.support))
+        return math.inf if math.isinf(worst) else math.log(worst) * UP + 2.0**-48
+
+    def ratio_root(self, place: int, other: int, log_ratio: float) -> float | None:
+        own, far = self.values[place], self.values[other]
+        return self.scale**2 * log_ratio / (far - own) + (own + far) / 2
+
+    def cell_minimum(self, place: int, left: float, right: float, prior: Prior) -> float:
+        weights = prior.probabilities * (self.points - self.points[place])
+
+        def rises(y: float) -> bool:
+            return float(weights @ self.ratios(y, place)[:, 0]) > 0
+
+        reach = 200 * (self.scale + self.span)
+        low = left if math.isfinite(left) else self.values[place] - reach
+        high = right if math.isfinite(right) else self.values[place] + reach
+        if rises(low):
+            return left
+        if not rises(high):
+            return right
+        for _ in range(200):
+            middle = (low + high) / 2
+            if middle in (low, high):
+                break
+            low, high = (low, middle) if rises(middle) else (middle, high)
+        return low
+
+    # -- around an estimate -------------------------------------------------------------------------------------
+
+    def guarantee(self, priors: Any, epsilon: object = None, *, lift: object = None) -> NoiseGuarantee:
+        """The (ε, δ) promise for every prior of a set, and the form that [ED] prints ((17) and section VI-B).
+
+        δ₁ = sup_Q P_Q(leakage for Q above ε). The supremum is often inside the set and not at its ends: for two values
+        it is closed in on by branching over the whole interval of priors; for more it is bounded from above by letting
+        each outcome choose its own worst prior.
+        """
+        asked, known = level(epsilon, lift), self._known(priors)
+        found, proven = largest_tail(self, known, asked)
+        failure = known.failure
+        printed = None
+        if isinstance(known, Ball):
+            left = 1 - float(known.beta) / 2 * float(asked.above)
+            printed = asked.epsilon - math.log(left) if left > 0 else math.inf
+        delta = min(1.0, (proven + failure - proven * failure) * UP)
+        return NoiseGuarantee(asked.epsilon, delta, printed, proven, found, failure)
+
+    # -- probabilistic local differential privacy ---------------------------------------------------------------
+
+    @classmethod
+    def for_pldp(cls, values: Iterable[Any], epsilon: Any, delta: Any) -> Gaussian:
+        """The noise that [ED] compares with: (ε, δ) probabilistic LDP by the formula of its reference [34].
+
+        σ = Δ (f + sqrt(f² + ε)) / (√2 ε) with f the inverse of erfc at δ and Δ the span of the values.
+        """
+        from scipy.special import erfcinv
+
+        points = list(values)
+        eps, chance = float(exact_fraction(epsilon, "epsilon")), float(exact_fraction(delta, "delta"))
+        if eps <= 0 or not 0 < chance < 1:
+            raise InvalidInput(f"epsilon must be above 0 and delta between 0 and 1. Got {epsilon!r} and {delta!r}.")
+        f = float(erfcinv(chance))
+        return cls(points, cls(points, 1).span * (f + math.sqrt(f * f + eps)) / (math.sqrt(2) * eps))
+
+    def pldp_delta(self, epsilon: Any) -> float:
+        """The δ of (ε, δ) probabilistic LDP at this σ, by the same formula turned around."""
+        eps = float(exact_fraction(epsilon, "epsilon"))
+        if eps <= 0:
+            raise InvalidInput(f"epsilon must be above 0. Got {epsilon!r} instead.")
+        s = self.scale * math.sqrt(2) * eps / self.span
+        return min(1.0, math.erfc((s * s - eps) / (2 * s)))

@@ -1,0 +1,221 @@
+"""Designs that hold for every prior of a set: what ``design`` does when it is given one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet
+from leakwise.errors import InvalidInput
+from leakwise.exact import Level, float_above, level
+from leakwise.leakage import lifts as lifts_of
+from leakwise.mechanism import DenseKernel, Kernel, Mechanism
+from leakwise.mechanism.catalog import BITS
+from leakwise.optimize.assemble import assemble
+from leakwise.optimize.chord import Function, chord_duals, chord_maximum
+from leakwise.optimize.cones import LDPCone
+from leakwise.optimize.evaluate import utility_interval
+from leakwise.optimize.frequencies import search_frequencies
+from leakwise.optimize.labelling import labelled
+from leakwise.optimize.naming import outcome_names
+from leakwise.optimize.result import Design
+from leakwise.optimize.search import Found, Limits, Progress
+from leakwise.optimize.utilities import FInformation, Frequencies, LinearUtility, Utility, as_utility
+from leakwise.priors import AllPriors, Ball, Prior, PriorSet
+from leakwise.proof import certify
+
+__all__ = ["binary_kernel", "conservative_lift", "robust_design"]
+
+Floats = npt.NDArray[np.float64]
+
+_UNIT = 1 << BITS
+# A little less than asked for, so that the rounding to integers stays inside.
+_INSIDE = 1 - Fraction(1, 1 << 40)
+# Up to so many letters branch and bound closes the gap for any convex set.
+_BRANCHED = 7
+
+
+def robust_design(
+    priors: PriorSet,
+    epsilon: object = None,
+    *,
+    lift: object = None,
+    utility: Any = "mutual_information",
+    tolerance: float = 1e-9,
+    time_limit: float | None = 60.0,
+    progress: Progress | None = None,
+) -> Design:
+    """The mechanism of greatest utility at the nominal prior that leaks at most ε for every prior of the set.
+
+    Maximises U(P, π) over max_i p_ij ≤ e^ε min_Q (QP)_j ([ED] problem (9)). Two letters: the closed form for every ε and every
+    set (beyond [ED] Theorem 5). Small alphabets: column generation with branch and bound, exact. l1 balls of any size: columns
+    of two values, or those of the known prior at a smaller ε, with a bound that needs no search. Never worse than local
+    differential privacy at ε, never better than the optimum of the known prior.
+
+    Examples
+    --------
+    >>> d = robust_design(Prior(["1/2", "1/2"]).ball(1), lift=3)
+    >>> d.mechanism.matrix.tolist(), d.method  # every prior: Warner's randomized response ([ED] Remark 3)
+    ([[0.75, 0.25], [0.25, 0.75]], 'closed form for two letters (beyond [ED] Theorem 5)')
+    """
+    asked, goal = level(epsilon, lift), as_utility(utility)
+    nominal = priors.nominal
+    limits = Limits(tolerance, time_limit, progress)
+    says: npt.NDArray[np.intp] | None = None
+    kernel: Kernel
+    if len(nominal) == 2 and not isinstance(goal, LinearUtility):
+        kernel = binary_kernel(priors, asked.below)
+        bound = utility_interval(binary_kernel(priors, asked.above), nominal, goal)[1]
+        how = "closed form for two letters (beyond [ED] Theorem 5)"
+    elif isinstance(goal, FInformation) and len(nominal) > _BRANCHED:
+        kernel, bound, how = _large(priors, asked, goal, limits)
+    else:
+        found, how = _search(priors, asked, goal, limits)
+        from leakwise.optimize.robust_cones import RobustCone
+
+        kernel, says = assemble(RobustCone(priors, asked.below), found)
+        bound = _frequencies_bound(goal, found)
+    value, _ = utility_interval(kernel, nominal, goal)
+    mechanism = (
+        labelled(kernel, nominal, nominal, goal, says) if says is not None else _named(kernel, nominal, priors.alphabet)
+    )
+    arguments: dict[str, Any] = {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
+    certificate = certify(mechanism, priors, **arguments).verify()
+    constraint = f"PML {asked.words} for every prior of the set"
+    return Design(mechanism, value, max(bound, value), how, certificate, goal.name, priors, constraint)
+
+
+def _frequencies_bound(goal: Utility, found: Found) -> float:
+    return found.bound
+
+
+def _named(kernel: Kernel, nominal: Prior, letters: Alphabet) -> Mechanism:
+    numbered = Mechanism.from_kernel(kernel, letters)
+    names = outcome_names(lifts_of(numbered, nominal), nominal.labels)
+    return Mechanism.from_kernel(kernel, letters, Alphabet(names, name="outcomes"))
+
+
+# ---------------------------------------------------------------------------------------------------- two letters
+
+
+def binary_kernel(priors: PriorSet, ratio: Fraction) -> DenseKernel:
+    """The optimum for two letters, every ε and every set: only the least and the largest mass of a letter matter.
+
+    With l ≤ Q_1 ≤ u, k_1 = max(0, (1-tl)/(t(1-l))), k_2 = max(0, (1-t(1-u))/(tu)):  p_11 = (1-k_2)/(1-k_1k_2), p_21 = k_1
+    p_11. The integers round p_11 down and p_21 up, which keeps both columns inside.
+    """
+    least = priors.exact_least_mass([1, 0])
+    most = 1 - priors.exact_least_mass([0, 1])
+    first = Fraction(0) if least == 1 else max(Fraction(0), (1 - ratio * least) / (ratio * (1 - least)))
+    second = Fraction(0) if most == 0 else max(Fraction(0), (1 - ratio * (1 - most)) / (ratio * most))
+    if first * second >= 1:
+        return DenseKernel(np.full((2, 1), _UNIT, dtype=np.int64), _UNIT)
+    upper = (1 - second) / (1 - first * second)
+    lower = first * upper
+    p11, p21 = int(upper * _UNIT), -int(-lower * _UNIT // 1)
+    weights = np.array([[p11, _UNIT - p11], [p21, _UNIT - p21]], dtype=np.int64)
+    return DenseKernel(weights[:, weights.sum(axis=0) > 0], _UNIT)
+
+
+# --------------------------------------------------------------------------------------------------- small and any
+
+
+def _search(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Found, str]:
+    from leakwise.optimize.robust_cones import RobustCone
+    from leakwise.optimize.robust_search import search_convex, search_gains
+
+    cone = RobustCone(priors, asked.below)
+    if isinstance(goal, LinearUtility):
+        return search_gains(cone, goal.gains(priors.nominal), limits), "columns, one linear program for each guess"
+    if isinstance(goal, Frequencies):
+        if not priors.nominal.support.all():
+            raise InvalidInput(
+                "The utility 'frequencies' needs an estimate that has seen every letter: frequencies of letters never "
+                "seen cannot be weighed. Use another utility, or merge the letters never seen."
+            )
+        return search_frequencies(cone, limits), "columns, least trace of the inverse information"
+    if isinstance(goal, FInformation):
+        return search_convex(cone, goal.f, limits), "columns, priced by branch and bound"
+    raise InvalidInput(f"No robust search knows the utility {goal.name!r}: use FInformation, Gain or Expected.")
+
+
+# ------------------------------------------------------------------------------------------------------------ large
+
+
+def conservative_lift(ball: Ball, lift: Fraction) -> Fraction:
+    """The e^{ε''} at the estimate that is e^ε = ``lift`` on the whole ball (MATH section 4), or 1 when there is none.
+
+    e^ε/(1 + ce^ε) always; e^ε(1 + c/π_min)/(1 + ce^ε/π_min) where it is larger, which is so in the first privacy region.
+    """
+    c = ball.moved
+    serves = [Fraction(1), lift / (1 + c * lift)]
+    if ball.nominal.support.all():
+        share = c / ball.nominal.least_probability
+        serves.append(lift * (1 + share) / (1 + share * lift))
+    return max(serves)
+
+
+def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -> tuple[Kernel, float, str]:
+    """The best of several inner designs, each proven on integers, with a bound on all columns of the cone."""
+    nominal, f = priors.nominal, goal.f
+    candidates: list[tuple[Kernel, str]] = [
+        (DenseKernel(np.full((len(nominal), 1), _UNIT, dtype=np.int64), _UNIT), "only a constant release is allowed")
+    ]
+    bound = _known_prior_bound(nominal, asked, f)
+    if isinstance(priors, Ball) and not priors.is_everything:
+        from leakwise.optimize.robust_ball import ball_bound, two_level_columns
+        from leakwise.optimize.robust_cones import RobustCone
+
+        covered, start = ball_bound(priors, asked.above, f)
+        bound = min(bound, covered)
+        inside = asked.below * _INSIDE
+        if (narrower := conservative_lift(priors, asked.below)) > 1:
+            candidates.append((_at_estimate(nominal, narrower, goal, limits), "columns of the estimate at a smaller ε"))
+        if start > 1e-9:
+            columns, weights = two_level_columns(priors, inside, f, start, limits)
+            found = Found(columns, weights, np.zeros(len(nominal)), 0.0, "chord")
+            candidates.append(
+                (assemble(RobustCone(priors, asked.below), found)[0], "columns of two values, chord bound")
+            )
+    elif not priors.is_everything:  # type: ignore[attr-defined]
+        found, how = _search(priors, asked, goal, limits)
+        from leakwise.optimize.robust_cones import RobustCone
+
+        candidates.append((assemble(RobustCone(priors, asked.below), found)[0], how))
+        bound = min(bound, found.bound)
+    if nominal.support.all():
+        kernel, everywhere = _everywhere(nominal, asked, goal, limits)
+        candidates.append((kernel, "local differential privacy, the best found for this set"))
+        if isinstance(priors, AllPriors) or priors.is_everything:  # type: ignore[attr-defined]
+            bound = min(bound, everywhere)
+    best = max(candidates, key=lambda pair: utility_interval(pair[0], nominal, goal)[0])
+    return best[0], bound, best[1]
+
+
+def _known_prior_bound(nominal: Prior, asked: Level, f: Function) -> float:
+    """The chord bound of the known prior: no set makes more possible."""
+    p = nominal.probabilities[nominal.support]
+    low, high = np.zeros(len(p)), np.minimum(float_above(asked.above), 1 / p)
+    duals = chord_duals(f, p, low, high)
+    return float(duals.sum()) + max(chord_maximum(f, p, low, high, duals), 0.0)
+
+
+def _at_estimate(nominal: Prior, lift: Fraction, goal: FInformation, limits: Limits) -> Kernel:
+    from leakwise.optimize.design import design
+
+    return design(nominal, lift=lift, utility=goal, time_limit=limits.seconds).mechanism.kernel
+
+
+def _everywhere(nominal: Prior, asked: Level, goal: FInformation, limits: Limits) -> tuple[Kernel, float]:
+    """Local differential privacy: for few letters the optimum, for more randomized response (listing takes too long)."""
+    from leakwise.mechanism import randomized_response
+    from leakwise.optimize.engine import search
+
+    if len(nominal) <= 12:
+        cone = LDPCone(nominal, asked.below)
+        found = search(cone, goal, limits, "columns").found
+        return assemble(cone, found)[0], found.bound
+    return randomized_response(nominal.alphabet, lift=asked.below).kernel, np.inf

@@ -1,0 +1,67 @@
+"""``leakwise envelope``."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from leakwise.cli import app
+from leakwise.proof.envelope import load_envelope_certificate
+
+RR = "randomized-response:n=5,epsilon=1"
+PRIOR = "0.1,0.2,0.2,0.2,0.3"
+
+
+def run(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, ["envelope", *words])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_one_delta(tmp_path: Path) -> None:
+    file = tmp_path / "proof.json"
+    plain = json.loads(run(RR, "--prior", PRIOR, "--delta", "0.3", "--certificate", str(file), "--json"))
+    assert plain["lower"] <= plain["epsilon"] <= plain["upper"]
+    assert load_envelope_certificate(file).verify().epsilon_upper == plain["epsilon"]
+    assert "envelope ε_c(δ), proven" in run(RR, "--prior", PRIOR, "--delta", "0.3")
+
+
+def test_curve_and_picture(tmp_path: Path) -> None:
+    file = tmp_path / "curve.json"
+    assert "ε_c(δ)" in run(RR, "--prior", PRIOR, "--plot", str(file))
+    assert json.loads(file.read_text(encoding="utf-8"))["layer"]
+    assert len(json.loads(run(RR, "--prior", PRIOR, "--json"))["epsilon"]) == 99
+
+
+def test_failure_probability() -> None:
+    plain = json.loads(run("identity:n=2", "--prior", "0.5,0.5", "--lift", "1.5", "--json"))
+    assert plain == {"lift": "1.5", "failure_probability": 1.0}
+    assert "failure probability" in run("identity:n=2", "--prior", "0.5,0.5", "--epsilon", "0.1")
+
+
+def test_repetition_and_growth() -> None:
+    twice = json.loads(
+        run("randomized-response:n=2,lift=3", "--prior", "uniform", "--delta", "0.1", "--repeat", "2", "--json")
+    )
+    assert twice["epsilon"] == pytest.approx(math.log(9 / 5))
+    table = json.loads(run("randomized-response:n=2,lift=3", "--prior", "uniform", "--growth", "1,2", "--json"))
+    assert [row["n"] for row in table["rows"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--delta", "2"],
+        ["--delta", "0.1", "--lift", "2"],
+        ["--certificate", "x.json"],
+        ["--growth", "a"],
+        ["--delta", "0.1", "--repeat", "0"],
+    ],
+)
+def test_bad_input_is_said_in_one_line(words: list[str]) -> None:
+    said = run(RR, "--prior", PRIOR, *words, code=2)
+    assert said.count("Error:") == 1

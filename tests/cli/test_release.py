@@ -1,0 +1,163 @@
+"""``leakwise release``, ``estimate`` and ``ledger``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import leakwise as lw
+from leakwise.cli import app
+from leakwise.cli.progress import rows_bar
+
+RUN = CliRunner()
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    done = RUN.invoke(app, [str(word) for word in words], catch_exceptions=False)
+    return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> Path:
+    frame = pd.DataFrame({"id": range(40), "smokes": ["no", "yes"] * 20, "age": range(40), "code": [1, 2] * 20})
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    frame.assign(code=frame["code"].astype(str), flag=frame["code"] == 1).to_parquet(tmp_path / "survey.parquet")
+    return tmp_path / "survey.csv"
+
+
+OPTIONS = ("--column", "smokes", "--domain", "no,yes", "--lift", "2", "--prior", "no=0.5,yes=0.5")
+
+
+def test_one_call_does_it_all(survey, tmp_path):
+    words = (*OPTIONS, "--ledger", tmp_path / "l.db", "--certificate", tmp_path / "c.json")
+    code, said, _ = run("release", survey, *words)
+    assert code == 0
+    assert "2.0000 times likelier" in said
+    names = ["survey.released.csv", "survey.released.report.html", "survey.released.mechanism.json", "c.json", "l.db"]
+    assert all((tmp_path / name).is_file() for name in names)
+    assert len(pd.read_csv(tmp_path / names[0])) == 40
+    assert run("verify", tmp_path / "c.json")[0] == 0
+    found = lw.estimate(tmp_path / names[0], lw.Mechanism.load(tmp_path / names[2]), "smokes")
+    code, said, _ = run("estimate", tmp_path / names[0], "-m", tmp_path / names[2], "-c", "smokes", "--json")
+    assert code == 0
+    assert json.loads(said)["frequencies"] == found.frequencies.tolist()
+
+
+def test_parquet_carries_its_mechanism(survey, tmp_path):
+    source, out = survey.with_suffix(".parquet"), tmp_path / "o.parquet"
+    assert run("release", source, *OPTIONS, "--for", "reading", "-o", out)[0] == 0
+    assert not list(tmp_path.glob("*.mechanism.json"))
+    code, said, _ = run("estimate", out, "--by", "flag")
+    assert code == 0
+    assert "within 2 groups by flag" in said
+
+
+def test_labels_take_the_type_of_the_column(survey, tmp_path):
+    """``1,2`` are texts in a column of texts and numbers in a column of numbers; ``true,false`` are truth values."""
+    prior = ("--prior", "1=0.5,2=0.5")
+    words = ("--domain", "1,2", "--lift", "1.5", "--for", "reading", *prior)
+    for source in (survey, survey.with_suffix(".parquet")):
+        out = tmp_path / f"o{source.suffix}"
+        report = tmp_path / f"{source.suffix}.json"
+        assert run("release", source, "-c", "code", *words, "-o", out, "--report", report)[0] == 0
+    assert set(pd.read_parquet(tmp_path / "o.parquet")["code"]) <= {"1", "2"}
+    flags = ("-c", "flag", "--domain", "true,false", "--lift", "1.5", "-p", "uniform", "--for", "reading")
+    assert run("release", survey.with_suffix(".parquet"), *flags, "-o", tmp_path / "f.parquet")[0] == 0
+    assert pd.read_parquet(tmp_path / "f.parquet")["flag"].dtype == bool
+
+
+def test_bins_and_joint_secrets(survey, tmp_path):
+    words = ("--domain", "bins:0,40,4", "--epsilon", "0.5", "--prior", "uniform", "--for", "reading")
+    assert run("release", survey, "-c", "age", *words, "-o", tmp_path / "a.csv")[0] == 0
+    assert set(pd.read_csv(tmp_path / "a.csv")["age"]) <= set(lw.bins(0, 40, 4).labels)
+    joint = ("-c", "smokes", "-c", "code", "--domain", "no,yes", "--domain", "1,2", "--lift", "2")
+    more = ("--prior-from-table", "--failure", "1e-6")
+    code, said, _ = run("release", survey, *joint, *more, "-o", tmp_path / "j.csv", "--json")
+    assert code == 0
+    assert json.loads(said)["columns"] == ["smokes", "code"]
+    assert json.loads(said)["prior"]["origin"] == "table"
+
+
+def test_a_mechanism_may_be_given(survey, tmp_path):
+    m = ("--mechanism", "randomized-response:letters=no/yes,lift=3", "-c", "smokes", "--prior", "no=0.5,yes=0.5")
+    code, said, _ = run("release", survey, *m, "-o", tmp_path / "a.csv")
+    assert code == 0
+    assert "1.5000 times" in said
+    code, _, said = run("release", survey, *m, "--lift", "1.2", "-o", tmp_path / "b.csv")
+    assert code == 1
+    assert "more than asked" in said
+
+
+def test_the_ledger_by_hand(survey, tmp_path):
+    book = tmp_path / "l.db"
+    name = ("--dataset", "survey.csv", "-c", "smokes")
+    assert run("ledger", "show", book)[0] == 2
+    assert run("ledger", "budget", book, *name, "--lift", "3/2")[0] == 0
+    options = ("-c", "smokes", "--domain", "no,yes", "--lift", "1.5", "-p", "uniform", "--ledger", book)
+    assert run("release", survey, *options, "-o", tmp_path / "a.csv")[0] == 0
+    code, _, said = run("release", survey, *options, "-o", tmp_path / "b.csv")
+    assert code == 2
+    assert "is refused" in said
+    assert not (tmp_path / "b.csv").exists()
+    for words in (("show", book), ("entries", book), ("total", book, *name)):
+        assert run("ledger", *words)[0] == 0
+        assert json.loads(run("ledger", *words, "--json")[1])
+    code, said, _ = run("ledger", "export", book, tmp_path / "l.json")
+    assert code == 0
+    assert len(json.loads((tmp_path / "l.json").read_text())["entries"]) == 1
+    ledger = lw.Ledger(book)
+    entry = ledger.reserve("other", "s", lw.certify(lw.randomized_response(2, lift=2), lw.Prior.uniform(2)))
+    assert run("ledger", "cancel", book, entry)[0] == 0
+    assert run("ledger", "cancel", book, entry)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-c", "smoke", "--domain", "no,yes", "--lift", "2", "-p", "uniform"), "Did you mean 'smokes'"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "2"), "Choose what is known"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "--prior-from-table"), "Got both"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "--prior-from-table"), "failure must be given"),
+        (("-c", "smokes", "--domain", "no,yes", "-p", "uniform"), "either epsilon"),
+        (("-c", "smokes", "--domain", "no", "--lift", "2", "-p", "uniform"), "outside the declared domain"),
+        (("-c", "smokes", "--lift", "2", "--prior-from-table", "--failure", "0.1"), "domain must be declared"),
+        (("-c", "smokes", "-c", "age", "--domain", "no", "--lift", "2", "-p", "uniform"), "once for each --column"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "-o", "x.parquet"), "same kind"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "--report", "r.pdf"), "html or .json"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "-o", "none/x.csv"), "does not exist"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "-o", "survey.csv"), "table itself"),
+    ],
+)
+def test_bad_input_in_one_line(words, message, survey, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    code, _, said = run("release", "survey.csv", *words)
+    assert code == 2
+    assert message in said
+    assert said.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_nothing_is_replaced_unasked(survey, tmp_path):
+    (tmp_path / "survey.released.report.html").write_text("precious")
+    code, _, said = run("release", survey, *OPTIONS)
+    assert code == 2
+    assert "exists already" in said
+    assert not (tmp_path / "survey.released.csv").exists()
+    assert run("release", survey, *OPTIONS, "--overwrite")[0] == 0
+    assert run("release", survey, *OPTIONS, "--overwrite")[0] == 0
+
+
+def test_the_bar_shows_itself_on_a_terminal_only(monkeypatch):
+    with rows_bar() as told:
+        assert told is None
+    monkeypatch.setattr("leakwise.cli.progress.sys.stderr.isatty", lambda: True, raising=False)
+    with rows_bar() as told:
+        assert told is not None
+        told("checking", 10, None)
+        told("checking", 20, 20)
+        told("writing", 5, 20)

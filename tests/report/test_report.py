@@ -1,0 +1,180 @@
+"""The report: self-contained, honest, escaped, and without an exact count of the private table."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+from leakwise.report import page, write_report
+from leakwise.report.comparison import worth
+
+PRIOR = lw.Prior({"no": 0.75, "yes": 0.25})
+ROWS = ["no"] * 7919 + ["yes"] * 2081
+
+
+class Page(HTMLParser):
+    """Every tag and address of a page, and whether it is well formed."""
+
+    VOID = frozenset({"meta", "br", "rect"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "action", "data")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture
+def protection():
+    return lw.protect({"smokes": ROWS}, "smokes", prior=PRIOR, lift=2, dataset="survey")
+
+
+def test_the_page_needs_nothing_else(protection, tmp_path):
+    text = protection.report(tmp_path / "r.html").read_text()
+    found = Page(text)
+    assert not found.tags & {"script", "link", "img", "iframe", "object"}
+    assert found.addresses == []
+    assert "http:" not in text.replace("http-equiv", "")
+    assert "https:" not in text
+    assert "default-src 'none'" in text
+    assert "@media print" in text
+
+
+def test_what_it_says(protection):
+    words = " ".join(Page(page(protection.facts)).text.split())
+    for sentence in (
+        "Seeing the released value of a row makes no guess about its true smokes more than 2.00 times likelier",
+        "at most 0.69314",
+        "The prior was given as public knowledge",
+        "randomized response",
+        "What is not promised",
+        "All other columns, the number and the order of the rows are handed on unchanged",
+        "adds to what is known",
+        "lw.estimate(",
+        "leakwise verify",
+        "survey",
+        "10,000",
+    ):
+        assert sentence in words
+
+
+@pytest.mark.parametrize("use", ["statistics", "reading"])
+def test_no_exact_count_is_printed(use, tmp_path):
+    r = lw.protect({"smokes": ROWS}, "smokes", domain=["no", "yes"], prior="table", failure=1e-6, lift=3, use=use)
+    for name in ("r.html", "r.json"):
+        text = r.report(tmp_path / name).read_text()
+        for secret in ("7919", "7,919", "2081", "2,081", "0.7919", "0.2081", "79.19", "20.81"):
+            assert secret not in text
+    words = " ".join(Page((tmp_path / "r.html").read_text()).text.split())
+    assert "estimated from this very table and rounded" in words
+    assert "It is treated as public" in words
+    assert "no failure probability is proven" in words
+    assert "a failure probability of 1e-06 was given" in words
+
+
+def test_labels_are_escaped(tmp_path):
+    labels = ["<script>alert(1)</script>", "\"&'"]
+    r = lw.protect({"<b>": labels * 5}, "<b>", prior=lw.Prior.uniform(labels), lift=1.5, dataset="</title><img src=x>")
+    text = r.report(tmp_path / "r.html").read_text()
+    found = Page(text)
+    assert not found.tags & {"script", "img", "b"}
+    assert "<script>alert(1)</script>" in found.text
+
+
+def test_json_says_the_same(protection, tmp_path):
+    found = json.loads(protection.report(tmp_path / "r.json").read_text())
+    assert found["format"] == "leakwise.report"
+    assert found["promise"]["holds"] is True
+    assert found["columns"] == ["smokes"]
+    assert found["limits"] == protection.facts.limits()
+    assert found == json.loads(json.dumps(protection.to_dict()))
+
+
+def test_other_names_are_refused(protection, tmp_path):
+    with pytest.raises(lw.InvalidInput, match=r"\.html or \.json"):
+        write_report(protection.facts, tmp_path / "r.pdf")
+    with pytest.raises(lw.InvalidInput, match="Cannot write"):
+        write_report(protection.facts, tmp_path / "none" / "r.html")
+
+
+def test_many_letters_are_not_drawn(tmp_path):
+    labels = [f"value {k}" for k in range(70)]
+    m = lw.randomized_response(labels, lift=2)
+    r = lw.protect({"s": labels}, "s", prior=lw.Prior.uniform(labels), mechanism=m)
+    words = Page(r.report(tmp_path / "r.html").read_text()).text
+    assert "70 values and 70 outcomes" in words
+    assert "60 likeliest of 70" in words
+    many = list(range(500))
+    r = lw.protect({"s": many}, "s", prior=lw.Prior.uniform(many), mechanism=lw.randomized_response(many, lift=2))
+    assert r.facts.comparison is None
+    assert r.facts.letters == []
+    Page(page(r.facts))
+
+
+def test_limits_speak_of_zero_mass_failure_and_ldp():
+    prior = lw.Prior({"no": 0.75, "yes": 0.25, "perhaps": 0})
+    m = lw.randomized_response(["no", "yes", "perhaps"], lift=3)
+    r = lw.protect({"s": ["no", "yes"]}, "s", prior=prior, mechanism=m, failure=0.01)
+    limits = " ".join(r.facts.limits())
+    assert "no probability to perhaps" in limits
+    assert "(0.01)" in limits
+    assert "the factor is at most 3" in limits
+
+
+def test_before_and_after_are_those_of_bayes():
+    r = lw.protect({"s": ["no", "yes"]}, "s", prior=PRIOR, mechanism=lw.randomized_response(["no", "yes"], lift=3))
+    for place, one in enumerate(r.facts.letters):
+        p = PRIOR.probabilities
+        posterior = p[place] * r.mechanism.matrix[place] / (p @ r.mechanism.matrix)
+        assert one["most"] == pytest.approx(posterior.max())
+        assert one["least"] == pytest.approx(posterior.min())
+        assert one["most"] >= posterior.max()
+
+
+def test_expected_errors_are_those_of_estimates():
+    """The standard error told beforehand is what estimates from such counts say afterwards."""
+    m = lw.randomized_response(["a", "b", "c"], lift=4)
+    prior = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})
+    rows = 10**9
+    counts = dict(zip(m.outputs, np.round(prior.probabilities @ m.matrix * rows).astype(int).tolist(), strict=True))
+    found = lw.estimate(counts, m)
+    told = worth(m, prior, rows)
+    assert told.standard_error == pytest.approx(found.standard_error.tolist(), rel=1e-6)
+    assert told.rows_worth == pytest.approx(
+        float((found.plain_standard_error**2).sum() / (found.standard_error**2).sum()), rel=1e-6
+    )
+    assert told.agreement == pytest.approx(4 / 6)
+    assert worth(lw.constant(["a", "b", "c"]), prior, rows).standard_error is None
+
+
+def test_this_release_is_never_worth_less_than_randomized_response():
+    for lift in (1.2, 1.5, 2, 3):
+        prior = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})
+        r = lw.protect({"s": ["a", "b", "c"]}, "s", prior=prior, lift=lift)
+        compared = r.facts.comparison
+        assert compared.ours.rows_worth >= compared.randomized_response.rows_worth * (1 - 1e-6)
+        words = re.sub(r"\s+", " ", Page(page(r.facts)).text)
+        assert "outcomes are not values" in words

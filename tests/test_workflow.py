@@ -1,0 +1,222 @@
+"""A release in one call: what is checked first, what is promised, what the ledger is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import leakwise as lw
+from leakwise.workflow import coarse_prior
+
+PRIOR = lw.Prior({"no": 0.75, "yes": 0.25})
+FRAME = pd.DataFrame({"id": range(400), "smokes": ["no", "no", "no", "yes"] * 100, "age": np.linspace(0, 99, 400)})
+
+
+def test_the_example_of_the_design():
+    r = lw.protect(FRAME, "smokes", domain=["no", "yes"], lift=2, failure=1e-6, prior=PRIOR)
+    assert isinstance(r.table, pd.DataFrame)
+    pd.testing.assert_frame_equal(r.table.drop(columns="smokes"), FRAME.drop(columns="smokes"))
+    assert set(r.table["smokes"]) <= set(r.mechanism.outputs)
+    assert r.certificate.holds
+    assert r.certificate.verify() is r.certificate
+    assert r.epsilon <= np.log(2) + 1e-12
+    assert "2.0000 times likelier" in r.guarantee
+    assert r.prior == PRIOR
+    assert r.entry is None
+    assert "statistics" in repr(r)
+    assert "statistics" in r._repr_html_()
+    assert r.chart()["description"]
+    assert r.design is not None
+
+
+@pytest.mark.parametrize("kind", [dict, pl.DataFrame, pl.LazyFrame, pd.DataFrame])
+def test_kinds_in_memory(kind):
+    data = {"smokes": ["no", "yes"] * 10}
+    r = lw.protect(kind(data), "smokes", prior=PRIOR, lift=1.5)
+    assert type(r.table) is kind
+
+
+def test_a_bare_column():
+    r = lw.protect(["no", "yes"] * 10, prior=PRIOR, lift=1.5)
+    assert len(r.table) == 20
+    with pytest.raises(lw.InvalidInput, match="column must be left out"):
+        lw.protect(["no", "yes"], "smokes", prior=PRIOR, lift=1.5)
+
+
+def test_reading_keeps_the_labels_and_beats_randomized_response():
+    prior = lw.Prior({"a": 0.4, "b": 0.35, "c": 0.25})
+    for lift in (1.5, 2, 3):
+        r = lw.protect({"s": ["a", "b", "c"]}, "s", prior=prior, lift=lift, use="reading")
+        assert set(r.mechanism.outputs) <= {"a", "b", "c"}
+        compared = r.facts.comparison
+        assert compared.ours.agreement >= compared.randomized_response.agreement - 1e-9
+
+
+def test_a_release_that_says_nothing_is_said_to():
+    with pytest.warns(lw.LeakwiseWarning, match="says nothing about the secret"):
+        r = lw.protect({"s": ["no", "yes"]}, "s", prior=lw.Prior({"no": 0.9, "yes": 0.1}), lift=1.01, use="reading")
+    assert set(r.table["s"]) == {"no"}
+
+
+def test_a_given_mechanism_is_certified_or_refused():
+    m = lw.randomized_response(["no", "yes"], lift=3)
+    r = lw.protect(FRAME, "smokes", prior=PRIOR, mechanism=m)
+    assert r.mechanism == m
+    assert r.facts.use == "given"
+    assert r.plot() is not None
+    with pytest.raises(lw.CertificateRejected, match="more than asked"):
+        lw.protect(FRAME, "smokes", prior=PRIOR, mechanism=m, lift=1.5)
+    thirds = lw.Mechanism([["2/3", "1/3"], ["1/3", "2/3"]], inputs=["no", "yes"], outputs=["no", "yes"])
+    rounded = lw.protect(FRAME, "smokes", prior=PRIOR, mechanism=thirds)
+    assert rounded.mechanism.denominator == 1 << 60
+
+
+def test_the_prior_from_the_table():
+    r = lw.protect(FRAME, "smokes", domain=["no", "yes", "perhaps"], prior="table", failure=1e-6, lift=2)
+    assert r.facts.origin == "table"
+    assert "treated as public" in r.guarantee
+    assert r.prior.weights.tolist() == [15, 5, 1]
+    assert r.prior.sample_size is None
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10, 1000, 10**6])
+@pytest.mark.parametrize("letters", [1, 2, 50])
+def test_a_coarse_prior_hides_counts_and_keeps_letters(rows, letters):
+    counts = np.random.default_rng(rows).multinomial(rows, np.full(letters, 1 / letters)).tolist()
+    prior = coarse_prior(counts, lw.Prior.uniform([f"v{k}" for k in range(letters)]).alphabet)
+    assert (prior.weights > 0).all()
+    if rows >= 1000 and letters > 1:
+        assert prior.denominator < rows / 2
+        if letters == 2:
+            assert abs(prior.probabilities - np.array(counts) / rows).max() < 0.05
+
+
+def test_joint_secrets_of_bins_and_words():
+    domain = {"age": lw.bins(0, 100, 2), "smokes": ["no", "yes"]}
+    r = lw.protect(FRAME, ("age", "smokes"), domain=domain, prior="table", failure=1e-3, lift=1.5)
+    assert set(r.table["smokes"]) == {"see age"}
+    assert set(r.table["age"]) <= {one[0] for one in r.mechanism.outputs}
+    assert lw.estimate(r.table, r.mechanism, ("age", "smokes")).labels[0] == ("[0, 50)", "no")
+    read = lw.protect(FRAME, ["age", "smokes"], domain=domain, prior="table", failure=1e-3, lift=2, use="reading")
+    assert set(read.table["smokes"]) <= {"no", "yes"}
+    pairs = [(age, smokes) for age in lw.bins(0, 100, 2).labels for smokes in ("no", "yes")]
+    same = lw.protect(FRAME, ("age", "smokes"), domain=domain, prior=lw.Prior.uniform(pairs), lift=1.5)
+    assert same.certificate.holds
+    with pytest.raises(lw.InvalidInput, match="domain must name the values of each column"):
+        lw.protect(FRAME, ("age", "smokes"), domain={"age": [1]}, prior="table", failure=0.1, lift=2)
+
+
+def test_a_prior_in_another_order_is_put_in_order():
+    r = lw.protect(FRAME, "smokes", domain=["yes", "no"], prior={"no": 0.75, "yes": 0.25}, lift=2)
+    assert r.prior.labels == ("yes", "no")
+    assert r.prior.probabilities.tolist() == [0.25, 0.75]
+    with pytest.raises(lw.InvalidInput, match="same letters"):
+        lw.protect(FRAME, "smokes", domain=["no", "yes", "x"], prior=PRIOR, lift=2)
+
+
+def test_files_with_a_ledger(tmp_path):
+    FRAME.to_parquet(tmp_path / "a.parquet")
+    told = []
+    options = {"prior": PRIOR, "lift": 2, "ledger": tmp_path / "l.db", "progress": lambda *now: told.append(now[0])}
+    r = lw.protect(tmp_path / "a.parquet", "smokes", out=tmp_path / "b.parquet", **options)
+    assert r.table == tmp_path / "b.parquet"
+    assert set(told) == {"checking", "writing"}
+    assert lw.estimate(r.table).sample_size == 400
+    book = lw.Ledger(tmp_path / "l.db")
+    (entry,) = book.entries()
+    assert (entry.id, entry.dataset, entry.secret, entry.state) == (r.entry, "a.parquet", ("smokes",), "released")
+    assert entry.rows == 400
+    assert None not in (entry.source_digest, entry.released_digest)
+    assert r.facts.ledger["total"]["releases"] == 1
+    # The same column from memory has the same digest, and must go by the same name.
+    with pytest.raises(lw.InvalidInput, match=r"released before as 'smokes' of 'a\.parquet'"):
+        lw.protect(FRAME, "smokes", prior=PRIOR, lift=2, ledger=book, dataset="other")
+    again = lw.protect(FRAME, "smokes", prior=PRIOR, lift=2, ledger=book, dataset="a.parquet")
+    assert again.facts.ledger["total"]["releases"] == 2
+
+
+def test_a_budget_refuses_before_anything_is_made(tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    book = lw.Ledger(tmp_path / "l.db")
+    book.set_budget("a.csv", "smokes", lift=1.5)
+    with pytest.raises(lw.Infeasible, match="budget is lift = 3/2"):
+        lw.protect(tmp_path / "a.csv", "smokes", prior=PRIOR, lift=2, ledger=book, out=tmp_path / "b.csv")
+    assert not (tmp_path / "b.csv").exists()
+    assert book.entries() == []
+
+
+def test_a_release_that_fails_is_cancelled(tmp_path, monkeypatch):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    book = lw.Ledger(tmp_path / "l.db")
+
+    def fail(*_args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("leakwise.tables.aside.os.replace", fail)
+    with pytest.raises(lw.InvalidInput, match="No space left"):
+        lw.protect(tmp_path / "a.csv", "smokes", prior=PRIOR, lift=2, ledger=book, out=tmp_path / "b.csv")
+    assert [one.state for one in book.entries()] == ["cancelled"]
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_an_interrupt_leaves_the_entry_standing(tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+
+    def interrupt(stage: str, done: int, total: int | None) -> None:
+        if stage == "writing":
+            raise KeyboardInterrupt
+
+    options = {"prior": PRIOR, "lift": 2, "ledger": tmp_path / "l.db", "out": tmp_path / "b.csv", "progress": interrupt}
+    with pytest.raises(KeyboardInterrupt):
+        lw.protect(tmp_path / "a.csv", "smokes", **options)
+    assert [one.state for one in lw.Ledger(tmp_path / "l.db").entries()] == ["reserved"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lift": 2}, "prior must be chosen"),
+        ({"lift": 2, "prior": "uniform"}, "'table'"),
+        ({"lift": 2, "prior": "table", "domain": ["no", "yes"]}, "failure must be given"),
+        ({"lift": 2, "prior": "table", "failure": 0.1}, "domain must be declared"),
+        ({"lift": 2, "prior": PRIOR, "failure": 2}, "failure must be a probability"),
+        ({"prior": PRIOR}, "Give either epsilon"),
+        ({"prior": PRIOR, "lift": 2, "epsilon": 1}, "Got both"),
+        ({"prior": PRIOR, "lift": 2, "use": "readin"}, "Did you mean 'reading'"),
+        ({"prior": PRIOR, "lift": 2, "column": "smoke"}, "Did you mean 'smokes'"),
+        ({"prior": PRIOR, "lift": 2, "column": None}, "column must say"),
+        ({"prior": PRIOR, "lift": 2, "domain": ["no"]}, "letters"),
+        ({"prior": lw.Prior.uniform(["no", "x"]), "lift": 2}, "outside the declared domain"),
+        ({"prior": PRIOR, "lift": 2, "out": "x.csv"}, "out must be left out"),
+        ({"prior": PRIOR, "lift": 2, "ledger": "l.db"}, "dataset must name"),
+    ],
+)
+def test_bad_input(options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(lw.InvalidInput, match=message):
+        lw.protect(FRAME, **{"column": "smokes", **options})
+
+
+def test_an_empty_table():
+    with pytest.raises(lw.InvalidInput, match="no rows"):
+        lw.protect(FRAME.iloc[:0], "smokes", prior=PRIOR, lift=2)
+
+
+def test_a_file_needs_a_column_and_a_place(tmp_path):
+    FRAME.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(lw.InvalidInput, match="out must be given"):
+        lw.protect(tmp_path / "a.csv", "smokes", prior=PRIOR, lift=2)
+    with pytest.raises(lw.InvalidInput, match="column must say"):
+        lw.protect(tmp_path / "a.csv", prior=PRIOR, lift=2, out=tmp_path / "b.csv")
+
+
+def test_the_promise_holds_for_what_is_drawn():
+    """Estimates from the released table find the frequencies of the table again."""
+    rng = np.random.default_rng(3)
+    rows = np.array(["no", "yes"])[(rng.random(200_000) < 0.25).astype(int)]
+    r = lw.protect({"s": rows}, "s", prior=PRIOR, lift=2)
+    found = lw.estimate(r.table, r.mechanism, "s", confidence=1 - 1e-9)
+    low, high = found.intervals[1]
+    assert low <= (rows == "yes").mean() <= high
