@@ -80,6 +80,7 @@ from leakwise.mechanism import (
     truncated_geometric,
 )
 from leakwise.optimize import Design, Expected, FInformation, Gain, Tradeoff, design, tradeoff
+from leakwise.optimize.from_data import DataDesign, design_from_data
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
 from leakwise.proof import Certificate, certify, verify
 from leakwise.tables import Estimate, GroupedEstimate, Ledger, estimate, release
@@ -98,6 +99,7 @@ __all__ = [
     "Composition",
     "CompositionBounds",
     "CompositionTable",
+    "DataDesign",
     "Design",
     "Envelope",
     "EnvelopeCurve",
@@ -136,6 +138,7 @@ __all__ = [
     "composition_table",
     "constant",
     "design",
+    "design_from_data",
     "envelope",
     "envelope_curve",
     "epsilon",

@@ -402,6 +402,7 @@ def bad(tmp_path: Path, text: str, name: str = "a.csv") -> Path:
         ("a.jsonl", '{"answer": "no"}\n{"n": 1}\n', "has no 'answer'"),
         ("a.jsonl", '{"answer": "no"}\n[1]\n', "Line 2"),
         ("a.jsonl", '{"answer": "no",  "answer": "yes"}\n', "more than once"),
+        ("a.jsonl", '{"aa":1,"answer":"no","c":3,"d":4,"aa":1}\n', "'aa' more than once"),
         ("a.jsonl", '{"answer": null}\n', "missing values"),
         ("a.jsonl", '{"answer": ["no"]}\n', "outside the declared domain"),
         ("a.parquet", "PAR1 and nothing else", "not a Parquet file"),

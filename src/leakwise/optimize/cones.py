@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.errors import Infeasible
-from leakwise.exact import float_above, float_below
+from leakwise.exact import Level, float_above, float_below, level
 from leakwise.priors import Prior
 
 __all__ = ["Band", "Cone", "Intersection", "LDPCone", "LiftBox", "lip_cone", "pml_cone"]
@@ -136,6 +136,10 @@ class LiftBox(Cone):
         mass = self.prior.exact_least_mass(column)
         return min(column) >= self.low * mass and max(column) <= self.high * mass
 
+    def level(self) -> Level:
+        """The bound on lifts as a level."""
+        return level(lift=self.high)
+
     def bands(self) -> list[Band]:
         return [Band(self.low_float, self.high_float, True)]
 
@@ -163,9 +167,10 @@ class LiftBox(Cone):
         between = (lifts > self.low_float + 1e-9 * span) & (lifts < self.high_float - 1e-9 * span)
         if between.sum() > 1 or span == 0:
             return self._mixed_into(lifts, mass)
-        # The free letter is the fractional one, or where there is none the one whose rounding matters least.
-        free = int(between.argmax()) if between.any() else int(self.prior.probabilities.argmin())
         upper = lifts > self.low_float + 0.5 * span
+        # The free letter is the fractional one, or where there is none the heaviest other one.
+        others = np.where(upper, -1.0, self.prior.probabilities)
+        free = int(between.argmax()) if between.any() else int(others.argmax())
         one = 1 if self.low else 0  # keep a unit away from both ends, so that the free letter has room
         top = int(self.high * mass) - one
         bottom = -int(-self.low * mass // 1) + one if self.low else 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.errors import InvalidInput, did_you_mean
+from leakwise.errors import InvalidInput, NotConverged, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Kernel
 from leakwise.optimize.assemble import assemble
@@ -16,16 +16,19 @@ from leakwise.optimize.closed_forms import closed_form
 from leakwise.optimize.cones import Cone, LiftBox
 from leakwise.optimize.constraints import constraint_cone, describe_constraint
 from leakwise.optimize.evaluate import utility_interval
+from leakwise.optimize.fallback import without_search
 from leakwise.optimize.labelling import labelled
 from leakwise.optimize.result import Design
 from leakwise.optimize.search import Limits, Progress
-from leakwise.optimize.utilities import FInformation, LinearUtility, Utility, as_utility
+from leakwise.optimize.utilities import Frequencies, LinearUtility, Utility, as_utility
 from leakwise.priors import Prior, as_prior
 from leakwise.proof import certify
 
 __all__ = ["design"]
 
 _METHODS = ("auto", "columns", "enumeration")
+# Up to so many letters guesses are designed with their labels; beyond, closed forms answer where they can.
+_LABELLED = 300
 
 
 def design(
@@ -60,8 +63,7 @@ def design(
         ``"frequencies"``, or an object: ``lw.FInformation(f)``, ``lw.Gain(matrix)``, ``lw.Expected(matrix)``.
     ldp, lip
         Further bounds, alone or beside ε: local differential privacy (ε of ε-LDP), local information privacy (both
-        sides
-        of the information density within ±lip).
+        sides of the information density within ±lip).
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
         generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1 and is for small alphabets.
@@ -95,10 +97,15 @@ def design(
     if kernel is None:
         from leakwise.optimize.engine import search  # the solver loads when it is first needed
 
-        found = search(cone, _restricted(goal, known), limits, method)
-        how, duals = found.how, found.found.duals
-        bound = found.found.bound + margin(cone, found.found.duals)
-        kernel, says = assemble(cone, found.found)
+        bound = np.inf
+        try:
+            found = search(cone, _restricted(goal, known), limits, method)
+            how, duals = found.how, found.found.duals
+            bound = found.found.bound + margin(cone, found.found.duals)
+            kernel, says = assemble(cone, found.found)
+        except NotConverged as error:
+            kernel, safe_bound, says = without_search(cone, _restricted(goal, known))
+            bound, how = min(bound, safe_bound), f"no search: {error}"
     value, _ = utility_interval(kernel, supported, _restricted(goal, known))
     mechanism = labelled(kernel, known, supported, goal, says)
     bound = max(bound, value)
@@ -132,11 +139,11 @@ def _closed(prior: Prior, asked: Level | None, utility: Utility, cone: Cone) -> 
     """A closed form with its bound, where a theorem gives one for this constraint and this utility."""
     if asked is None or not isinstance(cone, LiftBox) or cone.low != 0:
         return None, 0.0, ""
-    symmetric = isinstance(utility, FInformation) or utility.name == "guessing"
-    if isinstance(utility, LinearUtility) and not symmetric:
+    if isinstance(utility, LinearUtility) and (utility.name != "guessing" or len(prior) <= _LABELLED):
         return None, 0.0, ""  # labelled outputs: the engine keeps the labels
+    symmetric = not isinstance(utility, Frequencies)
     found = closed_form(prior, asked.below, symmetric=symmetric)
-    if found is None or (utility.name == "guessing" and "Theorem" not in found.theorem):
+    if found is None:
         return None, 0.0, ""
     above = closed_form(prior, asked.above, symmetric=symmetric)
     if above is None or above.theorem != found.theorem:

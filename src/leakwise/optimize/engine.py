@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 
-from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged
 from leakwise.optimize.blocks import search_blocks
 from leakwise.optimize.cones import Cone, LDPCone, LiftBox
 from leakwise.optimize.enumeration import list_vertices
@@ -21,6 +22,8 @@ __all__ = ["Answer", "search"]
 
 # Above so many letters the master of the whole alphabet takes longer than blocks of it, for less than it brings.
 _WHOLE = 220
+# Rarer letters make the information matrix too ill-conditioned for doubles.
+_RAREST = 1e-9
 # Up to so many letters the two-valued columns of LDP are listed.
 _LISTED_LDP = 14
 
@@ -55,6 +58,13 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
             search_linear(cone, utility.gains(cone.prior), limits), "one linear program over what the outputs say"
         )
     if isinstance(utility, Frequencies):
+        rarest = float(cone.prior.probabilities.min())
+        if rarest < _RAREST:
+            raise NotConverged(
+                f"the rarest letter has probability {rarest:.1e}, and no number of rows would show its frequency.",
+                lower=-math.inf,
+                upper=0.0,
+            )
         return Answer(search_frequencies(cone, limits), "columns, least trace of the inverse information")
     if not isinstance(utility, FInformation):
         raise InvalidInput(f"No search knows the utility {utility.name!r}: use FInformation, Gain or Expected.")

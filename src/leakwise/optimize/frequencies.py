@@ -12,60 +12,80 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.optimize.chord import knapsack
 from leakwise.optimize.cones import Cone, LDPCone, LiftBox
 from leakwise.optimize.enumeration import list_vertices, vertex_count_bound
 from leakwise.optimize.search import Found, Limits
+from leakwise.optimize.trace_bound import least_trace_bound
 
 __all__ = ["search_frequencies"]
 
 Floats = npt.NDArray[np.float64]
 
-_ROUNDS = 60
+_ROUNDS = 200
 _ALL_VERTICES = 60_000  # up to so many are priced one by one, which makes the bound exact
+_PATIENCE = 4  # rounds without progress before a search without an exact proof ends
+_PROGRESS = 1e-6  # what counts as progress, relative to the value
 
 
 def search_frequencies(cone: Cone, limits: Limits) -> Found:
-    """The weights and columns of least trace J⁻¹, with duals that bound it from below."""
+    """The weights and columns of least trace J⁻¹, with a bound on all others."""
     p = cone.prior.probabilities
     size = len(p)
-    every = _every_vertex(cone)
-    generator = np.random.default_rng(size)
+    generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
     objectives = np.concatenate([np.eye(size), -np.eye(size), generator.standard_normal((size, 6 * size))], axis=1)
     columns = _distinct(cone.linear_max(objectives)[1])
-    columns = _feasible_start(columns)
-    weights, stopped = np.empty(0), False
-    best_bound = np.inf
-    for turn in range(_ROUNDS):
-        weights = _least_trace(columns)
+    if np.linalg.matrix_rank(columns) < size:
+        # Only where nothing but the constant column is allowed: then no mechanism tells the letters apart.
+        return Found(np.ones((size, 1)), np.ones(1), np.empty(0), 0.0, "rank", proven=-np.inf)
+    every = _every_vertex(cone)
+    columns = np.concatenate([np.ones((size, 1)), columns], axis=1)  # the constant column makes the start feasible
+    bound = float(p @ p) - least_trace_bound(cone)
+    weights, accuracy = _interior(columns), 1.0
+    best, waited, stopped = -np.inf, 0, False
+    for _ in range(_ROUNDS):
+        weights = _least_trace(columns, weights, accuracy)
         value, worth, centre = _linearised(columns, weights, p)
         y = _duals(columns, worth, weights)
         if every is not None:
             costs = np.einsum("ij,ij->j", every, centre @ every) - y @ every
             largest = float(costs.max())
-            chosen = np.argsort(-costs)[: 2 * size]
-            found = every[:, chosen[costs[chosen] > limits.tolerance]]
+            found = every[:, np.argsort(-costs)[: 2 * size]]
         else:
-            found, largest = _climb(cone, centre, y, generator, limits.tolerance)
-            largest = max(largest, _separable_bound(cone, centre, y))
-        # For convex Φ: Φ* ≥ Φ(ρ) - (max over mechanisms of Σ worth·ρ' - Σ worth·ρ), and the maximum is at most Σy +
-        # largest.
-        gap = float(y.sum()) + max(largest, 0.0) - float(worth @ weights)
-        best_bound = min(best_bound, value + gap)
-        limits.tell("columns", value, best_bound)
-        if best_bound - value <= max(limits.tolerance, 1e-9 * abs(value)) or not found.shape[1]:
+            found, largest = _climb(cone, centre, y, generator)
+        # For convex Φ: Φ* ≥ Φ(ρ) - (max over mechanisms of Σ worth·ρ' - Σ worth·ρ), where the maximum is at most
+        # Σ y + largest if that is the largest of all columns.
+        slack = float(y.sum()) + max(largest, 0.0) - float(worth @ weights)
+        if every is not None:
+            bound = min(bound, value + slack)
+        limits.tell("columns", value, bound)
+        waited = 0 if value > best + _PROGRESS * abs(value) else waited + 1
+        best = max(best, value)
+        if bound - value <= max(limits.tolerance, 1e-9 * abs(value)) or (every is None and waited >= _PATIENCE):
             break
         if limits.exhausted:
             stopped = True
             break
-        if turn < _ROUNDS - 1:
-            columns = _distinct(np.concatenate([columns[:, weights > 1e-9], found], axis=1))
+        accuracy = min(accuracy, max(1e-2 * slack, 1e-11 * abs(value)))
+        columns, weights = _extended(columns, weights, found, 1e-4 * accuracy)
     used = weights > 1e-7
     # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.
-    weights = _corrected(columns[:, used], weights[used])
-    # The caller reads bound = Σ duals + largest: hand it over in that form.
-    shift = np.full(size, best_bound / size)
-    return Found(columns[:, used], weights, shift, 0.0, "vertices" if every is not None else "chord", stopped=stopped)
+    lifts, weights = columns[:, used], _corrected(columns[:, used], weights[used])
+    proof = "vertices" if every is not None else "trace"
+    return Found(lifts, weights, np.empty(0), 0.0, proof, stopped=stopped, proven=bound)
+
+
+def _extended(columns: Floats, weights: Floats, found: Floats, dust: float) -> tuple[Floats, Floats]:
+    """The columns in use and the new ones, with positive weights that still add up to one."""
+    keep = weights > dust / len(weights)
+    keep[0] = True
+    together = np.concatenate([columns[:, keep], found], axis=1)
+    _, places = np.unique(together.round(12), axis=1, return_index=True)
+    places = np.sort(places)
+    old = np.concatenate([weights[keep], np.zeros(found.shape[1])])[places]
+    chosen = together[:, places]
+    # What was dropped is made up for by the mixture's second part, which is feasible by itself.
+    mixed = 0.9 * old + 0.1 * _interior(chosen)
+    return chosen, mixed
 
 
 def _every_vertex(cone: Cone) -> Floats | None:
@@ -83,11 +103,6 @@ def _distinct(columns: Floats) -> Floats:
     return columns[:, np.sort(places)]
 
 
-def _feasible_start(columns: Floats) -> Floats:
-    """The constant column makes every set of columns feasible."""
-    return np.concatenate([np.ones((len(columns), 1)), columns], axis=1)
-
-
 def _linearised(columns: Floats, weights: Floats, p: Floats) -> tuple[float, Floats, Floats]:
     """The value Σπ² - trace J⁻¹, what each column is worth, and the matrix J⁻²."""
     information = (columns * weights) @ columns.T
@@ -103,13 +118,13 @@ def _duals(columns: Floats, worth: Floats, weights: Floats) -> Floats:
     return np.linalg.lstsq((columns * root).T, worth * root, rcond=None)[0].astype(np.float64)
 
 
-def _least_trace(columns: Floats) -> Floats:
-    """Barrier method for min trace J(ρ)⁻¹ s.t. columns·ρ = 1, ρ > 0, from an interior start."""
+def _least_trace(columns: Floats, weights: Floats, accuracy: float) -> Floats:
+    """Barrier method for min trace J(ρ)⁻¹ s.t. columns·ρ = 1, ρ > 0, from an interior start to an accuracy."""
     size, count = columns.shape
-    weights = _interior(columns)
-    barrier = 1.0
+    barrier = max(accuracy, 1e-4) / count
     ones = np.ones(size)
-    for _ in range(60):
+    while True:
+        current = _objective(columns, weights, barrier)
         for _ in range(40):
             inverse = np.linalg.inv((columns * weights) @ columns.T)
             half = inverse @ columns
@@ -120,18 +135,19 @@ def _least_trace(columns: Floats) -> Floats:
             decrement = float(step @ hessian @ step)
             shrinking = step < 0
             length = min(1.0, 0.95 * float((-weights[shrinking] / step[shrinking]).min())) if shrinking.any() else 1.0
-            current = _objective(columns, weights, barrier)
-            while length > 1e-12 and _objective(columns, weights + length * step, barrier) > current + 1e-12 * abs(
-                current
-            ):
+            while length > 1e-9:
+                following = _objective(columns, weights + length * step, barrier)
+                if following <= current + 1e-12 * abs(current):
+                    break
                 length /= 2
-            weights = weights + length * step
-            if decrement < 1e-9 * max(barrier, 1e-12) or length <= 1e-12:
+            else:
                 break
-        if barrier * count < 1e-10:
-            break
-        barrier /= 10
-    return weights
+            weights, current = weights + length * step, following
+            if decrement < 0.1 * barrier * count:
+                break
+        if barrier * count <= accuracy:
+            return weights
+        barrier = max(barrier / 10, accuracy / count)
 
 
 def _newton_step(hessian: Floats, gradient: Floats, columns: Floats, missing: Floats) -> Floats:
@@ -174,10 +190,8 @@ def _corrected(columns: Floats, weights: Floats) -> Floats:
     return np.maximum(weights, 0.0)
 
 
-def _climb(
-    cone: Cone, centre: Floats, y: Floats, generator: np.random.Generator, tolerance: float
-) -> tuple[Floats, float]:
-    """Local maxima of λᵀGλ - y·λ over the vertices, from many starts at once."""
+def _climb(cone: Cone, centre: Floats, y: Floats, generator: np.random.Generator) -> tuple[Floats, float]:
+    """Local maxima of λᵀGλ - y·λ over the vertices, from many starts at once; the best of them."""
     size = len(y)
     lifts = cone.linear_max(generator.standard_normal((size, 8 * size)))[1]
     for _ in range(40):
@@ -185,18 +199,6 @@ def _climb(
         if np.allclose(following, lifts, atol=1e-12):
             break
         lifts = following
+    lifts = _distinct(lifts)
     costs = np.einsum("ij,ij->j", lifts, centre @ lifts) - y @ lifts
-    chosen = np.flatnonzero(costs > tolerance)
-    chosen = chosen[np.argsort(-costs[chosen])[: 2 * size]]
-    return _distinct(lifts[:, chosen]), float(costs.max())
-
-
-def _separable_bound(cone: Cone, centre: Floats, y: Floats) -> float:
-    """An upper bound on λᵀGλ - y·λ: products of different entries bounded by squares, squares by chords."""
-    low, high = cone.entry_box()
-    p = cone.prior.probabilities
-    off = np.maximum(centre - np.diag(np.diag(centre)), 0.0)
-    diagonal = np.diag(centre) + off.sum(axis=1)
-    gains = diagonal * (low + high) - y  # the chord of d·x² on [l, h] has slope d(l+h)
-    best, magnitude = knapsack(gains, p, low, high)
-    return best - float(diagonal @ (low * high)) + magnitude * 1e-12
+    return lifts[:, np.argsort(-costs)[: 2 * size]], float(costs.max())

@@ -26,6 +26,7 @@ from leakwise.optimize.search import Found, Limits, Progress
 from leakwise.optimize.utilities import FInformation, Frequencies, LinearUtility, Utility, as_utility
 from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.proof import certify
+from leakwise.proof.sets import is_exact, least_mass_prover
 
 __all__ = ["binary_kernel", "conservative_lift", "robust_design"]
 
@@ -50,10 +51,10 @@ def robust_design(
 ) -> Design:
     """The mechanism of greatest utility at the nominal prior that leaks at most ε for every prior of the set.
 
-    Maximises U(P, π) over max_i p_ij ≤ e^ε min_Q (QP)_j ([ED] problem (9)). Two letters: the closed form for every ε and every
-    set (beyond [ED] Theorem 5). Small alphabets: column generation with branch and bound, exact. l1 balls of any size: columns
-    of two values, or those of the known prior at a smaller ε, with a bound that needs no search. Never worse than local
-    differential privacy at ε, never better than the optimum of the known prior.
+    Maximises U(P, π) over max_i p_ij ≤ e^ε min_Q (QP)_j ([ED] problem (9)). Two letters: the closed form for every ε
+    and every set (beyond [ED] Theorem 5). Small alphabets: column generation with branch and bound, exact. l1 balls of
+    any size: columns of two values, or those of the known prior at a smaller ε, with a bound that needs no search.
+    Never worse than local differential privacy at ε, never better than the optimum of the known prior.
 
     Examples
     --------
@@ -76,8 +77,8 @@ def robust_design(
         found, how = _search(priors, asked, goal, limits)
         from leakwise.optimize.robust_cones import RobustCone
 
-        kernel, says = assemble(RobustCone(priors, asked.below), found)
-        bound = _frequencies_bound(goal, found)
+        kernel, says = assemble(RobustCone(priors, provable_ratio(priors, asked.below)), found)
+        bound = found.bound
     value, _ = utility_interval(kernel, nominal, goal)
     mechanism = (
         labelled(kernel, nominal, nominal, goal, says) if says is not None else _named(kernel, nominal, priors.alphabet)
@@ -88,14 +89,15 @@ def robust_design(
     return Design(mechanism, value, max(bound, value), how, certificate, goal.name, priors, constraint)
 
 
-def _frequencies_bound(goal: Utility, found: Found) -> float:
-    return found.bound
-
-
 def _named(kernel: Kernel, nominal: Prior, letters: Alphabet) -> Mechanism:
     numbered = Mechanism.from_kernel(kernel, letters)
     names = outcome_names(lifts_of(numbered, nominal), nominal.labels)
     return Mechanism.from_kernel(kernel, letters, Alphabet(names, name="outcomes"))
+
+
+def provable_ratio(priors: PriorSet, ratio: Fraction) -> Fraction:
+    """The ratio to design for: a certificate that rests on logarithms rounds its last digits up."""
+    return ratio if is_exact(priors) else max(ratio * (1 - Fraction(1, 1 << 26)), Fraction(1))
 
 
 # ---------------------------------------------------------------------------------------------------- two letters
@@ -104,11 +106,12 @@ def _named(kernel: Kernel, nominal: Prior, letters: Alphabet) -> Mechanism:
 def binary_kernel(priors: PriorSet, ratio: Fraction) -> DenseKernel:
     """The optimum for two letters, every ε and every set: only the least and the largest mass of a letter matter.
 
-    With l ≤ Q_1 ≤ u, k_1 = max(0, (1-tl)/(t(1-l))), k_2 = max(0, (1-t(1-u))/(tu)):  p_11 = (1-k_2)/(1-k_1k_2), p_21 = k_1
-    p_11. The integers round p_11 down and p_21 up, which keeps both columns inside.
+    With l ≤ Q_1 ≤ u, k_1 = max(0, (1-tl)/(t(1-l))), k_2 = max(0, (1-t(1-u))/(tu)):  p_11 = (1-k_2)/(1-k_1k_2) and
+    p_21 = k_1 p_11. The integers round p_11 down and p_21 up, which keeps both columns inside.
     """
-    least = priors.exact_least_mass([1, 0])
-    most = 1 - priors.exact_least_mass([0, 1])
+    prove = least_mass_prover(priors)
+    least, most = prove([1, 0]), 1 - prove([0, 1])
+    ratio = provable_ratio(priors, ratio)
     first = Fraction(0) if least == 1 else max(Fraction(0), (1 - ratio * least) / (ratio * (1 - least)))
     second = Fraction(0) if most == 0 else max(Fraction(0), (1 - ratio * (1 - most)) / (ratio * most))
     if first * second >= 1:
@@ -127,7 +130,7 @@ def _search(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tu
     from leakwise.optimize.robust_cones import RobustCone
     from leakwise.optimize.robust_search import search_convex, search_gains
 
-    cone = RobustCone(priors, asked.below)
+    cone = RobustCone(priors, provable_ratio(priors, asked.below))
     if isinstance(goal, LinearUtility):
         return search_gains(cone, goal.gains(priors.nominal), limits), "columns, one linear program for each guess"
     if isinstance(goal, Frequencies):
@@ -146,9 +149,9 @@ def _search(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tu
 
 
 def conservative_lift(ball: Ball, lift: Fraction) -> Fraction:
-    """The e^{ε''} at the estimate that is e^ε = ``lift`` on the whole ball (MATH section 4), or 1 when there is none.
+    """The e^{ε''} at the estimate that serves e^ε = ``lift`` on the whole ball (MATH section 4); 1 when none does.
 
-    e^ε/(1 + ce^ε) always; e^ε(1 + c/π_min)/(1 + ce^ε/π_min) where it is larger, which is so in the first privacy region.
+    e^ε/(1 + ce^ε) always; e^ε(1 + c/π_min)/(1 + ce^ε/π_min) where it is larger, as in the first privacy region.
     """
     c = ball.moved
     serves = [Fraction(1), lift / (1 + c * lift)]
@@ -178,13 +181,16 @@ def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -
             columns, weights = two_level_columns(priors, inside, f, start, limits)
             found = Found(columns, weights, np.zeros(len(nominal)), 0.0, "chord")
             candidates.append(
-                (assemble(RobustCone(priors, asked.below), found)[0], "columns of two values, chord bound")
+                (
+                    assemble(RobustCone(priors, provable_ratio(priors, asked.below)), found)[0],
+                    "columns of two values, chord bound",
+                )
             )
     elif not priors.is_everything:  # type: ignore[attr-defined]
         found, how = _search(priors, asked, goal, limits)
         from leakwise.optimize.robust_cones import RobustCone
 
-        candidates.append((assemble(RobustCone(priors, asked.below), found)[0], how))
+        candidates.append((assemble(RobustCone(priors, provable_ratio(priors, asked.below)), found)[0], how))
         bound = min(bound, found.bound)
     if nominal.support.all():
         kernel, everywhere = _everywhere(nominal, asked, goal, limits)
@@ -210,7 +216,7 @@ def _at_estimate(nominal: Prior, lift: Fraction, goal: FInformation, limits: Lim
 
 
 def _everywhere(nominal: Prior, asked: Level, goal: FInformation, limits: Limits) -> tuple[Kernel, float]:
-    """Local differential privacy: for few letters the optimum, for more randomized response (listing takes too long)."""
+    """Local differential privacy: for few letters the optimum, for more randomized response."""
     from leakwise.mechanism import randomized_response
     from leakwise.optimize.engine import search
 

@@ -11,7 +11,6 @@ For c ≤ π_min this forces M = τ, and the bound is the one of MATH section 4.
 
 from __future__ import annotations
 
-
 import numpy as np
 import numpy.typing as npt
 
@@ -138,29 +137,34 @@ def two_level_columns(ball: Ball, ratio: object, f: Function, start: float, limi
     target = min(max((1 - start) / (top - start), c), 1.0)
     generator = np.random.default_rng(len(p))  # not for privacy: the search is the same every time
 
-    def from_orders(orders: npt.NDArray[np.intp], target: float) -> Floats:
-        sums = np.cumsum(mass[orders], axis=0)
-        columns = []
-        for step in (0, 1):
-            count = np.clip((sums <= target).sum(axis=0) + step, 1, len(mass) - 1)
-            raised = np.empty(orders.shape, dtype=bool)
-            np.put_along_axis(raised, orders, np.arange(len(mass))[:, None] < count, axis=0)
-            s = mass @ raised
-            fits = (s >= c) & (s <= c + 1 / t)
-            upper, lower = _levels(s[fits], c, t)
-            columns.append(np.where(raised[:, fits], upper, np.maximum(lower, 0.0)))
-        return np.unique(np.concatenate(columns, axis=1), axis=1)
+    def from_orders(orders: npt.NDArray[np.intp]) -> Floats:
+        """For each order of the letters the sets that it fills up to the target: as far as each next letter still fits,
+        and with the first one that does not."""
+        count = orders.shape[1]
+        raised, sums = np.zeros((len(mass), count), dtype=bool), np.zeros(count)
+        each = np.arange(count)
+        for letters in orders:
+            fit = sums + mass[letters] <= target
+            raised[letters[fit], each[fit]] = True
+            sums[fit] += mass[letters[fit]]
+        beyond = raised.copy()
+        beyond[np.where(raised, np.inf, mass[:, None]).argmin(axis=0), each] = True
+        sets = np.unique(np.concatenate([raised, beyond], axis=1), axis=1)
+        s = mass @ sets
+        fits = (s >= c) & (s <= c + 1 / t) & (s < 1)
+        upper, lower = _levels(s[fits], c, t)
+        return np.where(sets[:, fits], upper, np.maximum(lower, 0.0))
 
     size = len(mass)
-    first = from_orders(np.argsort(generator.random((size, 6 * size)), axis=0), target)
-    singles = from_orders(np.argsort(-np.eye(size) + 0.1 * generator.random((size, size)), axis=0), target)
+    first = from_orders(np.argsort(generator.random((size, 12 * size)), axis=0))
+    singles = from_orders(np.argsort(-np.eye(size) + 0.1 * generator.random((size, size)), axis=0))
     columns = np.concatenate([np.ones((size, 1)), first, singles], axis=1)
     master = Master(mass @ f(columns), columns)
     solution = master.solve()
     for _ in range(60):
         y = solution.duals / mass
         noise = generator.standard_normal((size, 2 * size)) * np.linspace(0, 0.5, 2 * size) * float(y.std() + 1e-12)
-        found = from_orders(np.argsort(y[:, None] + noise, axis=0), target)
+        found = from_orders(np.argsort(y[:, None] + noise, axis=0))
         costs = mass @ f(found) - solution.duals @ found
         better = costs > 1e-9 * max(1.0, abs(solution.value))
         if not better.any() or limits.exhausted:

@@ -1,8 +1,8 @@
 """The cone of ε-PML for every prior of a set: max v ≤ e^ε min_Q Q·v.
 
-The least mass over a convex set is concave, so this is a convex cone. It is described by a linear program in the column, a
-scale s ≤ min_Q Q·v, and what the set needs to bound s: levels of transport for balls and boxes, one row per corner for
-hulls, and rows added as they are violated for KL balls.
+The least mass over a convex set is concave, so this is a convex cone. It is described by a linear program in the
+column, a scale s ≤ min_Q Q·v, and what the set needs to bound s: levels of transport for balls and boxes, one row per
+corner for hulls, and rows added as they are violated for KL balls.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from leakwise.exact import float_above
 from leakwise.lp import LinearProgram
 from leakwise.optimize.cones import Band, Cone
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, PriorSet
+from leakwise.proof.sets import least_mass_prover
 
 __all__ = ["RobustCone"]
 
@@ -40,6 +41,7 @@ class RobustCone(Cone):
         self.prior = priors.nominal
         self.ratio = ratio
         self.ratio_float = float_above(ratio)
+        self._prove = least_mass_prover(priors)
         self._cuts: list[Floats] = [self.prior.probabilities]
 
     def __len__(self) -> int:
@@ -158,7 +160,8 @@ class RobustCone(Cone):
         return np.array(values), np.stack(vertices, axis=1)
 
     def contains(self, column: Sequence[int]) -> bool:
-        return max(column) <= self.ratio * self.priors.exact_least_mass(column)
+        # The checker's own bound decides: its last digits may differ from the set's where logarithms are involved.
+        return max(column) <= self.ratio * self._prove(column)
 
     def snap(self, lifts: Floats, mass: int) -> list[int]:
         return self._mixed_into(lifts, mass)
@@ -168,7 +171,7 @@ class RobustCone(Cone):
 
 
 def _worst_member(v: Floats, p: Floats, radius: float) -> Floats:
-    """The prior Q with KL(p‖Q) ≤ radius that gives a column the least mass: Q_i ∝ p_i/(v_i - τ), the rest on a minimum."""
+    """The prior Q with KL(p‖Q) ≤ radius that gives a column the least mass: Q_i ∝ p_i/(v_i - τ), the rest lowest."""
     if radius == 0 or np.ptp(v) == 0:
         return p
     seen = p > 0

@@ -64,7 +64,8 @@ def solve(
         return Answer(max(0.0, value - 1e-15), value + 1e-14, problem.uniform, 0, True)
     ceiling, vertices = vertex_bound(problem)
     # Many classes hide more local optima; climbing from them is cheap beside bounding boxes.
-    search.start(starting_beliefs(problem, vertices, 12 if len(problem.letter) <= 12 else 48, seed), starts)
+    starting = 12 if not 12 < len(problem.letter) <= 80 else 48
+    search.start(starting_beliefs(problem, vertices, starting, seed), starts)
     root = _root(problem, b)
     relaxed = relax(problem, root, b, -math.inf, 1e-3 * tolerance)
     search.push(relaxed.boxes, relaxed.bound, relaxed.belief)
@@ -102,6 +103,9 @@ class _Search:
         self.dropped = -math.inf
         self.value, self.belief = -math.inf, problem.uniform
         self.odds = _odds_reach(problem)
+        sides = 1 + 2 * problem.rows.shape[1] * len(branched_letters(problem))
+        # A Newton system for each box: few at a time when they are large, so that the time limit is kept.
+        self.batch = max(1, min(_BATCH, 400_000 // sides**2))
 
     # ------------------------------------------------------------------------------------------- the lower side
 
@@ -150,7 +154,7 @@ class _Search:
         chosen: list[Boxes] = []
         parents: list[float] = []
         beliefs: list[Floats] = []
-        while self.heap and len(chosen) < _BATCH and -self.heap[0][0] > self.target:
+        while self.heap and len(chosen) < self.batch and -self.heap[0][0] > self.target:
             negative, _, box, belief = heapq.heappop(self.heap)
             chosen.append(box)
             parents.append(-negative)
@@ -164,7 +168,7 @@ class _Search:
         relaxed = relax(self.problem, halves, self.b, self.target, 1e-2 * self.tolerance)
         found = feasible(self.problem, relaxed.belief, self.b)
         value = information(self.problem, found)
-        if self.offer(found, value) or self.count < 4 * _BATCH:
+        if self.offer(found, value) or self.count < 4 * self.batch:
             best = np.argsort(-value)[:2]
             self.offer(*climb(self.problem, found[best], self.b, steps=30, accuracy=1e-3 * self.tolerance))
         self.push(relaxed.boxes, np.minimum(relaxed.bound, parent), relaxed.belief)
@@ -229,13 +233,13 @@ def _sum_to_one(low: Floats, high: Floats) -> None:
 def _odds_reach(problem: Problem) -> Floats:
     """Γ[a, a', y, y'] with log-odds o = log θ(a)/θ(a'): o_y' ≤ o_y + Γ for every belief, rounded up.
 
-    P(a, y') / P(a, y) lies between the least and the largest ratio of the rows of value a. Where a row has a zero nothing is
-    claimed.
+    P(a, y') / P(a, y) lies between the least and the largest ratio of the rows of value a. Where a row has a zero
+    nothing is claimed.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = [np.log(problem.rows[block]) for block in problem.blocks]
         most = np.array([(x[:, None, :] - x[:, :, None]).max(axis=0) for x in logs])  # a, y, y'
-    reach = most[:, None] + most.transpose(0, 2, 1)[None]
+        reach = most[:, None] + most.transpose(0, 2, 1)[None]
     return np.where(np.isfinite(reach), reach + 1e-12 * (1 + np.abs(reach)), np.inf)
 
 

@@ -14,7 +14,7 @@ from leakwise.records.problem import Floats, Problem, entropy_of, information, j
 __all__ = ["climb", "feasible", "starting_beliefs", "vertex_bound"]
 
 _FEASIBLE = 2e-14
-_MOST_TUPLES = 20_000
+_MOST_TUPLES, _REFINED = 40_000, 2_000
 _LOG_LOW, _LOG_HIGH = math.log(1e-9), math.log(1e8)
 
 
@@ -121,7 +121,7 @@ def climb(problem: Problem, u: Floats, b: float, steps: int = 60, accuracy: floa
     return u, value
 
 
-def _capacity(rows: Floats, steps: int = 200) -> tuple[Floats, Floats, Floats]:
+def _capacity(rows: Floats, steps: int) -> tuple[Floats, Floats, Floats]:
     """Capacity of a batch of channels B×A×M from both sides, with the input laws of the lower one.
 
     Two inputs: bisection on D(row_0 ‖ r) = D(row_1 ‖ r). More: Blahut-Arimoto. The upper side is max_a D(row_a ‖ r),
@@ -135,7 +135,8 @@ def _capacity(rows: Floats, steps: int = 200) -> tuple[Floats, Floats, Floats]:
         r = np.matmul(p[:, None, :], rows)[:, 0]
         return np.asarray(own - (rows * np.log(np.maximum(r, 1e-300))[:, None, :]).sum(axis=2))
 
-    if letters == 2:
+    p = np.full((count, letters), 1.0 / letters)
+    if letters == 2 and steps:
         low, high = np.zeros(count), np.ones(count)
         for _ in range(54):
             p = np.stack([1 - 0.5 * (low + high), 0.5 * (low + high)], axis=1)
@@ -144,7 +145,6 @@ def _capacity(rows: Floats, steps: int = 200) -> tuple[Floats, Floats, Floats]:
             low, high = np.where(less, p[:, 1], low), np.where(less, high, p[:, 1])
         p = np.stack([1 - 0.5 * (low + high), 0.5 * (low + high)], axis=1)
     else:
-        p = np.full((count, letters), 1.0 / letters)
         for _ in range(steps):
             d = divergences(p)
             p = p * np.exp(2.0 * (d - d.max(axis=1, keepdims=True)))
@@ -159,22 +159,30 @@ def vertex_bound(problem: Problem) -> tuple[float, Floats]:
     Without the entropy constraint the best adversary knows the class of the others for each value (I is convex in
     p(others | a), [PR] Theorem 1), so that L(0) is the largest capacity of a channel with one row for each value.
     """
-    sizes = [block.stop - block.start for block in problem.blocks]
-    if math.prod(sizes) > _MOST_TUPLES:
-        return math.log(problem.letters), np.empty((0, len(problem.letter)))
-    tuples = np.array(list(itertools.product(*(range(b.start, b.stop) for b in problem.blocks))))
-    value, bound, p = _capacity(problem.rows[tuples])
-    if problem.letters > 2:
-        near = bound > value.max() - 1e-12
-        tuples = tuples[near]
-        value, bound_near, p = _capacity(problem.rows[tuples], 3000)
-        top = max(float(bound_near.max()), float(bound[~near].max(initial=0.0)))
-    else:
-        top = float(bound.max())
-    order = np.argsort(-value)[:64]
+    choices = [np.arange(block.start, block.stop) for block in problem.blocks]
+    every = math.prod(len(c) for c in choices) <= _MOST_TUPLES
+    if not every:
+        # Too many to try: the largest classes, which an uncertain adversary uses; they bound nothing then.
+        each = max(1, int(_MOST_TUPLES ** (1 / problem.letters)))
+        choices = [c[np.argsort(-problem.log_sizes[c], kind="stable")[:each]] for c in choices]
+    tuples = np.array(list(itertools.product(*choices)))
+    # First one look at each with equally likely values, then the capacity of those that could be the largest.
+    rough = max(1, 2_000_000 // (problem.rows.shape[1] * problem.letters))
+    upper = np.concatenate([_capacity(problem.rows[tuples[k : k + rough]], 0)[1] for k in range(0, len(tuples), rough)])
+    first = np.argsort(-upper, kind="stable")[:_REFINED]
+    least = float(_capacity(problem.rows[tuples[first]], 300)[0].max())
+    could = np.flatnonzero(upper > least - 1e-12)
+    refined = could[np.argsort(-upper[could], kind="stable")[:_REFINED]]
+    left = np.setdiff1d(could, refined)
+    value, bound, p = _capacity(problem.rows[tuples[refined]], 600)
+    top = max(float(bound.max()), float(upper[left].max(initial=0.0)), least)
+    tuples = tuples[refined]
+    # Of equally good ones first those of more entropy.
+    entropy = (p * problem.log_sizes[tuples]).sum(axis=1)
+    order = np.lexsort((-entropy, -np.round(value, 9)))[:64]
     beliefs = np.zeros((len(order), len(problem.letter)))
     np.put_along_axis(beliefs, tuples[order], p[order], axis=1)
-    return top * (1 + 1e-14) + 1e-14, beliefs
+    return (top * (1 + 1e-14) + 1e-14 if every else math.log(problem.letters)), beliefs
 
 
 def starting_beliefs(problem: Problem, vertices: Floats, count: int, seed: int) -> Floats:

@@ -99,6 +99,8 @@ class RecordLeakage:
         Whether bound - value came within the tolerance asked for. When it did not, both sides hold all the same.
     boxes
         How many boxes of posteriors were bounded.
+    certificate
+        None: the proof is the whole tree of boxes, which is not kept; the same call makes it again.
     """
 
     value: float
@@ -123,23 +125,23 @@ class RecordLeakage:
         return [
             ["leakage, at least", f"{number(self.value, 6)} nats"],
             ["leakage, at most", f"{number(self.bound, 6)} nats"],
-            [
-                "gap",
-                number(self.gap, 2) + ("" if self.closed else " (not closed: both sides hold, the truth is between)"),
-            ],
+            ["gap", number(self.gap, 2) + ("" if self.closed else " (not closed)")],
             [
                 "worst record",
                 f"{self.record}" + (f" (and {len(self.alike) - 1:,} alike)" if len(self.alike) > 1 else ""),
             ],
             ["adversary's entropy, at least", f"{number(self.entropy, 4)} nats"],
-            ["method", self.method],
         ]
 
+    def _words(self) -> str:
+        still = "" if self.closed else " The gap was not closed: both sides hold, the truth is between them."
+        return f"Found by {self.method}.{still} {self.adversary.sentence}"
+
     def __repr__(self) -> str:
-        return text_table(["", self.about], self._rows()) + "\n" + self.adversary.sentence
+        return text_table(["", self.about], self._rows()) + "\n" + self._words()
 
     def _repr_html_(self) -> str:
-        return html_table(["", self.about], self._rows(), caption=self.adversary.sentence)
+        return html_table(["", self.about], self._rows(), caption=self._words())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -1,12 +1,13 @@
 """A second upper bound, for symmetric channels with many outputs: fix P(a), and the dual separates by output.
 
-Where each row is κ + τ·[y = y_k], P(a, y) = κ P(a) + τ u_ay depends on one variable for each value and output. With P = P(a = 1) in
-an interval, multipliers ν_0, ν_1 for Σ_y u_ay = P(a) and λ for the entropy, and -p_y h(θ_y) ≤ α_j p_0y + β_j p_1y on cell j of a grid
-of posteriors,
+Where each row is κ + τ·[y = y_k], P(a, y) = κ P(a) + τ u_ay depends on one variable for each value and output. With
+P = P(a = 1) in an interval, multipliers ν_0, ν_1 for Σ_y u_ay = P(a) and λ for the entropy, and
+-p_y h(θ_y) ≤ c_j0 p_0y + c_j1 p_1y on cell j of a grid of posteriors,
 
-    I ≤ max_P [ H(P) + ν·P + Σ_y max_j ( κ(α_j P_0 + β_j P_1) + λ Σ_a exp(log m_ay - 1 + (τ c_ja - ν_a)/λ) ) ] - λ b.
+    I ≤ max_P [ H(P) + ν·P + Σ_y max_j (κ c_j·P + λ Σ_a exp(log m_ay - 1 + (τ c_ja - ν_a)/λ)) ] - λ b.
 
-The sum is convex in P: on an interval its chord bounds it. Three multipliers, whatever the number of outputs; branch on P.
+The sum is convex in P: on an interval its chord bounds it. Three multipliers, whatever the number of outputs; branch
+on P.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def separable_of(problem: Problem) -> Separable | None:
 
 
 def _cells(s: Separable, low: float, high: float) -> Floats:
-    """α_j and β_j (2×J) on a grid of all posteriors that P in [low, high] allows; even in arcsin √θ, where the error is even."""
+    """c_j0 and c_j1 (2×J) on a grid of all posteriors that P in [low, high] allows.
+
+    The grid is even in arcsin √θ, which makes the error of the chords even.
+    """
     top = s.kappa + s.tau
     first = s.kappa * low / (s.kappa * low + top * (1 - low)) * (1 - 1e-12)
     last = min(1.0, top * high / (top * high + s.kappa * (1 - high)) * (1 + 1e-12))

@@ -27,6 +27,8 @@ class RecordDesign:
         Its leakage (a proven upper bound where ``method`` is not alternating) and its expected distortion.
     closed
         Whether value - bound came within the tolerance asked for.
+    certificate
+        None: the lists of cuts and of boxes that prove both sides are not kept; the same call makes them again.
     """
 
     value: float
@@ -59,11 +61,13 @@ class RecordDesign:
             ["leakage (nats)", number(self.leakage, 6)],
             ["distortion", number(self.distortion, 6)],
             ["adversary's entropy, at least", f"{number(self.entropy, 4)} nats"],
-            ["method", self.method],
         ]
 
     def __repr__(self) -> str:
-        return text_table(["", f"{self.channel.query.name}, {self.question}"], self._rows()) + "\n" + repr(self.channel)
+        return (
+            text_table(["", f"{self.channel.query.name}, {self.question}"], self._rows())
+            + f"\nFound by {self.method}.\n{self.channel!r}"
+        )
 
     def _repr_html_(self) -> str:
         caption = f"{self.channel.query.name}, {self.question}"

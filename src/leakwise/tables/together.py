@@ -70,11 +70,11 @@ def together(mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[
     rest = [ldp(mechanism) for mechanism in others]
     # What the bound cannot speak of comes first, so that it is composed exactly if anything is.
     for place in sorted(costs, key=lambda place: -costs[place]):
-        more = compose(*([] if composed is None else [composed]), mechanisms[place])
-        if more.count_vectors <= MOST_OUTCOMES and more.enumerable and mechanisms[place].shape[1] <= _MOST_OF_ONE:
-            composed = more
-        else:
+        more = _with_one_more(composed, mechanisms[place])
+        if more is None:
             rest.append(costs[place])
+        else:
+            composed = more
     found = 0.0 if composed is None else epsilon(composed, prior)
     if any(rest):
         # Every sum of so few floats is within an ulp or two for each of them.
@@ -82,3 +82,11 @@ def together(mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[
         if prior is prior.nominal:
             found = min(found, prior.nominal.epsilon_max)
     return Together(found, not any(rest), 1 if composed is None else composed.count_vectors)
+
+
+def _with_one_more(composed: Composition | None, mechanism: Mechanism) -> Composition | None:
+    """The composition with another release in it; None where it would have too many outcomes to list."""
+    if mechanism.shape[1] > _MOST_OF_ONE:
+        return None
+    more = compose(mechanism) if composed is None else compose(composed, mechanism)
+    return more if more.count_vectors <= MOST_OUTCOMES and more.enumerable else None

@@ -32,14 +32,21 @@ _DENSE_LETTERS = 2_000
 
 def constant_lift(mechanism: Mechanism, prior: Prior) -> Fraction | None:
     """The one lift e^ε that every outcome has, or None: then ε_c(δ) = ε for all δ ([EN] C1, T4)."""
-    largest = mechanism.kernel.column_max(prior.support).tolist()
+    kernel = mechanism.kernel
+    largest = kernel.column_max(prior.support).tolist()
+    if kernel.denominator < 1 << 900:  # floats say no at once where they can
+        mass = kernel.output_law_floats(prior.weights, prior.denominator)
+        possible = mass > 0
+        ratios = (np.array(largest, dtype=np.float64) / float(kernel.denominator))[possible] / mass[possible]
+        if ratios.max() > ratios.min() * (1 + 1e-6 * len(prior)):
+            return None
     first: tuple[int, int] | None = None
-    for weight, mass in zip(largest, mechanism.kernel.output_law(prior.weights), strict=True):
-        if not mass:
+    for weight, exact in zip(largest, kernel.output_law(prior.weights), strict=True):
+        if not exact:
             continue
         if first is None:
-            first = int(weight), mass
-        elif int(weight) * first[1] != first[0] * mass:
+            first = int(weight), exact
+        elif int(weight) * first[1] != first[0] * exact:
             return None
     assert first is not None
     return Fraction(first[0] * prior.denominator, first[1])

@@ -175,8 +175,8 @@ class EnvelopeCurve:
         """The curves of Figure 2 of [EN] and the exact line, ready to draw."""
         at = np.unique(np.concatenate([np.linspace(0.0, 1.0, points + 2)[1:-1], self._corners()]))
         found = {
-            "upper bound (Theorem 3)": (at, self.upper(at)),
             "exact envelope": (at, np.asarray(self(at))),
+            "upper bound (Theorem 3)": (at, self.upper(at)),
         }
         published = self.published(at)
         if published is None:
@@ -282,6 +282,7 @@ def _trace(problem: Problem) -> tuple[list[Piece], int]:
     largest = problem.columns.largest
     t, reached = float(largest.max()), 0.0
     pieces: list[Piece] = []
+    step = _STEP
     while reached < 1.0 - 1e-12 and t > 1.0 + 1e-14:
         if program.solves > _MOST_PIECES:
             raise NotConverged(
@@ -291,7 +292,7 @@ def _trace(problem: Problem) -> tuple[list[Piece], int]:
             )
         active = largest >= t * (1 - 1e-13)
         floor = max(1.0, float(largest[~active].max(initial=1.0)))
-        probe = max(t * (1 - _STEP), 0.5 * (t + floor))
+        probe = max(t * (1 - step), 0.5 * (t + floor))
         solved = program.solve(probe, active)
         vertex = solved.sound
         if vertex is None:
@@ -299,10 +300,11 @@ def _trace(problem: Problem) -> tuple[list[Piece], int]:
                 pieces.append(Piece(reached, 1.0, t, t, None))
                 return pieces, program.solves
             # A degenerate corner: step over it, as a sliver that is solved by itself when asked for.
-            t = probe
+            t, step = probe, min(4 * step, 1e-3)
             continue
+        step = _STEP
         bottom = _valid_down_to(vertex, probe, floor)
-        at_top, at_bottom = (min(1.0, vertex.value_and_slope(end)[0]) for end in (t, bottom))
+        at_top, at_bottom = (_value(vertex, end, probe) for end in (t, bottom))
         if at_top > reached + 1e-13:
             pieces.append(Piece(reached, at_top, t, t, None))
         pieces.append(Piece(max(reached, at_top), at_bottom, bottom, t, vertex))
@@ -310,6 +312,18 @@ def _trace(problem: Problem) -> tuple[list[Piece], int]:
     if not pieces or pieces[-1].most < 1.0:
         pieces.append(Piece(reached, 1.0, t, t, None))
     return _joined(pieces), program.solves
+
+
+def _value(vertex: Vertex, end: float, inside: float) -> float:
+    """V at an end of the piece; where letters tie there the vertex is singular, and its limit from inside is taken."""
+    for t in (end, end + (inside - end) * 1e-6, inside):
+        try:
+            value = vertex.value_and_slope(t)[0]
+        except np.linalg.LinAlgError:
+            continue
+        if np.isfinite(value):
+            return float(min(1.0, value))
+    raise AssertionError("a vertex that was found optimal has a value")
 
 
 def _valid_down_to(vertex: Vertex, t: float, floor: float) -> float:

@@ -53,7 +53,7 @@ def exact_dual(problem: Problem, dual: Floats, t: Fraction) -> tuple[Fraction, F
 
 
 def dual_floats(problem: Problem, dual: Floats, t: float) -> tuple[float, float]:
-    """The same in floats, over the columns of the search."""
+    """The same in floats over the columns of the search, with its fall per relative step of t."""
     used = np.flatnonzero(dual > 0)
     mass = problem.columns.mass
     best = np.zeros(len(mass))
@@ -62,8 +62,8 @@ def dual_floats(problem: Problem, dual: Floats, t: float) -> tuple[float, float]
         height = 1.0 + dual[letter] * (problem.columns.lift[letter] - t)
         higher = height > best
         best[higher] = height[higher]
-        slope[higher] = dual[letter]
-    return float(best @ mass), -float(slope @ mass)
+        slope[higher] = dual[letter] * t
+    return float(best @ mass), float(slope @ mass)
 
 
 def proven_factor(problem: Problem, dual: Floats, t: float, delta: Fraction) -> Fraction | None:
@@ -77,23 +77,23 @@ def proven_factor(problem: Problem, dual: Floats, t: float, delta: Fraction) -> 
         return floor
     guess = t
     for _ in range(60):
-        value, slope = dual_floats(problem, dual, guess)
-        if slope == 0.0 or not np.isfinite(guess):
+        value, fall = dual_floats(problem, dual, guess)
+        if fall == 0.0 or not np.isfinite(guess):
             break
-        step = (float(delta) - value) / slope
-        guess += step
-        if abs(step) <= 1e-15 * guess:
+        step = (value - float(delta)) / fall
+        guess += guess * step
+        if abs(step) <= 1e-15:
             break
     if not np.isfinite(guess):
         return None
     factor = max(floor, _above(Fraction(guess) * (1 + Fraction(1, 1 << 51))))
     for attempt in range(40):
-        exact, fall = exact_dual(problem, dual, factor)
+        exact, slope = exact_dual(problem, dual, factor)
         if exact <= delta:
             return factor
-        if fall == 0:
+        if slope == 0:
             return None
-        factor = _above(factor + (exact - delta) / -fall * (1 + Fraction(1 << attempt, 1 << 40)))
+        factor = _above(factor + (exact - delta) / -slope * (1 + Fraction(1 << attempt, 1 << 40)))
     return None
 
 

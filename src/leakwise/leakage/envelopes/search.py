@@ -153,12 +153,27 @@ def _flow(solver: Solver, state: Solved) -> Shares:
     return _moved(solver, Shares(state.letter, state.column, np.minimum(share, 1.0)))
 
 
-def tidy(columns: Columns, shares: Shares, t: float, delta: float) -> Shares:
-    """The shares without groups that are nothing but the dust of a solver: too light to matter, and below the lift."""
+def tidy(columns: Columns, shares: Shares, t: float) -> Shares:
+    """The shares with every group at the lift t: what a solver's tolerance put too much into a small one is taken out."""
+    lift = columns.lift[shares.letter, shares.column]
     mass = columns.mass[shares.column] * shares.share
     size = len(columns.lift)
     group = np.bincount(shares.letter, weights=mass, minlength=size)
-    reach = np.bincount(shares.letter, weights=mass * columns.lift[shares.letter, shares.column], minlength=size)
-    dust = (group <= 1e-8 * delta) & (reach < t * (1 - 1e-12) * group)
-    keep = ~dust[shares.letter]
-    return Shares(shares.letter[keep], shares.column[keep], shares.share[keep])
+    reach = np.bincount(shares.letter, weights=mass * (lift - t), minlength=size)
+    short = np.flatnonzero(reach < -1e-13 * t * group)
+    if not len(short):
+        return shares
+    share = shares.share.copy()
+    for letter in short.tolist():
+        mine = np.flatnonzero(shares.letter == letter)
+        mine = mine[np.argsort(lift[mine], kind="stable")]
+        debt = -float(reach[letter])
+        for place in mine[lift[mine] < t].tolist():
+            here = float(mass[place] * (t - lift[place]))
+            if here >= debt:
+                share[place] *= 1.0 - debt / here
+                break
+            share[place], debt = 0.0, debt - here
+        if not (share[mine] * (lift[mine] >= t)).any():
+            share[mine] = 0.0  # nothing in the group reaches the lift: dust
+    return Shares(shares.letter, shares.column, share)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -105,16 +106,23 @@ def _top_up(
     missing: Fraction,
 ) -> tuple[Indices, Indices, list[int]]:
     letters, columns, numbers = letter.tolist(), column.tolist(), list(numerator)
-    present = np.unique(letter)
-    top = problem.columns.lift[present].max(axis=0)
-    candidates = sorted(left, key=lambda place: -top[place])
-    others = np.argsort(-top, kind="stable")
-    for place in (*candidates, *(int(other) for other in others if int(other) not in left)):
-        room = left.get(place, whole)
+    present, group = np.unique(letter, return_inverse=True)
+    lift, mass = problem.columns.lift, problem.columns.mass
+    amount = np.array([number / whole for number in numerator]) * mass[column]
+    held = np.bincount(group, weights=amount)
+    raised = np.bincount(group, weights=amount * lift[letter, column])
+    top = lift[present].max(axis=0)
+    begun = sorted((place for place, room in left.items() if room > 0), key=lambda place: -top[place])
+    untouched = (place for place in np.argsort(-top, kind="stable").tolist() if place not in left)
+    for place in chain(begun, untouched):
         law = sum(problem.law[outcome] for outcome in problem.members(place))
-        take = min(room, -((-missing.numerator) // (missing.denominator * law)))
+        take = min(left.get(place, whole), -((-missing.numerator) // (missing.denominator * law)))
         if take > 0:
-            letters.append(int(present[problem.columns.lift[present, place].argmax()]))
+            # To the group that feels it least.
+            more = take / whole * mass[place]
+            chosen = int(((raised + more * lift[present, place]) / (held + more)).argmax())
+            held[chosen], raised[chosen] = held[chosen] + more, raised[chosen] + more * lift[present[chosen], place]
+            letters.append(int(present[chosen]))
             columns.append(place)
             numbers.append(take)
             missing -= take * law

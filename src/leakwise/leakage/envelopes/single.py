@@ -200,7 +200,7 @@ def _searched(problem: Problem, delta: Fraction, method: str) -> Envelope:
     root = search(solver, low / scale, high / scale, guess)
     if scale != 1.0:
         root = replace(root, t=root.t * scale, dual=root.dual / scale)
-    shares = exact_shares(problem, tidy(problem.columns, root.shares, root.t, float(delta)), delta)
+    shares = exact_shares(problem, tidy(problem.columns, root.shares, root.t), delta)
     if shares.lift < found.below:
         shares = exact_shares(problem, found.best_shares, delta)
     factor = proven_factor(problem, root.dual, root.t, delta)

@@ -1,0 +1,35 @@
+"""Numbers too extreme for any search: a plain mechanism inside the cone, with a bound that always holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.mechanism import CommonLawKernel, DenseKernel, Kernel
+from leakwise.mechanism.catalog import BITS, same_pml_randomized_response
+from leakwise.optimize.cones import Cone, LiftBox
+from leakwise.optimize.evaluate import utility_interval
+from leakwise.optimize.utilities import LinearUtility, Utility
+
+__all__ = ["without_search"]
+
+_UNIT = 1 << BITS
+
+
+def without_search(cone: Cone, utility: Utility) -> tuple[Kernel, float, npt.NDArray[np.intp] | None]:
+    """Randomized response of the same PML where that is in the cone, else the best constant answer.
+
+    Nothing beats the release of the secret itself (data processing), whose utility is the bound.
+    """
+    prior = cone.prior
+    size = len(prior)
+    secret = CommonLawKernel(np.zeros(size, dtype=np.int64), _UNIT)
+    constant = DenseKernel(np.full((size, 1), _UNIT), _UNIT)
+    if isinstance(utility, LinearUtility):
+        values = prior.probabilities[:, None] * utility.gains(prior)
+        bound = float(values.max(axis=1).sum()) + float(np.abs(values).sum()) * 2.0**-40
+        return constant, bound, np.array([int(values.sum(axis=0).argmax())])
+    bound = utility_interval(secret, prior, utility)[1]
+    if isinstance(cone, LiftBox) and cone.low == 0:
+        return same_pml_randomized_response(prior, cone.level()).kernel, bound, None
+    return constant, bound, None

@@ -1,0 +1,101 @@
+"""A basis of the cover, followed as a function of the ratio: where it covers everything, and the duals it has there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.optimize.masks.packing import Covered, Packing
+
+__all__ = ["AtRatio", "at_ratio", "basis_root"]
+
+Floats = npt.NDArray[np.float64]
+
+# Up to so many rows a dense solve is quicker than a sparse factorisation.
+_DENSE = 300
+_STEPS = 40
+
+
+@dataclass(frozen=True)
+class AtRatio:
+    """What a basis says at a ratio: the weights of its columns, what they leave uncovered, and its duals."""
+
+    ratio: float
+    weights: Floats
+    missing: float
+    least: float  # the smallest weight or slack: the basis is feasible iff it is not negative
+    y: Floats
+
+
+def at_ratio(packing: Packing, covered: Covered, ratio: float, *, duals: bool = True) -> AtRatio | None:
+    """Solve the basis at a ratio; None where it is singular."""
+    matrix = packing.dense(covered.columns, ratio)
+    tight = covered.tight
+    square = matrix[tight]
+    if square.shape[0] != square.shape[1]:
+        return None
+    try:
+        weights, z = _solve(square, matrix.sum(axis=0) if duals else None)
+    except (np.linalg.LinAlgError, RuntimeError):
+        return None
+    if not np.isfinite(weights).all():
+        return None
+    slack = 1.0 - matrix[~tight] @ weights
+    y = np.ones(packing.columns.size)
+    if z is not None:
+        y[tight] -= z
+    least = min(float(weights.min(initial=np.inf)), float(slack.min(initial=np.inf)))
+    return AtRatio(ratio, weights, float(slack.sum()), least, y)
+
+
+def _solve(square: Floats, costs: Floats | None) -> tuple[Floats, Floats | None]:
+    """B·ρ = 1 and Bᵀz = costs, each with a step of refinement."""
+    ones = np.ones(len(square))
+    if len(square) <= _DENSE:
+        weights = np.linalg.solve(square, ones)
+        weights = weights + np.linalg.solve(square, _residual(square, weights, ones))
+        if costs is None:
+            return weights, None
+        z = np.linalg.solve(square.T, costs)
+        return weights, z + np.linalg.solve(square.T, _residual(square.T, z, costs))
+    from scipy.sparse import csc_matrix
+    from scipy.sparse.linalg import splu
+
+    sparse = csc_matrix(square)
+    factors = splu(sparse)
+    weights = factors.solve(ones)
+    weights = weights + factors.solve(ones - sparse @ weights)
+    if costs is None:
+        return weights, None
+    z = factors.solve(costs, trans="T")
+    return weights, z + factors.solve(costs - sparse.T @ z, trans="T")
+
+
+def _residual(matrix: Floats, x: Floats, right: Floats) -> Floats:
+    wide = right.astype(np.longdouble) - matrix.astype(np.longdouble) @ x.astype(np.longdouble)
+    return wide.astype(np.float64)
+
+
+def basis_root(packing: Packing, covered: Covered, highest: float) -> AtRatio | None:
+    """The ratio in (covered.ratio, highest] at which the basis covers everything, by secants; None without one."""
+    here = at_ratio(packing, covered, covered.ratio, duals=False)
+    if here is None or here.missing <= 0:
+        return None
+    before, missing = here.ratio, here.missing
+    at = before * (1 + 1e-6)
+    for _ in range(_STEPS):
+        if not covered.ratio < at <= highest:
+            return None
+        here = at_ratio(packing, covered, at, duals=False)
+        if here is None:
+            return None
+        slope = (here.missing - missing) / (at - before)
+        if here.missing == 0 or not np.isfinite(slope) or slope == 0:
+            break
+        before, missing, after = at, here.missing, at - here.missing / slope
+        if abs(after - at) <= 4e-16 * at:
+            break
+        at = after
+    return at_ratio(packing, covered, at) if here is not None and abs(here.missing) < 1e-9 else None

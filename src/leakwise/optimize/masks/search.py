@@ -1,0 +1,188 @@
+"""The least ratio of any mechanism on a mask: from both sides, by parametric steps to an exact breakpoint or root.
+
+The usable outputs change only at the breakpoints 1/π(A_j). Between lower and upper bound the breakpoints are bisected;
+inside the last interval the basis of the cover is followed to the ratio where it covers everything, and its duals prove
+that nothing smaller will do (MATH section 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.optimize.masks.basis import AtRatio, at_ratio, basis_root
+from leakwise.optimize.masks.columns import MaskColumns
+from leakwise.optimize.masks.packing import Covered, Packing
+
+__all__ = ["LeastRatio", "centred", "least_ratio", "safe_matrix", "safe_ratio"]
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+_STEPS = 200
+_WHOLE = 2e-14  # what a sharpened cover may miss per letter and still be whole
+_CLOSE = 4e-14  # relative distance of the two sides at which floats have no more to say
+
+
+@dataclass
+class LeastRatio:
+    """Both sides of the least ratio, with the probabilities that attain the upper and the duals that prove the lower.
+
+    ``matrix`` is N×M in floats; ``y`` has a positive sum and no lift vector of a smaller ratio has y·λ > 0.
+    """
+
+    lower: float
+    upper: float
+    y: Floats
+    matrix: Floats
+    how: str
+    programs: int = 0
+    packing: Packing | None = field(default=None, repr=False)
+
+
+def safe_matrix(allowed: Bools) -> Floats:
+    """[WC] Theorem 1: uniform on the allowed outputs of each row."""
+    matrix: Floats = allowed / allowed.sum(axis=1, keepdims=True)
+    return matrix
+
+
+def safe_ratio(matrix: Floats, p: Floats) -> float:
+    """The largest lift of a matrix."""
+    law = p @ matrix
+    used = law > 0
+    return float((matrix[:, used].max(axis=0) / law[used]).max())
+
+
+def centred(y: Floats) -> Floats:
+    """The same duals with a sum that is barely positive, which is what proves most."""
+    scale = float(np.abs(y).max())
+    moved = y - y.mean()
+    # Twice is once more than rounding needs: the mean of rounded numbers is off by a unit or so.
+    return moved - moved.mean() + 8 * 2.0**-53 * (scale + 1e-300)
+
+
+def least_ratio(columns: MaskColumns, *, known: Floats | None = None, packing: Packing | None = None) -> LeastRatio:
+    """The least ratio; ``known`` are duals of a wider mask, ``packing`` a pool of columns to start from."""
+    return _Search(columns, known, packing).run()
+
+
+class _Search:
+    def __init__(self, columns: MaskColumns, known: Floats | None, packing: Packing | None) -> None:
+        self.columns = columns
+        self.packing = Packing(columns) if packing is None else packing
+        self.lower, letter = columns.bottleneck()
+        # The letter of the bottleneck against all others: outputs below the bottleneck do not serve it.
+        self.y = np.full(columns.size, -1.0 / (2 * columns.size))
+        self.y[letter] = 1.0
+        if known is not None:
+            self._prove(known)
+        self.matrix = safe_matrix(columns.allowed)
+        self.upper = safe_ratio(self.matrix, columns.p)
+        self.how = "the utility-safe mechanism, which meets a lower bound"
+        self.points = np.unique(columns.breakpoints[np.isfinite(columns.breakpoints)])
+        self._cover: tuple[Covered, AtRatio | None] | None = None
+
+    def run(self) -> LeastRatio:
+        full = np.flatnonzero(self.columns.breakpoints == 1.0)
+        if len(full):
+            self.matrix = np.zeros(self.columns.allowed.shape)
+            self.matrix[:, full[0]] = 1.0
+            self.lower = self.upper = 1.0
+            self.how = "a constant answer"
+            return self._result()
+        self._bisect()
+        tried = set[float]()
+        at, strictly = (self.upper, True) if self.upper in self.points else (self.lower, False)
+        for _ in range(_STEPS):
+            if self._closed or (not strictly and at in tried):
+                break
+            if not strictly:
+                tried.add(at)
+            root = self._look(at, strictly)
+            strictly = False
+            if root is not None and self.lower < root < self.upper and root not in tried:
+                at = root
+            elif self.lower not in tried:
+                at = self.lower
+            else:
+                at = float(np.sqrt(self.lower * self.upper))
+        return self._result()
+
+    @property
+    def _closed(self) -> bool:
+        return self.upper <= self.lower * (1 + _CLOSE)
+
+    def _bisect(self) -> None:
+        """Until no breakpoint is left between the two sides; the first to be tried is the lower bound itself."""
+        at = self.lower
+        while not self._closed:
+            covered = self.packing.cover(at, enough=lambda y, at=at: self._prove(y) and self.lower > at)
+            if self._is_whole(covered):
+                self._reached(at, covered, None)
+            else:
+                self._prove(covered.y)
+                self.lower = max(self.lower, at)
+            inner = self.points[(self.points > self.lower) & (self.points < self.upper)]
+            if not len(inner):
+                return
+            at = float(inner[(len(inner) - 1) // 2])
+
+    def _is_whole(self, covered: Covered) -> bool:
+        """Whether a cover is whole: asked of its basis where the linear program cannot tell."""
+        if not covered.whole:
+            return False
+        sharp = at_ratio(self.packing, covered, covered.ratio, duals=False)
+        return sharp is None or sharp.least < -1e-12 or sharp.missing <= _WHOLE * self.columns.size
+
+    def _reached(self, at: float, covered: Covered, found: AtRatio | None) -> None:
+        self.upper = at
+        self._cover = (covered, found)
+        self.how = "columns, at a breakpoint" if at in self.points else "columns, the root of a basis"
+
+    def _look(self, at: float, strictly: bool) -> float | None:
+        """Cover at a ratio: one side moves. Returns where the basis would cover everything."""
+        covered = self.packing.cover(at, strictly=strictly)
+        if self._is_whole(covered):
+            if at <= self.upper:
+                self._reached(at, covered, None)
+            return None
+        self._prove(covered.y)
+        if strictly:
+            return None  # with a bound at the breakpoint itself: the jump there is the answer
+        found = basis_root(self.packing, covered, self.upper)
+        if found is None:
+            return None
+        self._prove(found.y)
+        if found.least > -1e-12 and found.ratio < self.upper:
+            self._reached(found.ratio, covered, found)
+        return found.ratio
+
+    def _prove(self, y: Floats) -> bool:
+        """Raise the lower side by duals, if they do."""
+        candidate = centred(y)
+        bound = self.columns.proven(candidate) if candidate.sum() > 0 else 0.0
+        if bound <= self.lower:
+            return False
+        self.lower, self.y = bound, candidate
+        return True
+
+    def _result(self) -> LeastRatio:
+        if self._cover is not None:
+            covered, found = self._cover
+            if found is None:
+                found = at_ratio(self.packing, covered, self.upper, duals=False)
+            chosen, weights = covered.columns, covered.weights[covered.columns]
+            if found is not None and found.least > -1e-12 and abs(found.missing) < 1e-9:
+                weights = found.weights
+            self.matrix = self._mechanism(chosen, weights)
+        return LeastRatio(
+            min(self.lower, self.upper), self.upper, self.y, self.matrix, self.how, self.packing.solved, self.packing
+        )
+
+    def _mechanism(self, chosen: npt.NDArray[np.intp], weights: Floats) -> Floats:
+        matrix = np.zeros(self.columns.allowed.shape)
+        parts = self.packing.dense(chosen, self.upper) * np.maximum(weights, 0.0)
+        np.add.at(matrix.T, self.packing.outputs[chosen], parts.T)
+        return matrix

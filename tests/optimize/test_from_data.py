@@ -1,0 +1,113 @@
+"""Designs from a sample: promises that hold, alternatives that are told, and samples that are too small."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import leakwise as lw
+from leakwise.errors import Infeasible, InvalidInput
+from leakwise.optimize.from_data import STRATEGIES, design_from_data
+from leakwise.priors import Prior
+
+SAMPLE = Prior.from_counts({"a": 5_200, "b": 2_900, "c": 1_900})
+
+
+@pytest.mark.parametrize("strategy", [*STRATEGIES, "best"])
+def test_every_strategy_keeps_the_level(strategy: str) -> None:
+    d = design_from_data(SAMPLE, lift=2, failure=1e-5, strategy=strategy, seed=1, compare=False)
+    assert d.epsilon <= math.log(2) + 1e-12
+    assert 0 < d.value <= lw.design(SAMPLE, lift=2).value
+    assert d.failure == pytest.approx(1e-5)
+    assert d.mechanism.inputs == ("a", "b", "c")
+    if strategy != "best":
+        assert d.strategy == strategy
+    if d.certificate is not None:
+        assert d.certificate.verify().holds
+        assert d.certificate.failure <= d.failure
+
+
+def test_best_pays_for_the_choice_and_tells_the_alternatives() -> None:
+    d = design_from_data(SAMPLE, lift=2, failure=3e-5, seed=1)
+    tried = {option.strategy: option for option in d.alternatives}
+    assert set(tried) == {"split", "layer-cake", "ball", "conservative", "all priors"}
+    for name in ("split", "layer-cake", "ball"):
+        assert tried[name].failure == pytest.approx(1e-5)
+    assert tried["conservative"].failure == pytest.approx(3e-5)
+    assert tried["all priors"].failure == 0
+    assert d.value == max(option.value for name, option in tried.items() if name != "conservative")
+    assert d.value > tried["all priors"].value
+    assert "unless the sample of 10,000 rows misleads" in d.guarantee()
+    assert "→ " in repr(d)
+    assert "<table" in d._repr_html_()
+    plain = json.loads(json.dumps(d.to_dict()))
+    assert plain["strategy"] == d.strategy
+    assert len(plain["alternatives"]) == 5
+
+
+def test_a_column_is_a_sample() -> None:
+    column = ["no"] * 700 + ["yes"] * 300
+    d = design_from_data(column, epsilon=0.5, failure=0.01, domain=["no", "yes", "never"], compare=False)
+    assert d.prior.sample_size == 1000
+    assert d.mechanism.inputs == ("no", "yes", "never")
+    assert "'never'" in d.guarantee()
+    with pytest.raises(InvalidInput, match="domain must be declared"):
+        design_from_data(column, epsilon=0.5, failure=0.01)
+    with pytest.raises(InvalidInput):
+        design_from_data([*column, "perhaps"], epsilon=0.5, failure=0.01, domain=["no", "yes"])
+    with pytest.raises(InvalidInput, match="must not be given beside"):
+        design_from_data(SAMPLE, epsilon=0.5, failure=0.01, domain=["a"])
+    with pytest.raises(InvalidInput, match="how many samples"):
+        design_from_data(Prior([0.5, 0.5]), epsilon=0.5, failure=0.01)
+
+
+def test_too_few_samples_say_how_many_are_needed() -> None:
+    few = Prior.from_counts({"a": 3, "b": 2, "c": 1})
+    for strategy in ("split", "layer-cake", "conservative"):
+        with pytest.raises(Infeasible, match=r"6 samples .* too few .* From [0-9,]+ samples on"):
+            design_from_data(few, epsilon=0.2, failure=1e-6, strategy=strategy)
+    # The best of all is then what needs no sample.
+    d = design_from_data(few, epsilon=0.2, failure=1e-6)
+    assert d.strategy in ("all priors", "ball")
+    assert d.epsilon <= 0.2 + 1e-12
+    if d.strategy == "all priors":
+        assert d.failure == 0
+        assert "whatever the true prior is" in d.guarantee()
+    assert lw.ldp(d.mechanism) <= 0.2 + 1e-9 or d.strategy == "ball"
+
+
+@pytest.mark.parametrize("strategy", ["split", "layer-cake", "best"])
+def test_the_promise_holds_by_simulation(strategy: str) -> None:
+    """At a large failure probability the true ε exceeds the promised one no more often than allowed."""
+    truth = Prior([0.6, 0.4])
+    generator = np.random.default_rng(9)
+    failure, repeats = 0.3, 60
+    missed = used = 0
+    for counts in generator.multinomial(400, truth.probabilities, repeats):
+        try:
+            d = design_from_data(
+                Prior.from_counts(counts), lift="1.5", failure=failure, strategy=strategy, compare=False, seed=used
+            )
+        except Infeasible:
+            continue
+        used += 1
+        missed += lw.epsilon(d.mechanism, truth) > d.epsilon
+    assert used > 20
+    assert binomtest(missed, used, failure, alternative="greater").pvalue > 1e-6
+
+
+def test_labelled_utilities() -> None:
+    d = design_from_data(SAMPLE, lift="1.5", failure=1e-4, utility="guessing", seed=2, compare=False)
+    assert d.value >= 0.52 - 1e-9  # as good as guessing the likeliest letter
+    assert d.epsilon <= math.log(1.5) + 1e-12
+
+
+def test_bad_questions_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="Did you mean 'split'"):
+        design_from_data(SAMPLE, lift=2, failure=0.1, strategy="splits")
+    with pytest.raises(InvalidInput, match="failure must be"):
+        design_from_data(SAMPLE, lift=2, failure=0)
