@@ -147,6 +147,16 @@ def test_a_budget_refuses_before_anything_is_made(tmp_path):
     assert book.entries() == []
 
 
+def test_what_is_done_with_the_certificate_comes_first(tmp_path):
+    def stop(certificate: lw.Certificate) -> None:
+        assert certificate.holds
+        raise RuntimeError("not today")
+
+    with pytest.raises(RuntimeError, match="not today"):
+        lw.protect(FRAME, "smokes", prior=PRIOR, lift=2, ledger=tmp_path / "l.db", dataset="d", certified=stop)
+    assert lw.Ledger(tmp_path / "l.db").entries() == []
+
+
 def test_a_release_that_fails_is_cancelled(tmp_path, monkeypatch):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
     book = lw.Ledger(tmp_path / "l.db")
@@ -189,6 +199,7 @@ def test_an_interrupt_leaves_the_entry_standing(tmp_path):
         ({"prior": PRIOR, "lift": 2, "column": None}, "column must say"),
         ({"prior": PRIOR, "lift": 2, "domain": ["no"]}, "letters"),
         ({"prior": lw.Prior.uniform(["no", "x"]), "lift": 2}, "outside the declared domain"),
+        ({"prior": PRIOR.ball(beta=0.1), "lift": 2}, "must be a single prior"),
         ({"prior": PRIOR, "lift": 2, "out": "x.csv"}, "out must be left out"),
         ({"prior": PRIOR, "lift": 2, "ledger": "l.db"}, "dataset must name"),
     ],

@@ -5,118 +5,27 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakwise.alphabet import Alphabet, as_alphabet
-from leakwise.charts.table import html_table, text_table
-from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning, did_you_mean, some_of
+from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior
+from leakwise.priors import Prior, PriorSet
 from leakwise.proof import Certificate, certify
+from leakwise.report import Facts, Protection
 from leakwise.tables.joint import Product
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
-    from leakwise.report import Facts
     from leakwise.tables.files import Progress
     from leakwise.tables.ledger import Ledger
 
 __all__ = ["Protection", "protect"]
 
 _USES = ("statistics", "reading")
-
-
-@dataclass(frozen=True, repr=False)
-class Protection:
-    """A release that was made: the table, the promise and its proof.
-
-    Attributes
-    ----------
-    table
-        The released table, of the kind that was given; for a file, the path of the released one.
-    mechanism
-        What the rows were drawn from.
-    certificate
-        The proof of the promise on exact integers.
-    design
-        How the mechanism was found; None where it was given.
-    prior
-        What the promise compares with.
-    entry
-        The number of the entry in the ledger, if there is one.
-    """
-
-    table: Any
-    certificate: Certificate
-    design: Design | None
-    facts: Facts
-    entry: int | None
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """What the rows were drawn from."""
-        return self.certificate.mechanism
-
-    @property
-    def prior(self) -> Prior:
-        """What the promise compares with."""
-        return self.facts.prior
-
-    @property
-    def epsilon(self) -> float:
-        """The proven leakage in nats, rounded up."""
-        return self.certificate.epsilon_upper
-
-    @property
-    def guarantee(self) -> str:
-        """The promise in words."""
-        words = self.certificate.sentence()
-        if self.facts.origin == "table":
-            words += " This holds for the prior estimated from the table, which is treated as public."
-        return words
-
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report: ``.html`` for people, ``.json`` for programs."""
-        from leakwise.report import write_report
-
-        return write_report(self.facts, path)
-
-    def _rows(self) -> list[list[str]]:
-        rows = [
-            ["column", self.facts.secret],
-            ["rows", f"{self.facts.rows:,}"],
-            ["made for", self.facts.use],
-            ["outcomes", some_of(self.mechanism.outputs, 6)],
-            ["proven ε (nats)", f"{self.epsilon:.6f}"],
-            ["prior", "given" if self.facts.origin == "given" else "estimated from the table, taken as public"],
-        ]
-        if isinstance(self.table, Path):
-            rows.append(["released file", str(self.table)])
-        if self.entry is not None:
-            rows.append(["entry in the ledger", str(self.entry)])
-        return rows
-
-    def __repr__(self) -> str:
-        return text_table(["", "release"], self._rows(), title=self.guarantee)
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "release"], self._rows(), caption=self.guarantee)
-
-    def chart(self) -> dict[str, Any]:
-        """A picture of the mechanism, as a Vega-Lite specification."""
-        return self.mechanism.chart() if self.design is None else self.design.chart()
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return self.mechanism.plot() if self.design is None else self.design.plot()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data: what the report says."""
-        return self.facts.to_dict()
 
 
 def protect(
@@ -130,10 +39,12 @@ def protect(
     failure: float | None = None,
     use: str = "statistics",
     mechanism: Mechanism | None = None,
+    time_limit: float = 30.0,
     out: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
+    certified: Callable[[Certificate], None] | None = None,
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
 ) -> Protection:
@@ -164,10 +75,14 @@ def protect(
         values and agree with the true one as often as possible).
     mechanism
         One to use instead of designing it. It is refused when it does not keep within ``epsilon`` or ``lift``.
+    time_limit
+        Seconds for the design; the best mechanism found until then is taken, with a warning and an honest gap.
     out, overwrite
         For files: where the released one goes, and whether it may replace another.
     ledger, dataset
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
+    certified
+        Called with the certificate before anything is entered or drawn, such as to save it; what it raises stops all.
     progress
         For files: called with the stage, the rows done and the rows there are.
     unsafe_seed
@@ -181,7 +96,6 @@ def protect(
     >>> r.certificate.holds, r.guarantee
     (True, 'No guess about the secret becomes more than 2.0000 times likelier by seeing the outcome.')
     """
-    from leakwise.report import Facts
     from leakwise.tables.ledger import Ledger as LedgerBook
     from leakwise.tables.sources import open_source
 
@@ -198,7 +112,9 @@ def protect(
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
     seen = source.check(letters, None if book is None else book.digest())
     known = coarse_prior(seen.counts.tolist(), letters) if public is None else public
-    found, certificate = _certified(known, asked, use, mechanism, source.secret_names)
+    found, certificate = _certified(known, asked, use, mechanism, source.secret_names, time_limit)
+    if certified is not None:
+        certified(certificate)
     entry = None
     if book is not None:
         assert name is not None
@@ -285,6 +201,11 @@ def _letters(domain: Any, prior: Any, mechanism: Mechanism | None, column: Any) 
 
 
 def _as_prior(prior: Any) -> Prior:
+    if isinstance(prior, PriorSet) and not isinstance(prior, Prior):
+        raise InvalidInput(
+            "prior must be a single prior: mechanisms for every prior of a set cannot be designed here yet. Pass the "
+            "set's .nominal, or certify a mechanism for the set yourself and release it."
+        )
     return prior if isinstance(prior, Prior) else Prior(prior)
 
 
@@ -310,7 +231,12 @@ def coarse_prior(counts: list[int], letters: Alphabet) -> Prior:
 
 
 def _certified(
-    prior: Prior, asked: Level | None, use: str, mechanism: Mechanism | None, columns: tuple[str, ...]
+    prior: Prior,
+    asked: Level | None,
+    use: str,
+    mechanism: Mechanism | None,
+    columns: tuple[str, ...],
+    time_limit: float,
 ) -> tuple[Design | None, Certificate]:
     """The mechanism with its proof; one that does not keep the promise is refused."""
     options: dict[str, Any] = {}
@@ -320,7 +246,7 @@ def _certified(
     if mechanism is None:
         from leakwise.optimize import design
 
-        found = design(prior, utility=_utility(use, len(prior)), **options)
+        found = design(prior, utility=_utility(use, len(prior)), time_limit=time_limit, **options)
         mechanism = _spread(found.mechanism, columns)
     certificate = certify(mechanism.dyadic(60) if _must_round(mechanism) else mechanism, prior, **options)
     if not certificate.holds:
@@ -372,9 +298,12 @@ def _how(found: Design | None) -> dict[str, Any]:
     """How the mechanism came to be, in words of the report."""
     if found is None:
         return {"mechanism": "given by the user"}
-    return {
+    told: dict[str, Any] = {
         "designed for": found.utility,
         "found by": found.method,
         "value": found.value,
         "no mechanism within the promise has more than": found.bound,
+        "so it may fall short of the best by at most": found.gap,
     }
+    # A search that was stopped early may know no bound, which is left out rather than written as a number.
+    return {name: said for name, said in told.items() if not (isinstance(said, float) and math.isinf(said))}

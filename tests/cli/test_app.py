@@ -27,7 +27,7 @@ def certificate(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("words", [("--help",), ("-h",), *((name, "--help") for name in COMMANDS)])
+@pytest.mark.parametrize("words", [("--help",), ("-h",), *((name.replace("_", "-"), "--help") for name in COMMANDS)])
 def test_help_teaches_by_example(words: tuple[str, ...]) -> None:
     code, said, _ = run(*words)
     assert code == 0

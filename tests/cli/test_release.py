@@ -142,6 +142,27 @@ def test_bad_input_in_one_line(words, message, survey, tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+def test_a_release_that_is_refused_leaves_no_mechanism(survey, tmp_path):
+    book = lw.Ledger(tmp_path / "l.db")
+    book.set_budget("survey.csv", "smokes", lift=1.1)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    words = ("--ledger", book.path, "--certificate", tmp_path / "c.json")
+    assert run("release", survey, *OPTIONS, *words)[0] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_report_that_fails_says_that_the_table_is_out(survey, tmp_path, monkeypatch):
+    def fail(*_args: object) -> None:
+        raise lw.InvalidInput("the disk is full")
+
+    monkeypatch.setattr("leakwise.report.protection.write_report", fail)
+    code, _, said = run("release", survey, *OPTIONS)
+    assert code == 2
+    assert "was released to" in said
+    assert (tmp_path / "survey.released.csv").exists()
+    assert (tmp_path / "survey.released.mechanism.json").exists()
+
+
 def test_nothing_is_replaced_unasked(survey, tmp_path):
     (tmp_path / "survey.released.report.html").write_text("precious")
     code, _, said = run("release", survey, *OPTIONS)

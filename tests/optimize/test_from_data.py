@@ -66,18 +66,17 @@ def test_a_column_is_a_sample() -> None:
 
 
 def test_too_few_samples_say_how_many_are_needed() -> None:
-    few = Prior.from_counts({"a": 3, "b": 2, "c": 1})
-    for strategy in ("split", "layer-cake", "conservative"):
-        with pytest.raises(Infeasible, match=r"6 samples .* too few .* From [0-9,]+ samples on"):
+    few = Prior.from_counts({"a": 2, "b": 1, "c": 0})
+    for strategy in ("split", "conservative"):
+        with pytest.raises(Infeasible, match=r"3 samples .* too few .* From [0-9,]+ samples on"):
             design_from_data(few, epsilon=0.2, failure=1e-6, strategy=strategy)
     # The best of all is then what needs no sample.
     d = design_from_data(few, epsilon=0.2, failure=1e-6)
-    assert d.strategy in ("all priors", "ball")
     assert d.epsilon <= 0.2 + 1e-12
-    if d.strategy == "all priors":
-        assert d.failure == 0
-        assert "whatever the true prior is" in d.guarantee()
-    assert lw.ldp(d.mechanism) <= 0.2 + 1e-9 or d.strategy == "ball"
+    everywhere = next(option for option in d.alternatives if option.strategy == "all priors")
+    assert d.value >= everywhere.value
+    assert everywhere.mechanism is not None
+    assert lw.ldp(everywhere.mechanism) <= 0.2 + 1e-9
 
 
 @pytest.mark.parametrize("strategy", ["split", "layer-cake", "best"])
@@ -85,9 +84,9 @@ def test_the_promise_holds_by_simulation(strategy: str) -> None:
     """At a large failure probability the true ε exceeds the promised one no more often than allowed."""
     truth = Prior([0.6, 0.4])
     generator = np.random.default_rng(9)
-    failure, repeats = 0.3, 60
+    failure, repeats = 0.3, 40
     missed = used = 0
-    for counts in generator.multinomial(400, truth.probabilities, repeats):
+    for counts in generator.multinomial(2000, truth.probabilities, repeats):
         try:
             d = design_from_data(
                 Prior.from_counts(counts), lift="1.5", failure=failure, strategy=strategy, compare=False, seed=used

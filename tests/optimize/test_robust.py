@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-import strategies as own
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import leakwise as lw
+import strategies as own
 from leakwise.errors import InvalidInput
-from leakwise.optimize.robust import binary_kernel, conservative_lift, robust_design
+from leakwise.exact import level
+from leakwise.optimize.robust import _search, binary_kernel, conservative_lift, robust_design
 from leakwise.optimize.robust_ball import ball_bound
+from leakwise.optimize.search import Limits
 from leakwise.optimize.utilities import as_utility
 from leakwise.priors import AllPriors, Box, Hull, KLBall, LayerCake, Prior, PriorSet
 
@@ -74,6 +76,16 @@ def informations(p11: Floats, p21: Floats, p: Floats) -> Floats:
         for mass, entry in ((p[0], first), (p[1], second)):
             total += mass * entry * np.log(np.maximum(entry, 1e-300) / law)
     return total
+
+
+@pytest.mark.parametrize(("p1", "beta", "lift"), [("0.6", "0.2", "1.2"), ("0.7", "0.3", "2"), ("0.9", "0.5", "1.5")])
+def test_theorem_5_and_its_continuation_against_the_engine(p1: str, beta: str, lift: str) -> None:
+    ball = Prior([Fraction(p1), 1 - Fraction(p1)]).ball(beta)
+    closed = robust_design(ball, lift=lift)
+    found, _ = _search(ball, level(lift=lift), as_utility("mutual_information"), Limits())
+    p = ball.nominal.probabilities
+    assert closed.value == pytest.approx(float(found.weights @ (p @ F(found.lifts))), abs=1e-8)
+    assert closed.value <= found.bound
 
 
 def test_remark_3_is_warners_randomized_response() -> None:
@@ -280,7 +292,9 @@ def test_the_ball_bound_is_above_random_columns(c: float, t: float, seed: int) -
     generator = np.random.default_rng(seed)
     p = Prior(generator.integers(1, 50, 5).tolist())
     ball = p.ball(2 * c)
-    bounds = {name: ball_bound(ball, Fraction(t), as_utility(name).f)[0] for name in ("mutual_information", "chi_square")}
+    bounds = {
+        name: ball_bound(ball, Fraction(t), as_utility(name).f)[0] for name in ("mutual_information", "chi_square")
+    }
     for _ in range(30):
         column = generator.random(5) ** generator.choice([0.2, 1, 5, 40])
         lifts = column / (p.probabilities @ column)

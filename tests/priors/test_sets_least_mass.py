@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import strategies as own
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+import strategies as own
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
 
@@ -117,7 +117,7 @@ def test_kl_ball_is_below_every_member_and_attained(case: tuple[KLBall, list[int
 
 
 def kl_minimum(v: np.ndarray[Any, Any], p: np.ndarray[Any, Any], radius: float) -> float:
-    """The least mass from the optimality conditions: Q_i ∝ p_i / (v_i - τ) where p_i > 0, the rest on a smallest entry."""
+    """The least mass from the optimality conditions: Q_i ∝ p_i / (v_i - τ) where p_i > 0, the rest lowest."""
     if radius == 0 or np.ptp(v) == 0:
         return float(p @ v) if radius == 0 else float(v[0])
     seen = p > 0

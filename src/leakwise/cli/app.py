@@ -20,7 +20,9 @@ __all__ = ["COMMANDS", "app", "main"]
 COMMANDS = (
     "audit",
     "envelope",
+    "worst_case",
     "verify",
+    "sample_size",
     "records",
     "release",
     "estimate",

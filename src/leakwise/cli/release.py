@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +12,13 @@ import typer
 from leakwise.cli.output import JsonOption, print_json
 from leakwise.cli.progress import rows_bar
 from leakwise.cli.reading import number, read_domain, read_mechanism, read_prior
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, LeakwiseError
 
 if TYPE_CHECKING:
     from leakwise.alphabet import Alphabet
     from leakwise.priors import Prior
-    from leakwise.workflow import Protection
+    from leakwise.proof import Certificate
+    from leakwise.report import Protection
 
 __all__ = ["register"]
 
@@ -81,6 +84,7 @@ def release(
         str | None,
         typer.Option("--mechanism", metavar="MECHANISM", help="One to use instead of the best: a file or a name."),
     ] = None,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for the design of the mechanism.")] = 30.0,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="The released table [default: TABLE.released.…].")
     ] = None,
@@ -129,9 +133,17 @@ def release(
     if keep is None and target.suffix.lower() not in _CARRY:
         keep = target.with_name(f"{target.stem}.mechanism.json")
     _check_places(page, target, keep, certificate, overwrite)
+
+    def save(proof: Certificate) -> None:
+        # Before the table: a released table whose mechanism is lost would be of no use.
+        if keep is not None:
+            proof.mechanism.save(keep)
+        if certificate is not None:
+            proof.save(certificate)
+
     given = None if mechanism is None else read_mechanism(mechanism)
     letters = _letters(table, column, domain)
-    with rows_bar() as progress:
+    with rows_bar() as progress, _taken_back(keep, certificate):
         done = protect(
             table,
             column[0] if len(column) == 1 else tuple(column),
@@ -142,20 +154,34 @@ def release(
             failure=failure,
             use=use,
             mechanism=given,
+            time_limit=time_limit,
             out=target,
             overwrite=overwrite,
             ledger=ledger,
             dataset=dataset,
+            certified=save,
             progress=progress,
         )
-    written = {"table": target, "report": done.report(page)}
-    if keep is not None:
-        done.mechanism.save(keep)
-        written["mechanism"] = keep
-    if certificate is not None:
-        done.certificate.save(certificate)
-        written["certificate"] = certificate
-    _tell(done, written, as_json)
+    written = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
+    try:
+        done.report(page)
+    except LeakwiseError as error:
+        raise InvalidInput(
+            f"The table was released to {str(target)!r}, but its report could not be: {error}"
+        ) from error
+    _tell(done, {name: path for name, path in written.items() if path is not None}, as_json)
+
+
+@contextmanager
+def _taken_back(*paths: Path | None) -> Iterator[None]:
+    """Where the release is not made, neither is what was saved for it; files that were there before stay."""
+    new = [path for path in paths if path is not None and not path.exists()]
+    try:
+        yield
+    except BaseException:
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _tell(done: Protection, written: dict[str, Path], as_json: bool) -> None:

@@ -1,9 +1,43 @@
 """What to release: the optimal mechanism for a prior, a leakage bound and a utility."""
 
 from leakwise.optimize.design import design
+from leakwise.optimize.masks import (
+    LeastLeakage,
+    Mask,
+    UtilitySafe,
+    WorstCase,
+    WorstCaseCurve,
+    distance_utility,
+    least_leakage,
+    ordered_utility,
+    read_utility,
+    utility_safe,
+    worst_case_curve,
+)
 from leakwise.optimize.result import Design
 from leakwise.optimize.tradeoff import tradeoff
 from leakwise.optimize.tradeoff_result import Tradeoff
 from leakwise.optimize.utilities import Expected, FInformation, Frequencies, Gain, Utility
 
-__all__ = ["Design", "Expected", "FInformation", "Frequencies", "Gain", "Tradeoff", "Utility", "design", "tradeoff"]
+__all__ = [
+    "Design",
+    "Expected",
+    "FInformation",
+    "Frequencies",
+    "Gain",
+    "LeastLeakage",
+    "Mask",
+    "Tradeoff",
+    "Utility",
+    "UtilitySafe",
+    "WorstCase",
+    "WorstCaseCurve",
+    "design",
+    "distance_utility",
+    "least_leakage",
+    "ordered_utility",
+    "read_utility",
+    "tradeoff",
+    "utility_safe",
+    "worst_case_curve",
+]

@@ -18,10 +18,11 @@ from leakwise.optimize.constraints import constraint_cone, describe_constraint
 from leakwise.optimize.evaluate import utility_interval
 from leakwise.optimize.fallback import without_search
 from leakwise.optimize.labelling import labelled
+from leakwise.optimize.masks.worst_case import WorstCase
 from leakwise.optimize.result import Design
 from leakwise.optimize.search import Limits, Progress
 from leakwise.optimize.utilities import Frequencies, LinearUtility, Utility, as_utility
-from leakwise.priors import Prior, as_prior
+from leakwise.priors import Prior, as_prior, as_prior_set
 from leakwise.proof import certify
 
 __all__ = ["design"]
@@ -60,7 +61,8 @@ def design(
         The bound on pointwise maximal leakage: ε in nats, or e^ε («at most ``lift`` times likelier»).
     utility
         ``"mutual_information"``, ``"total_variation"``, ``"chi_square"``, ``"hellinger"``, ``"guessing"``,
-        ``"frequencies"``, or an object: ``lw.FInformation(f)``, ``lw.Gain(matrix)``, ``lw.Expected(matrix)``.
+        ``"frequencies"``, or an object: ``lw.FInformation(f)``, ``lw.Gain(matrix)``, ``lw.Expected(matrix)``,
+        ``lw.WorstCase(matrix)``.
     ldp, lip
         Further bounds, alone or beside ε: local differential privacy (ε of ε-LDP), local information privacy (both
         sides of the information density within ±lip).
@@ -85,6 +87,8 @@ def design(
         raise InvalidInput(
             f"method must be one of {', '.join(_METHODS)}. Got {method!r}.{did_you_mean(method, _METHODS)}"
         )
+    if isinstance(utility, WorstCase):
+        return _worst_case(prior, utility, epsilon, lift, ldp, lip, Limits(tolerance, time_limit, progress))
     known, goal = as_prior(prior), as_utility(utility)
     asked = None if epsilon is None and lift is None else level(epsilon, lift)
     supported = _on_support(known)
@@ -114,6 +118,19 @@ def design(
     certificate = replace(certificate, optimality=claim).verify()
     constraint = describe_constraint(asked, ldp, lip)
     return Design(mechanism, value, bound, how, certificate, goal.name, known, constraint)
+
+
+def _worst_case(
+    prior: Any, utility: WorstCase, epsilon: object, lift: object, ldp: object, lip: object, limits: Limits
+) -> Design:
+    if ldp is not None or lip is not None:
+        raise InvalidInput(
+            "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a letter, so that only "
+            "a constant answer would be left."
+        )
+    from leakwise.optimize.masks.design import design_worst_case
+
+    return design_worst_case(as_prior_set(prior), level(epsilon, lift), utility, limits)
 
 
 def _level_arguments(asked: Level) -> dict[str, Any]:

@@ -23,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 _ROUNDS = 200
 _ALL_VERTICES = 60_000  # up to so many are priced one by one, which makes the bound exact
+_RELATIVE_GAP = 1e-8
 _PATIENCE = 4  # rounds without progress before a search without an exact proof ends
 _PROGRESS = 1e-6  # what counts as progress, relative to the value
 
@@ -60,13 +61,13 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         limits.tell("columns", value, bound)
         waited = 0 if value > best + _PROGRESS * abs(value) else waited + 1
         best = max(best, value)
-        if bound - value <= max(limits.tolerance, 1e-9 * abs(value)) or (every is None and waited >= _PATIENCE):
+        if bound - value <= max(limits.tolerance, _RELATIVE_GAP * abs(value)) or (every is None and waited >= _PATIENCE):
             break
         if limits.exhausted:
             stopped = True
             break
-        accuracy = min(accuracy, max(1e-2 * slack, 1e-11 * abs(value)))
-        columns, weights = _extended(columns, weights, found, 1e-4 * accuracy)
+        accuracy = max(min(0.3 * accuracy, 1e-2 * slack), 1e-10 * abs(value))
+        columns, weights = _extended(columns, weights, worth - y @ columns, found)
     used = weights > 1e-7
     # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.
     lifts, weights = columns[:, used], _corrected(columns[:, used], weights[used])
@@ -74,18 +75,16 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
     return Found(lifts, weights, np.empty(0), 0.0, proof, stopped=stopped, proven=bound)
 
 
-def _extended(columns: Floats, weights: Floats, found: Floats, dust: float) -> tuple[Floats, Floats]:
-    """The columns in use and the new ones, with positive weights that still add up to one."""
-    keep = weights > dust / len(weights)
-    keep[0] = True
+def _extended(columns: Floats, weights: Floats, costs: Floats, found: Floats) -> tuple[Floats, Floats]:
+    """The columns that may be in use at the optimum and the new ones, with positive weights that add up to one."""
+    size = len(columns)
+    keep = np.argsort(-costs, kind="stable")[: size * (size + 1) // 2 + 8 * size]  # J has so many degrees of freedom
     together = np.concatenate([columns[:, keep], found], axis=1)
     _, places = np.unique(together.round(12), axis=1, return_index=True)
     places = np.sort(places)
     old = np.concatenate([weights[keep], np.zeros(found.shape[1])])[places]
     chosen = together[:, places]
-    # What was dropped is made up for by the mixture's second part, which is feasible by itself.
-    mixed = 0.9 * old + 0.1 * _interior(chosen)
-    return chosen, mixed
+    return chosen, 0.9 * old + 0.1 * _interior(chosen)  # Newton's steps make up for what was dropped
 
 
 def _every_vertex(cone: Cone) -> Floats | None:
@@ -145,7 +144,7 @@ def _least_trace(columns: Floats, weights: Floats, accuracy: float) -> Floats:
             weights, current = weights + length * step, following
             if decrement < 0.1 * barrier * count:
                 break
-        if barrier * count <= accuracy:
+        if barrier * count <= 1.01 * accuracy:
             return weights
         barrier = max(barrier / 10, accuracy / count)
 

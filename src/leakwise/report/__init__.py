@@ -2,6 +2,7 @@
 
 from leakwise.report.facts import Facts
 from leakwise.report.page import page
+from leakwise.report.protection import Protection
 from leakwise.report.write import write_report
 
-__all__ = ["Facts", "page", "write_report"]
+__all__ = ["Facts", "Protection", "page", "write_report"]

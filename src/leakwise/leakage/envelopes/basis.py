@@ -89,7 +89,7 @@ class Vertex:
         return shares
 
     def violation(self, t: float) -> float:
-        """How far the vertex is from being optimal at t, relatively: 0 when it is."""
+        """What the vertex misses to be optimal at t, as a part of its value: 0 when it is."""
         try:
             dual = self.dual(t)
             ties = self.tie_shares(t)
@@ -97,17 +97,18 @@ class Vertex:
             return np.inf
         if not (np.isfinite(dual).all() and np.isfinite(ties).all()):
             return np.inf
-        capacity = self.capacity[self.tie_column]
         rest = self.capacity - np.bincount(self.tie_column, weights=ties, minlength=len(self.capacity))
-        scale = max(float(capacity.max(initial=0.0)), 1e-300)
-        primal = max(0.0, -float(ties.min(initial=0.0)), -float(rest.min(initial=0.0))) / scale
+        # What a negative share is worth: its probability, or what it does to the lift of its group.
+        weight = np.maximum(self.columns.lift.max(axis=0) / t, 1.0)
+        primal = weight @ np.maximum(-rest, 0.0) + weight[self.tie_column] @ np.maximum(-ties, 0.0)
         height = 1.0 + dual[self.active, None] * (self.columns.lift[self.active] - t)
         best = np.maximum(height.max(axis=0, initial=0.0), 0.0)
         taken = self.place >= 0
         own = np.zeros(len(self.place))
         own[taken] = 1.0 + dual[self.place[taken]] * (self.columns.lift[self.place[taken], taken] - t)
-        reach = 1.0 + float(best.max(initial=0.0))
-        return max(primal, float((best - own).max()) / reach, -float(dual[self.active].min(initial=0.0)))
+        value = float(self.capacity @ best)
+        gap = float(self.capacity @ np.maximum(best - own, 0.0))
+        return max(float(primal), gap, -float(dual[self.active].min(initial=0.0)) * t) / max(value, 1e-300)
 
     def shares(self, t: float) -> Shares:
         """The post-processing of this vertex at t."""

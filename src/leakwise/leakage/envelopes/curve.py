@@ -24,7 +24,7 @@ from leakwise.leakage.differential import ldp
 from leakwise.leakage.envelopes.basis import Vertex
 from leakwise.leakage.envelopes.closed_forms import Response, as_response, constant_lift, published_bound
 from leakwise.leakage.envelopes.problem import Problem, as_problem
-from leakwise.leakage.envelopes.program import CLOSE, Program
+from leakwise.leakage.envelopes.program import Program
 from leakwise.leakage.envelopes.single import PRIMAL_PAIRS, envelope, failure_probability, open_delta
 from leakwise.leakage.outcomes import Floats, checked, single_prior
 from leakwise.mechanism import Mechanism
@@ -33,6 +33,9 @@ from leakwise.priors import Prior
 __all__ = ["EnvelopeCurve", "Piece", "envelope_curve"]
 
 _STEP = 1e-9
+# A vertex that misses this part of V is taken for optimal: ε_c is then off by as much at most, because it is
+# 1-Lipschitz in log δ.
+_CLOSE = 1e-10
 _MOST_PIECES = 20_000
 # Below this probability one linear program in units of 1 loses digits: such points are solved by themselves.
 _LEAST_DELTA = 1e-7
@@ -49,11 +52,12 @@ class Piece:
     low: float
     high: float
     vertex: Vertex | None
+    known: bool = True
 
     def factor(self, delta: float) -> float | None:
-        """e^{ε_c(δ)} on this piece."""
+        """e^{ε_c(δ)} on this piece; None where the tracing stepped over it, and the point is to be solved by itself."""
         if self.vertex is None:
-            return self.high
+            return self.high if self.known else None
         return self.vertex.root(delta, 0.5 * (self.low + self.high), self.low, self.high)
 
 
@@ -294,19 +298,19 @@ def _trace(problem: Problem) -> tuple[list[Piece], int]:
         floor = max(1.0, float(largest[~active].max(initial=1.0)))
         probe = max(t * (1 - step), 0.5 * (t + floor))
         solved = program.solve(probe, active)
-        vertex = solved.sound
-        if vertex is None:
+        vertex = solved.vertex
+        if vertex is None or vertex.violation(probe) > _CLOSE:
             if solved.value >= 1.0 - 1e-10:  # V = 1 from here on down
                 pieces.append(Piece(reached, 1.0, t, t, None))
                 return pieces, program.solves
             # A degenerate corner: step over it, as a sliver that is solved by itself when asked for.
             t, step = probe, min(4 * step, 1e-3)
             continue
-        step = _STEP
+        stepped_over, step = step > _STEP, _STEP
         bottom = _valid_down_to(vertex, probe, floor)
         at_top, at_bottom = (_value(vertex, end, probe) for end in (t, bottom))
         if at_top > reached + 1e-13:
-            pieces.append(Piece(reached, at_top, t, t, None))
+            pieces.append(Piece(reached, at_top, t, t, None, not stepped_over))
         pieces.append(Piece(max(reached, at_top), at_bottom, bottom, t, vertex))
         t, reached = bottom, at_bottom
     if not pieces or pieces[-1].most < 1.0:
@@ -328,14 +332,14 @@ def _value(vertex: Vertex, end: float, inside: float) -> float:
 
 def _valid_down_to(vertex: Vertex, t: float, floor: float) -> float:
     """The least lift, not below the floor, for which the vertex is still optimal."""
-    if vertex.violation(floor) <= CLOSE:
+    if vertex.violation(floor) <= _CLOSE:
         return floor
     good, bad = t, floor
     while good - bad > 1e-14 * good:
         middle = 0.5 * (good + bad)
         if not bad < middle < good:
             break
-        if vertex.violation(middle) <= CLOSE:
+        if vertex.violation(middle) <= _CLOSE:
             good = middle
         else:
             bad = middle
@@ -349,7 +353,7 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
         if piece.most - piece.least <= 1e-13 and kept:
             continue
         start = kept[-1].most if kept else 0.0
-        kept.append(Piece(start, piece.most, piece.low, piece.high, piece.vertex))
+        kept.append(Piece(start, piece.most, piece.low, piece.high, piece.vertex, piece.known))
     return kept
 
 

@@ -177,7 +177,9 @@ class DualProgram:
         return min(1.0, max(float(np.partition(margin, self._undecided)[self._undecided]), 1e-13))
 
     def _in_box(self, t: float, letters: Indices, box: _Box) -> tuple[Solution, float, Floats, bool]:
-        """max Σ w - high·u + low·d  s.t.  Σ_x w_xy ≤ c_y,  Σ_y w_xy (λ_xy - t) + u_x - d_x ≥ -(what is decided)."""
+        """max Σ w - high·u + low·d  s.t.  w = c·share,  Σ_x share_xy ≤ 1,  Σ_y w_xy (λ_xy - t) + u_x - d_x ≥ -(what is
+        decided).
+        """
         from leakwise.lp import LinearProgram
 
         lift, count = self.columns.lift, len(box.letter)
@@ -193,20 +195,21 @@ class DualProgram:
         finite = letters[np.isfinite(box.high[letters])]
         positive = letters[box.low[letters] > 0]
         # Rows in units of t, so that the dual of a row is v t.
-        excess = lift[box.letter, box.column] / t - 1.0
+        shares = self.capacity[box.column]
+        excess = (lift[box.letter, box.column] / t - 1.0) * shares
         excess[np.abs(excess) < 1e-12] = 0.0
         pairs = np.column_stack([np.ones(count), excess]).ravel()
         places = np.column_stack([row[box.column], letter_row[box.letter]]).ravel()
         single = len(finite) + len(positive)
         program = LinearProgram(
-            np.concatenate([np.ones(count), -box.high[finite] * t, box.low[positive] * t]),
+            np.concatenate([shares, -box.high[finite] * t, box.low[positive] * t]),
             (
                 np.concatenate([pairs, np.ones(len(finite)), -np.ones(len(positive))]),
                 np.concatenate([places, letter_row[finite], letter_row[positive]]),
                 np.concatenate([np.arange(0, 2 * count, 2), 2 * count + np.arange(single + 1)]),
             ),
             np.concatenate([np.full(len(undecided), -np.inf), -gains[letters] / t]),
-            np.concatenate([self.capacity[undecided], np.full(len(letters), np.inf)]),
+            np.concatenate([np.ones(len(undecided)), np.full(len(letters), np.inf)]),
             maximize=True,
         )
         solution = program.solve()
@@ -221,7 +224,7 @@ class DualProgram:
     ) -> Solved:
         count = len(box.letter)
         decided = np.flatnonzero(box.place >= 0)
-        flow = solution.x[:count]
+        flow = solution.x[:count] * self.capacity[box.column]
         used = np.flatnonzero(flow > 0)
         vertex = None
         if inside and solution.basis is not None:

@@ -67,11 +67,13 @@ def nothing(t: float, letters: int) -> Solved:
 class Program:
     """The linear program in units of δ, kept warm while t moves.
 
-    An outcome likelier than δ counts as δ: V(t) ≥ δ holds with or without the cap, and tiny δ do not drown.
+    An outcome likelier than δ counts as δ: V(t) ≥ δ holds with or without the cap, and tiny δ do not drown. The
+    variables are shares of outcomes, so that the solver's tolerances are relative to each outcome, however rare.
     """
 
     def __init__(self, columns: Columns, delta: float) -> None:
-        kept = np.flatnonzero(np.minimum(columns.mass, delta) / delta > _NEGLIGIBLE)
+        # What counts is the probability of an outcome given some letter, which may be much above its own.
+        kept = np.flatnonzero(np.minimum(columns.mass, delta) / delta * columns.lift.max(axis=0) > _NEGLIGIBLE)
         self._kept = kept
         self._whole = columns
         self.columns = columns if len(kept) == len(columns.mass) else Columns(columns.lift[:, kept], columns.mass[kept])
@@ -91,7 +93,7 @@ class Program:
             return nothing(t, letters)
         # Rows in units of t, or of what keeps the largest lift within the solver's range.
         scale = np.maximum(t, self.columns.largest * _WIDEST)
-        excess = ((self.columns.lift - t) / scale[:, None]).ravel()
+        excess = ((self.columns.lift - t) * (self.capacity / scale[:, None])).ravel()
         excess[np.abs(excess) < _ZERO] = 0.0
         pair = np.arange(letters * outcomes)
         letter, outcome = np.divmod(pair, outcomes)
@@ -101,10 +103,10 @@ class Program:
             rows = np.empty(2 * len(pair), dtype=np.int64)
             rows[0::2], rows[1::2] = outcome, outcomes + letter
             self._program = LinearProgram(
-                np.ones(len(pair)),
+                np.tile(self.capacity, letters),
                 (data, rows, np.arange(0, 2 * len(pair) + 1, 2)),
                 np.concatenate([np.full(outcomes, -np.inf), np.zeros(letters)]),
-                np.concatenate([self.capacity, np.full(letters, np.inf)]),
+                np.concatenate([np.ones(outcomes), np.full(letters, np.inf)]),
                 maximize=True,
             )
         else:
@@ -132,7 +134,8 @@ class Program:
                 unassigned,
             )
         used = np.flatnonzero(solution.x > 0)
-        return Solved(t, float(solution.objective), dual, letter[used], outcome[used], solution.x[used], vertex)
+        flow = solution.x[used] * self.capacity[outcome[used]]
+        return Solved(t, float(solution.objective), dual, letter[used], outcome[used], flow, vertex)
 
     def column_of(self, kept: Indices) -> Indices:
         """The columns of the problem for columns of this program."""

@@ -154,7 +154,9 @@ def _flow(solver: Solver, state: Solved) -> Shares:
 
 
 def tidy(columns: Columns, shares: Shares, t: float) -> Shares:
-    """The shares with every group at the lift t: what a solver's tolerance put too much into a small one is taken out."""
+    """The shares with every group at the lift t: what a solver's tolerance put too much into a small one is taken
+    out.
+    """
     lift = columns.lift[shares.letter, shares.column]
     mass = columns.mass[shares.column] * shares.share
     size = len(columns.lift)

@@ -203,13 +203,30 @@ def _searched(problem: Problem, delta: Fraction, method: str) -> Envelope:
     shares = exact_shares(problem, tidy(problem.columns, root.shares, root.t), delta)
     if shares.lift < found.below:
         shares = exact_shares(problem, found.best_shares, delta)
-    factor = proven_factor(problem, root.dual, root.t, delta)
+    factor, dual = _proven(problem, root.dual, root.t, delta)
     name = "dual, box by box" if isinstance(solver, DualProgram) else "linear program"
     if factor is None or factor > found.above:
         certificate = _bound_certificate(problem, found, delta)
     else:
-        certificate = _certificate(problem, root.dual, factor, delta)
+        certificate = _certificate(problem, dual, factor, delta)
     return _result(problem, delta, found, certificate, shares, name, solver.solves)
+
+
+def _proven(problem: Problem, dual: Floats, t: float, delta: Fraction) -> tuple[Fraction | None, Floats]:
+    """The least factor that the dual vector proves, or one a few roundings smaller.
+
+    At a vertex some outcomes are worth exactly nothing. Where only rare outcomes are worth something, a v rounded up
+    leaves the dual value all but flat, and t far away; rounded down, the tied outcomes make it fall.
+    """
+    best, vector = proven_factor(problem, dual, t, delta), dual
+    for shrink in (2.0**-51, 2.0**-48, 2.0**-44):
+        if best is not None and best <= Fraction(t) * (1 + Fraction(1, 10**12)):
+            break
+        smaller = dual * (1.0 - shrink)
+        found = proven_factor(problem, smaller, t, delta)
+        if found is not None and (best is None or found < best):
+            best, vector = found, smaller
+    return best, vector
 
 
 def _bound_certificate(problem: Problem, found: Bounds, delta: Fraction) -> EnvelopeCertificate:

@@ -44,7 +44,9 @@ def pml_exponential(prior: Prior, utility: Any, epsilon: object) -> Mechanism:
     if math.isinf(local):
         return _best_output(prior, values)
     if not np.isfinite(values).all():
-        raise InvalidInput("The exponential mechanism gives every output with some probability: utility must be finite.")
+        raise InvalidInput(
+            "The exponential mechanism gives every output with some probability: utility must be finite."
+        )
     outputs = prior.alphabet if values.shape[1] == len(prior) else None
     return exponential(values, epsilon=local, inputs=prior.alphabet, outputs=outputs)
 

@@ -114,7 +114,9 @@ class WorstCaseCurve:
 
     def _title(self) -> str:
         free = self.free_level
-        words = "" if free is None else f" Up to level {free:g} a constant answer keeps the guarantee: it costs nothing."
+        words = (
+            "" if free is None else f" Up to level {free:g} a constant answer keeps the guarantee: it costs nothing."
+        )
         return f"Worst-case utility by {self.by}: the least leakage of {len(self.levels)} levels.{words}"
 
     def __repr__(self) -> str:

@@ -198,7 +198,6 @@ def on_mask(priors: PriorSet, mask: Mask, *, found: Any = None) -> LeastLeakage:
         from leakwise.optimize.masks.robust import robust_ratio
 
         found, witnesses = robust_ratio(priors, mask.allowed)
-        support = np.ones(len(priors.alphabet), dtype=np.bool_)
     duals = np.zeros(len(support))
     duals[support] = found.y
     mechanism = mechanism_on(found.matrix, mask, support, priors.alphabet)

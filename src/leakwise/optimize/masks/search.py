@@ -63,14 +63,25 @@ def centred(y: Floats) -> Floats:
     return moved - moved.mean() + 8 * 2.0**-53 * (scale + 1e-300)
 
 
-def least_ratio(columns: MaskColumns, *, known: Floats | None = None, packing: Packing | None = None) -> LeastRatio:
-    """The least ratio; ``known`` are duals of a wider mask, ``packing`` a pool of columns to start from."""
-    return _Search(columns, known, packing).run()
+def least_ratio(
+    columns: MaskColumns,
+    *,
+    known: Floats | None = None,
+    packing: Packing | None = None,
+    target: float | None = None,
+) -> LeastRatio:
+    """The least ratio; ``known`` are duals of a wider mask, ``packing`` a pool of columns to start from.
+
+    With a ``target`` it is enough to know on which side of it the least ratio is.
+    """
+    return _Search(columns, known, packing, target).run()
 
 
 class _Search:
-    def __init__(self, columns: MaskColumns, known: Floats | None, packing: Packing | None) -> None:
-        self.columns = columns
+    def __init__(
+        self, columns: MaskColumns, known: Floats | None, packing: Packing | None, target: float | None
+    ) -> None:
+        self.columns, self.target = columns, target
         self.packing = Packing(columns) if packing is None else packing
         self.lower, letter = columns.bottleneck()
         # The letter of the bottleneck against all others: outputs below the bottleneck do not serve it.
@@ -112,6 +123,8 @@ class _Search:
 
     @property
     def _closed(self) -> bool:
+        if self.target is not None and (self.upper <= self.target or self.lower > self.target * (1 + _CLOSE)):
+            return True
         return self.upper <= self.lower * (1 + _CLOSE)
 
     def _bisect(self) -> None:

@@ -113,9 +113,7 @@ class UtilitySafe:
         }
 
 
-def utility_safe(
-    prior: Any, utility: Any, threshold: object, *, by: str = "value", outputs: Any = None
-) -> UtilitySafe:
+def utility_safe(prior: Any, utility: Any, threshold: object, *, by: str = "value", outputs: Any = None) -> UtilitySafe:
     """The mechanism that is uniform on the outputs at or above a threshold ([WC] Theorem 1), with what it leaks.
 
     Parameters

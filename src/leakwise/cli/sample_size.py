@@ -1,0 +1,54 @@
+"""``leakwise sample-size``: how many samples a promise needs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from leakwise.cli.output import JsonOption, print_json, print_table
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command("sample-size")(sample_size)
+
+
+def sample_size(
+    letters: Annotated[int, typer.Argument(metavar="LETTERS", help="How many values the secret can take.")],
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", help="The leakage at the estimate, in nats.")
+    ] = None,
+    lift: Annotated[str | None, typer.Option("--lift", help="The same as a factor.")] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="The leakage to keep for the true prior, in nats.")
+    ] = None,
+    target_lift: Annotated[str | None, typer.Option("--target-lift", help="The same as a factor.")] = None,
+    failure: Annotated[str, typer.Option("--failure", help="How often the sample may mislead.")] = "1e-6",
+    as_json: JsonOption = False,
+) -> None:
+    """Tell how many i.i.d. samples make the estimate of a prior good enough.
+
+    A mechanism that leaks ε at the estimate then leaks at most the target for the true prior, but for the failure,
+    whatever the true prior is and whichever mechanism is chosen after seeing the sample.
+
+    \b
+    leakwise sample-size 20 --lift 5 --target-lift 6 --failure 1e-5
+    leakwise sample-size 4 --epsilon 0.5 --target 0.6 --json
+    """
+    from leakwise.leakage import sample_size as needed
+
+    found = {
+        method: needed(letters, epsilon, target, failure=failure, lift=lift, target_lift=target_lift, method=method)
+        for method in ("layer-cake", "weissman")
+    }
+    if as_json:
+        print_json({"letters": letters, "failure": float(failure), "samples": found["layer-cake"], "by_method": found})
+        return
+    rows = [
+        ["all sets of letters, Chernoff", f"{found['layer-cake']:,}"],
+        ["l1 ball, as in [ED] (8)", f"{found['weissman']:,}"],
+    ]
+    print_table(["bound", "samples"], rows, title=f"Samples needed for {letters} letters at failure {failure}")

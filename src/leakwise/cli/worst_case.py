@@ -1,0 +1,145 @@
+"""``leakwise worst-case``: never give an answer that is too wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakwise.cli.output import JsonOption, show
+from leakwise.cli.reading import (
+    ColumnOption,
+    CountsOption,
+    DataOption,
+    DomainOption,
+    PriorOption,
+    label,
+    read_prior,
+)
+from leakwise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from leakwise.priors import Prior
+
+__all__ = ["read_utility_argument", "register"]
+
+_DISTANCES = ("distance", "order")
+_OPTIONS = ("power", "below", "above", "below_factor", "above_factor")
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command("worst-case")(worst_case)
+
+
+def worst_case(
+    utility: Annotated[
+        str,
+        typer.Argument(
+            metavar="UTILITY",
+            help="A CSV file (outputs in the first row, letters in the first column, 'never' for a forbidden pair), "
+            "distance:power=2,below=1 for letters that are numbers, or order:above=1 for letters in their order.",
+        ),
+    ],
+    prior: PriorOption = None,
+    counts: CountsOption = None,
+    data: DataOption = None,
+    column: ColumnOption = None,
+    domain: DomainOption = None,
+    by: Annotated[
+        str, typer.Option("--by", help="value: levels are utilities; order: ranks within the row.")
+    ] = "value",
+    level: Annotated[
+        float | None, typer.Option("--level", help="The least leakage for this level of the worst answer.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", help="The best level within this leakage, in nats.")
+    ] = None,
+    lift: Annotated[str | None, typer.Option("--lift", help="The same as a factor: 2 is 'twice as likely'.")] = None,
+    then: Annotated[
+        str | None,
+        typer.Option(
+            "--then", help="With --epsilon or --lift: maximise this next, e.g. mutual_information or expected."
+        ),
+    ] = None,
+    mechanism: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Save the mechanism (with --level, --epsilon, --lift)."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate of it.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it: a .png, .svg, .html or .json file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The least leakage at which no possible answer is worse than a level; without a level, all levels at once.
+
+    \b
+    leakwise worst-case distance:power=2,below=1 --prior uniform:7 --by order
+    leakwise worst-case distance --prior uniform:7 --level -2
+    leakwise worst-case distance --prior uniform:7 --lift 2 --then mutual_information
+    leakwise worst-case utility.csv --counts low=500,middle=300,high=200 --level -1 --save mechanism.json
+    """
+    from leakwise.optimize.masks import WorstCase, worst_case_curve
+
+    known = read_prior(prior, counts, data, column, domain)
+    matrix, outputs = read_utility_argument(utility, known)
+    asked = epsilon is not None or lift is not None
+    if level is not None and asked:
+        raise InvalidInput("--level and --epsilon (or --lift) are two questions: give one of them.")
+    if then is not None and not asked:
+        raise InvalidInput("--then goes with --epsilon or --lift: it says what to do with the leakage that is left.")
+    result: Any
+    if asked:
+        from leakwise.optimize import Expected, design
+
+        second = Expected(matrix, outputs) if then == "expected" else then
+        result = design(known, epsilon, lift=lift, utility=WorstCase(matrix, by, second, outputs))
+    elif level is not None:
+        from leakwise.optimize.masks.least_leakage import on_mask
+        from leakwise.optimize.masks.mask import Levels, utility_matrix
+
+        values, names = utility_matrix(matrix, outputs)
+        result = on_mask(known, Levels(values, by, names).checked(level, known))
+    else:
+        if mechanism is not None or certificate is not None:
+            raise InvalidInput("--save and --certificate need one mechanism: give --level, --epsilon or --lift.")
+        result = worst_case_curve(known, matrix, by=by, outputs=outputs)
+    show(result, as_json)
+    if mechanism is not None:
+        result.mechanism.save(mechanism)
+        typer.echo(f"Mechanism in {mechanism}", err=True)
+    if certificate is not None:
+        result.certificate.save(certificate)
+        typer.echo(f"Certificate in {certificate}", err=True)
+    if plot is not None:
+        from leakwise.charts.render import save
+
+        typer.echo(f"Drawn in {save(result.chart(), plot)}", err=True)
+
+
+def read_utility_argument(text: str, prior: Prior) -> tuple[Any, list[Any] | None]:
+    """A utility as written on the command line, and the labels of its outputs."""
+    from leakwise.optimize.masks import distance_utility, ordered_utility, read_utility
+
+    name, _, rest = text.partition(":")
+    if name not in _DISTANCES:
+        matrix, _, outputs = read_utility(text, prior)
+        return matrix, [label(output) for output in outputs]
+    options: dict[str, float] = {}
+    for part in filter(None, (piece.strip() for piece in rest.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals or key not in _OPTIONS:
+            raise InvalidInput(
+                f"UTILITY {text!r}: {part!r} is not understood; it takes {', '.join(_OPTIONS)} as key=value."
+            )
+        try:
+            options[key] = float(value)
+        except ValueError as error:
+            raise InvalidInput(f"UTILITY {text!r}: {key} is {value!r}; expected a number.") from error
+    if name == "order":
+        return ordered_utility(prior.labels, **options), None
+    return distance_utility(prior.labels, **options), None

@@ -1,0 +1,108 @@
+"""What a release in one call gives back: the table, the promise, its proof, and the report."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leakwise.charts.table import html_table, text_table
+from leakwise.errors import some_of
+from leakwise.mechanism import Mechanism
+from leakwise.priors import Prior
+from leakwise.proof import Certificate
+from leakwise.report.facts import Facts
+from leakwise.report.write import write_report
+
+if TYPE_CHECKING:
+    from leakwise.optimize import Design
+
+__all__ = ["Protection"]
+
+
+@dataclass(frozen=True, repr=False)
+class Protection:
+    """A release that was made: the table, the promise and its proof.
+
+    Attributes
+    ----------
+    table
+        The released table, of the kind that was given; for a file, the path of the released one.
+    mechanism
+        What the rows were drawn from.
+    certificate
+        The proof of the promise on exact integers.
+    design
+        How the mechanism was found; None where it was given.
+    prior
+        What the promise compares with.
+    entry
+        The number of the entry in the ledger, if there is one.
+    """
+
+    table: Any
+    certificate: Certificate
+    design: Design | None
+    facts: Facts
+    entry: int | None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the rows were drawn from."""
+        return self.certificate.mechanism
+
+    @property
+    def prior(self) -> Prior:
+        """What the promise compares with."""
+        return self.facts.prior
+
+    @property
+    def epsilon(self) -> float:
+        """The proven leakage in nats, rounded up."""
+        return self.certificate.epsilon_upper
+
+    @property
+    def guarantee(self) -> str:
+        """The promise in words."""
+        words = self.certificate.sentence()
+        if self.facts.origin == "table":
+            words += " This holds for the prior estimated from the table, which is treated as public."
+        return words
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report: ``.html`` for people, ``.json`` for programs."""
+        return write_report(self.facts, path)
+
+    def _rows(self) -> list[list[str]]:
+        rows = [
+            ["column", self.facts.secret],
+            ["rows", f"{self.facts.rows:,}"],
+            ["made for", self.facts.use],
+            ["outcomes", some_of(self.mechanism.outputs, 6)],
+            ["proven ε (nats)", f"{self.epsilon:.6f}"],
+            ["prior", "given" if self.facts.origin == "given" else "estimated from the table, taken as public"],
+        ]
+        if isinstance(self.table, Path):
+            rows.append(["released file", str(self.table)])
+        if self.entry is not None:
+            rows.append(["entry in the ledger", str(self.entry)])
+        return rows
+
+    def __repr__(self) -> str:
+        return text_table(["", "release"], self._rows(), title=self.guarantee)
+
+    def _repr_html_(self) -> str:
+        return html_table(["", "release"], self._rows(), caption=self.guarantee)
+
+    def chart(self) -> dict[str, Any]:
+        """A picture of the mechanism, as a Vega-Lite specification."""
+        return self.mechanism.chart() if self.design is None else self.design.chart()
+
+    def plot(self) -> Any:
+        """The picture of :meth:`chart` (altair)."""
+        return self.mechanism.plot() if self.design is None else self.design.plot()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what the report says."""
+        return self.facts.to_dict()
