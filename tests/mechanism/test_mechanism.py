@@ -562,3 +562,8 @@ def test_draws_follow_the_row(m: Mechanism) -> None:
         seen = expected > 0
         statistic = float((((counts - expected)[seen]) ** 2 / expected[seen]).sum())
         assert statistic < 30.665  # the 1 - 1e-6 quantile of chi-square with 3 degrees of freedom
+
+
+def test_a_deterministic_matrix_of_whole_numbers_can_be_drawn_from():
+    mechanism = lw.Mechanism([[0, 1], [1, 0]], inputs=["no", "yes"], outputs=["no", "yes"])
+    assert mechanism.sample("no", size=50) == ["yes"] * 50

@@ -19,6 +19,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import level
 from leakwise.optimize.robust import _search, binary_kernel, conservative_lift, robust_design
 from leakwise.optimize.robust_ball import ball_bound
+from leakwise.optimize.robust_cones import RobustCone
 from leakwise.optimize.search import Limits
 from leakwise.optimize.utilities import as_utility
 from leakwise.priors import AllPriors, Box, Hull, KLBall, LayerCake, Prior, PriorSet
@@ -264,9 +265,15 @@ def test_letters_never_seen_get_rows_of_their_own() -> None:
     assert d.value <= lw.design(Prior({"a": 0.6, "b": 0.4}), lift=2).value
 
 
-def test_a_layer_cake_of_more_letters_is_not_convex_and_says_so() -> None:
+def test_a_layer_cake_of_more_letters_narrows_the_design_of_the_estimate() -> None:
+    cake = LayerCake(Prior.from_counts([500, 300, 200]), "0.01")
+    d = robust_design(cake, lift=2)
+    assert d.certificate.verify().holds
+    assert 0 < d.value < d.bound
+    assert d.epsilon == pytest.approx(math.log(2), abs=0.01)
+    assert robust_design(cake, lift=2, utility="guessing").certificate.holds
     with pytest.raises(InvalidInput, match="convex set"):
-        robust_design(LayerCake(Prior.from_counts([5, 5, 5]), "0.1"), lift=2)
+        RobustCone(cake, Fraction(2))
 
 
 # ------------------------------------------------------------------------------------------------------------- large
@@ -318,3 +325,12 @@ def test_conservative_level_serves_the_whole_ball() -> None:
         assert narrower >= max(Fraction(1), t / (1 + c * t))
         mechanism = lw.design(prior, lift=narrower).mechanism
         assert lw.certify(mechanism, ball, lift=t).holds
+
+
+def test_a_time_limit_is_kept_with_an_honest_gap() -> None:
+    generator = np.random.default_rng(6)
+    prior = Prior.from_counts(generator.multinomial(50_000, generator.dirichlet(np.full(9, 2.0))))
+    with pytest.warns(lw.LeakwiseWarning, match="time limit"):
+        d = robust_design(prior.confidence(1e-6, "clopper-pearson"), lift=2, time_limit=0.05)
+    assert d.certificate.holds
+    assert d.value <= lw.design(prior, lift=2).value <= d.bound + 1e-6

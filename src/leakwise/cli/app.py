@@ -19,6 +19,8 @@ __all__ = ["COMMANDS", "app", "main"]
 
 COMMANDS = (
     "audit",
+    "design",
+    "tradeoff",
     "envelope",
     "worst_case",
     "verify",

@@ -44,9 +44,15 @@ PlotOption = Annotated[
 ]
 
 
+_HELP = """Whole datasets against an adversary with bounded knowledge.
+
+Example: leakwise records leakage parity:n=4 symmetric:flip=0.3 --entropy 2.0
+"""
+
+
 def register(app: typer.Typer) -> None:
     """Hang the commands on the command line."""
-    group = typer.Typer(no_args_is_help=True, help="Whole datasets against an adversary with bounded knowledge.")
+    group = typer.Typer(no_args_is_help=True, help=_HELP)
     group.command()(leakage)
     group.command()(curve)
     group.command("least-leakage")(least_leakage)

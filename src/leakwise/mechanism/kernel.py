@@ -155,6 +155,8 @@ class DenseKernel(Kernel):
     def sampler(self) -> RowSampler:
         from leakwise.sampling import RowSampler
 
+        if self.denominator == 1:  # a deterministic kernel: the sampler takes at least one bit
+            return RowSampler(2 * self._weights, 1)
         return RowSampler(self._weights, self.bits())
 
 

@@ -27,7 +27,7 @@ def utility_interval(kernel: Kernel, prior: Prior, utility: Utility) -> tuple[fl
     # Lifts are accurate to N units, μ is Lipschitz on those that occur, and at most N·M terms are added.
     size = 1.0 + float(np.abs(lifts).max()) * _steepness(utility, prior)
     slack = (abs(value) + size) * (kernel.shape[0] + 32) * 2.0**-51
-    return value - slack, value + slack
+    return _never_negative(value - slack, utility), value + slack
 
 
 def _steepness(utility: Utility, prior: Prior) -> float:
@@ -53,4 +53,9 @@ def _structured(kernel: CommonLawKernel, prior: Prior, utility: FInformation | _
         terms = np.concatenate([mass * p * utility.f(own / safe), mass * others * utility.f(common / safe)])
     value, magnitude = math.fsum(terms), math.fsum(np.abs(terms))
     slack = (magnitude + 2.0) * 64 * 2.0**-53
-    return value - slack, value + slack
+    return _never_negative(value - slack, utility), value + slack
+
+
+def _never_negative(value: float, utility: Utility) -> float:
+    """An f-information is at least f(1) = 0: rounding down need not go below that."""
+    return max(value, 0.0) if isinstance(utility, (FInformation, _Guessing)) else value

@@ -25,7 +25,7 @@ _ROUNDS = 200
 _ALL_VERTICES = 60_000  # up to so many are priced one by one, which makes the bound exact
 _RELATIVE_GAP = 1e-8
 _PATIENCE = 4  # rounds without progress before a search without an exact proof ends
-_PROGRESS = 1e-6  # what counts as progress, relative to the value
+_PROGRESS = 1e-4  # what counts as progress, relative to the value
 
 
 def search_frequencies(cone: Cone, limits: Limits) -> Found:
@@ -61,12 +61,15 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         limits.tell("columns", value, bound)
         waited = 0 if value > best + _PROGRESS * abs(value) else waited + 1
         best = max(best, value)
-        if bound - value <= max(limits.tolerance, _RELATIVE_GAP * abs(value)) or (every is None and waited >= _PATIENCE):
+        if bound - value <= max(limits.tolerance, _RELATIVE_GAP * abs(value)) or (
+            every is None and waited >= _PATIENCE
+        ):
             break
         if limits.exhausted:
             stopped = True
             break
-        accuracy = max(min(0.3 * accuracy, 1e-2 * slack), 1e-10 * abs(value))
+        least = 1e-10 * abs(value) if every is not None else 1e-3 * (bound - value)
+        accuracy = max(min(0.3 * accuracy, 1e-2 * slack), least)
         columns, weights = _extended(columns, weights, worth - y @ columns, found)
     used = weights > 1e-7
     # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, LeakwiseWarning
 from leakwise.exact import Level, float_above, level
 from leakwise.leakage import lifts as lifts_of
 from leakwise.mechanism import DenseKernel, Kernel, Mechanism
@@ -24,7 +25,7 @@ from leakwise.optimize.naming import outcome_names
 from leakwise.optimize.result import Design
 from leakwise.optimize.search import Found, Limits, Progress
 from leakwise.optimize.utilities import FInformation, Frequencies, LinearUtility, Utility, as_utility
-from leakwise.priors import AllPriors, Ball, Prior, PriorSet
+from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
 from leakwise.proof import certify
 from leakwise.proof.sets import is_exact, least_mass_prover
 
@@ -37,6 +38,7 @@ _UNIT = 1 << BITS
 _INSIDE = 1 - Fraction(1, 1 << 40)
 # Up to so many letters branch and bound closes the gap for any convex set.
 _BRANCHED = 7
+_NARROWED = "the design of the estimate at the largest ε that the set allows"
 
 
 def robust_design(
@@ -66,11 +68,16 @@ def robust_design(
     nominal = priors.nominal
     limits = Limits(tolerance, time_limit, progress)
     says: npt.NDArray[np.intp] | None = None
+    mechanism: Mechanism | None = None
     kernel: Kernel
     if len(nominal) == 2 and not isinstance(goal, LinearUtility):
         kernel = binary_kernel(priors, asked.below)
         bound = utility_interval(binary_kernel(priors, asked.above), nominal, goal)[1]
         how = "closed form for two letters (beyond [ED] Theorem 5)"
+    elif not isinstance(priors, (AllPriors, Ball, Box, Hull, KLBall)):
+        # A layer cake, or a set of the user's own: not known to be convex.
+        mechanism, bound = _narrowed(priors, asked, goal, limits)
+        kernel, how = mechanism.kernel, _NARROWED
     elif isinstance(goal, FInformation) and len(nominal) > _BRANCHED:
         kernel, bound, how = _large(priors, asked, goal, limits)
     else:
@@ -80,9 +87,10 @@ def robust_design(
         kernel, says = assemble(RobustCone(priors, provable_ratio(priors, asked.below)), found)
         bound = found.bound
     value, _ = utility_interval(kernel, nominal, goal)
-    mechanism = (
-        labelled(kernel, nominal, nominal, goal, says) if says is not None else _named(kernel, nominal, priors.alphabet)
-    )
+    if says is not None:
+        mechanism = labelled(kernel, nominal, nominal, goal, says)
+    elif mechanism is None:
+        mechanism = _named(kernel, nominal, priors.alphabet)
     arguments: dict[str, Any] = {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
     certificate = certify(mechanism, priors, **arguments).verify()
     constraint = f"PML {asked.words} for every prior of the set"
@@ -127,6 +135,17 @@ def binary_kernel(priors: PriorSet, ratio: Fraction) -> DenseKernel:
 
 
 def _search(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Found, str]:
+    found, how = _dispatch(priors, asked, goal, limits)
+    if found.stopped:
+        warnings.warn(
+            f"The time limit of {limits.seconds:g} s was reached: this is the best so far, its gap is honest.",
+            LeakwiseWarning,
+            stacklevel=4,
+        )
+    return found, how
+
+
+def _dispatch(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Found, str]:
     from leakwise.optimize.robust_cones import RobustCone
     from leakwise.optimize.robust_search import search_convex, search_gains
 
@@ -192,6 +211,8 @@ def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -
 
         candidates.append((assemble(RobustCone(priors, provable_ratio(priors, asked.below)), found)[0], how))
         bound = min(bound, found.bound)
+        if found.stopped or found.bound - found.weights @ (nominal.probabilities @ f(found.lifts)) > 1e-6:
+            candidates.append((_narrowed(priors, asked, goal, limits)[0].kernel, _NARROWED))
     if nominal.support.all():
         kernel, everywhere = _everywhere(nominal, asked, goal, limits)
         candidates.append((kernel, "local differential privacy, the best found for this set"))
@@ -199,6 +220,27 @@ def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -
             bound = min(bound, everywhere)
     best = max(candidates, key=lambda pair: utility_interval(pair[0], nominal, goal)[0])
     return best[0], bound, best[1]
+
+
+def _narrowed(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Mechanism, float]:
+    """The design of the estimate at the largest ε found whose integers keep the level on the whole set; and a bound."""
+    from leakwise.mechanism import constant
+    from leakwise.optimize.design import design
+
+    def attempt(lift: Fraction) -> tuple[Design, bool]:
+        d = design(priors.nominal, lift=lift, utility=goal, time_limit=limits.seconds)
+        return d, certify(d.mechanism, priors, lift=asked.below).holds
+
+    known, holds = attempt(asked.below)
+    if holds:
+        return known.mechanism, known.bound
+    best, low, high = constant(priors.alphabet), Fraction(1), asked.below
+    for _ in range(10):
+        middle = (low + high) / 2
+        d, holds = attempt(middle)
+        low, high = (middle, high) if holds else (low, middle)
+        best = d.mechanism if holds else best
+    return best, known.bound
 
 
 def _known_prior_bound(nominal: Prior, asked: Level, f: Function) -> float:

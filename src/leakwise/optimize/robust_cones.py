@@ -35,7 +35,7 @@ class RobustCone(Cone):
         if not isinstance(priors, (AllPriors, Ball, Box, Hull, KLBall)):
             raise InvalidInput(
                 f"A design needs a convex set of priors: a ball, a box, a hull, a KL ball or all priors. Got "
-                f"{type(priors).__name__}; lw.design_from_data(strategy='layer-cake') designs for a layer cake."
+                f"{type(priors).__name__} instead."
             )
         self.priors = priors
         self.prior = priors.nominal
@@ -186,9 +186,9 @@ def _worst_member(v: Floats, p: Floats, radius: float) -> Floats:
         q, divergence = member(0.0)
         if divergence <= radius:
             rest = 1 - np.exp(divergence - radius)
-            q = q * (1 - rest)
-            q[int(v.argmin())] += rest
-            return q
+            shared: Floats = q * (1 - rest)
+            shared[int(v.argmin())] += rest
+            return shared
     low, high = np.log(1e-16 * span), np.log(1e8 * span)
     for _ in range(80):
         middle = (low + high) / 2

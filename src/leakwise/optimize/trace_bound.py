@@ -77,7 +77,10 @@ def _climbed(point: Floats, p: Floats, ceiling: Floats, barrier: float) -> Float
     current = _value(point, p, ceiling, barrier)
     for _ in range(_STEPS):
         gradient, curvature = _derivatives(point, p, ceiling, barrier)
-        step = np.linalg.solve(curvature, gradient)
+        try:
+            step = np.linalg.solve(curvature, gradient)
+        except np.linalg.LinAlgError:
+            break  # as far as floats go
         rise = float(gradient @ step)
         length = 1.0
         while length > 1e-8:
@@ -103,6 +106,8 @@ def _derivatives(point: Floats, p: Floats, ceiling: Floats, barrier: float) -> t
     size = len(p)
     d = point[:size]
     eigenvalues, vectors = np.linalg.eigh(_matrix(point, p))
+    # The least of them may come out as zero or below where the line search had it just above.
+    eigenvalues = np.maximum(eigenvalues, 2.0**-52 * eigenvalues[-1])
     roots = np.sqrt(eigenvalues)
     slope = (vectors * (1 / roots + barrier / eigenvalues)) @ vectors.T
     gradient = np.concatenate([np.diag(slope) - ceiling + barrier / d, 2 * (slope @ p) - 2])

@@ -58,7 +58,7 @@ def tradeoff(
     --------
     >>> curve = tradeoff([0.5, 0.3, 0.2], [0, 0.2, 0.5])
     >>> curve.values.round(4).tolist()
-    [-0.0, 0.0449, 0.2556]
+    [0.0, 0.0612, 0.2968]
     >>> bool((curve.randomized_response <= curve.bounds).all() and (curve.ldp <= curve.bounds).all())
     True
     """
@@ -69,11 +69,10 @@ def tradeoff(
     with shared_tables(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", LeakwiseWarning)
         for bound in asked:
-            wanted = {"utility": goal, "time_limit": time_limit}
-            designs.append(design(known, epsilon=bound.exponent, **wanted))
+            designs.append(design(known, epsilon=bound.exponent, utility=goal, time_limit=time_limit))
             responses.append(_response(supported, bound, matched))
             if len(supported) <= _LDP_LETTERS:
-                local.append(design(known, ldp=bound.exponent, **wanted).value)
+                local.append(design(known, ldp=bound.exponent, utility=goal, time_limit=time_limit).value)
             if progress is not None:
                 progress(len(designs), len(asked))
     stopped = [warning for warning in told if issubclass(warning.category, LeakwiseWarning)]
@@ -98,7 +97,7 @@ def tradeoff(
 
 
 def _given(epsilons: Iterable[object]) -> list[object]:
-    points = [epsilons] if isinstance(epsilons, (int, float, str)) else list(epsilons)
+    points: list[object] = list(epsilons)
     if not points:
         raise InvalidInput("epsilons must hold at least one bound in nats. Got none; leave it out for a grid.")
     return points

@@ -40,6 +40,13 @@ def test_randomized_response_closed_and_traced(size: int) -> None:
     assert traced(inside[:, 0]) == pytest.approx(inside[:, 1], abs=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_repeated_releases_with_many_ties(epsilon: float) -> None:
+    joint, prior = lw.randomized_response(4, epsilon=epsilon).repeat(3), lw.Prior([2, 1, 5, 4])
+    curve = lw.envelope_curve(joint, prior)
+    assert curve(AT) == pytest.approx([lw.envelope(joint, prior, float(at)).epsilon for at in AT], abs=1e-9)
+
+
 def test_example_1_has_two_pieces() -> None:
     curve = lw.envelope_curve(lw.Mechanism(EXAMPLE_1), lw.Prior.uniform(4))
     assert curve.pieces is not None

@@ -60,3 +60,17 @@ def test_jumps_are_found_by_both() -> None:
     for method in ("primal", "dual"):
         for delta in ("0.2", "0.25"):
             assert lw.envelope(m, prior, delta, method=method).epsilon == pytest.approx(math.log(2), abs=1e-14)
+
+
+@pytest.mark.parametrize("weights", [(10**11, 1000), (10, 10**11, 1), (1, 10, 10**10, 10**6, 10**11, 10**9, 1)])
+@pytest.mark.parametrize("delta", ["0.09", "0.52", "0.97"])
+def test_letters_that_are_nearly_impossible(weights: tuple[int, ...], delta: str) -> None:
+    """Outcomes of probability 1e-11 with lifts of 1e11 count as much as likely ones."""
+    m, prior = lw.identity(len(weights)), lw.Prior(list(weights))
+    for method in ("primal", "dual"):
+        found = lw.envelope(m, prior, delta, method=method)
+        found.certificate.verify()
+        assert found.gap < 1e-10
+        assert lw.pml_quantiles(m.then(found.post_processing), prior, delta).upper == pytest.approx(
+            found.epsilon, abs=1e-9
+        )

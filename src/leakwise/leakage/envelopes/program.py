@@ -73,7 +73,8 @@ class Program:
 
     def __init__(self, columns: Columns, delta: float) -> None:
         # What counts is the probability of an outcome given some letter, which may be much above its own.
-        kept = np.flatnonzero(np.minimum(columns.mass, delta) / delta * columns.lift.max(axis=0) > _NEGLIGIBLE)
+        weight = np.maximum(columns.lift.max(axis=0), 1.0)
+        kept = np.flatnonzero(np.minimum(columns.mass, delta) / delta * weight > _NEGLIGIBLE)
         self._kept = kept
         self._whole = columns
         self.columns = columns if len(kept) == len(columns.mass) else Columns(columns.lift[:, kept], columns.mass[kept])

@@ -1,0 +1,154 @@
+"""``leakwise design``: the best mechanism within a leakage bound, with its proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakwise.cli import csvfiles
+from leakwise.cli.output import JsonOption, show
+from leakwise.cli.reading import CountsOption, PriorOption, label, number, read_prior
+from leakwise.cli.searching import gap_bar
+from leakwise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from leakwise.priors import Prior
+
+__all__ = ["UtilityMatrixOption", "UtilityOption", "read_utility", "register"]
+
+UtilityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--utility",
+        "-u",
+        metavar="NAME",
+        help="mutual_information (the default), total_variation, chi_square, hellinger, guessing or frequencies.",
+    ),
+]
+UtilityMatrixOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--utility-matrix",
+        metavar="FILE",
+        help="Instead of --utility: a CSV of what each output (column) is worth for each letter (row); labels in the "
+        "first row and column, or plain numbers.",
+    ),
+]
+TimeLimitOption = Annotated[
+    float | None,
+    typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best so far and its honest gap."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command()(design)
+
+
+def design(
+    prior: PriorOption = None,
+    counts: CountsOption = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", "-e", metavar="NATS", help="The bound on leakage (PML), in nats.")
+    ] = None,
+    lift: Annotated[
+        str | None,
+        typer.Option("--lift", metavar="FACTOR", help="The same as a factor: 2 is 'at most twice as likely'."),
+    ] = None,
+    utility: UtilityOption = None,
+    utility_matrix: UtilityMatrixOption = None,
+    ldp: Annotated[
+        str | None, typer.Option("--ldp", metavar="NATS", help="Local differential privacy, too (or alone).")
+    ] = None,
+    lip: Annotated[
+        str | None, typer.Option("--lip", metavar="NATS", help="Local information privacy, too (or alone).")
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="auto, columns, or enumeration for small alphabets.")
+    ] = "auto",
+    time_limit: TimeLimitOption = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="Save the mechanism, for release and audit.")
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the proof, for leakwise verify.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw what each output raises: .png, .svg, .html or .json."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the mechanism of greatest utility that leaks at most so much, and prove both.
+
+    The value is what the mechanism reaches, the bound what no mechanism within the limit can beat, the gap how far
+    they are apart. An output is named after the letters that it makes likelier: {a,c} raises a and c, 'not b' raises
+    all but b. With guessing or a utility matrix the outputs are labels of their own.
+
+    \b
+    leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2
+    leakwise design --counts no=700,yes=300 --epsilon 0.5 --save mechanism.json --certificate proof.json
+    leakwise design --prior uniform:7 --epsilon 0.8 --utility frequencies --plot mechanism.svg
+    leakwise design --prior prior.csv --epsilon 1 --ldp 2 --utility-matrix worth.csv
+    leakwise design --prior prior.csv --epsilon 1.5 --time-limit 10 --json
+    """
+    from leakwise.optimize import design as find
+
+    known = read_prior(prior, counts)
+    goal = read_utility(utility, utility_matrix, known)
+    with gap_bar(not as_json) as told:
+        found = find(
+            known,
+            _given(epsilon, "--epsilon"),
+            lift=_given(lift, "--lift"),
+            utility=goal,
+            ldp=_given(ldp, "--ldp"),
+            lip=_given(lip, "--lip"),
+            method=method,
+            time_limit=time_limit,
+            progress=told,
+        )
+    if save is not None:
+        found.mechanism.save(save)
+    if certificate is not None:
+        found.certificate.save(certificate)
+    show(found, as_json)
+    if save is not None:
+        typer.echo(f"Mechanism in {save}", err=True)
+    if certificate is not None:
+        typer.echo(f"Proof in {certificate}; check it with: leakwise verify {certificate}", err=True)
+    if plot is not None:
+        from leakwise.charts.render import save as draw
+
+        typer.echo(f"Drawn in {draw(found.chart(), plot)}", err=True)
+
+
+def _given(text: str | None, option: str) -> Any:
+    return None if text is None else number(text, option)
+
+
+def read_utility(name: str | None, matrix: Path | None, prior: Prior) -> Any:
+    """The utility that the options name, its rows in the order of the prior's letters."""
+    if matrix is None:
+        return name or "mutual_information"
+    if name is not None:
+        raise InvalidInput(f"Give either --utility or --utility-matrix. Got {name!r} and {str(matrix)!r}.")
+    from leakwise.optimize import Expected
+
+    if not csvfiles.exists(matrix):
+        raise InvalidInput(f"--utility-matrix: there is no file {str(matrix)!r}.")
+    values, letters, outputs = csvfiles.read_labelled_matrix(matrix)
+    rows = [[float(cell) for cell in row] for row in values]
+    names = None if outputs is None else [label(word) for word in outputs]
+    if letters is not None:
+        places = {word: place for place, word in enumerate(letters)}
+        missing = [str(letter) for letter in prior.labels if str(letter) not in places]
+        if missing or len(places) != len(prior):
+            raise InvalidInput(
+                f"--utility-matrix must have one row for each letter of the prior. It has rows for "
+                f"{', '.join(places)}; the letters are {', '.join(map(str, prior.labels))}."
+            )
+        rows = [rows[places[str(letter)]] for letter in prior.labels]
+    return Expected(rows, outputs=names)

@@ -1,0 +1,63 @@
+"""``leakwise tradeoff``: the largest utility at each leakage bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakwise.cli.design import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
+from leakwise.cli.output import JsonOption, show
+from leakwise.cli.reading import CountsOption, PriorOption, number, read_prior
+from leakwise.cli.searching import count_bar
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command()(tradeoff)
+
+
+def tradeoff(
+    prior: PriorOption = None,
+    counts: CountsOption = None,
+    epsilons: Annotated[
+        str | None,
+        typer.Option(
+            "--epsilons",
+            metavar="NATS,…",
+            help="The leakage bounds [default: 40 from 0 to ε_max, with the borders of the privacy regions].",
+        ),
+    ] = None,
+    utility: UtilityOption = None,
+    utility_matrix: UtilityMatrixOption = None,
+    time_limit: TimeLimitOption = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves: .png, .svg, .html or .json.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a leakage bound costs: the optimum at each ε, and simpler mechanisms beside it.
+
+    Beside the optimum stand randomized response of the same leakage and, for up to 12 letters, the best mechanism
+    with local differential privacy ε. The time limit is for each point.
+
+    \b
+    leakwise tradeoff --prior a=0.5,b=0.3,c=0.2
+    leakwise tradeoff --prior uniform:6 --utility guessing --plot curve.svg
+    leakwise tradeoff --counts 500,300,200 --epsilons 0.1,0.2,0.5,1 --json
+    """
+    from leakwise.optimize import tradeoff as curve
+
+    known = read_prior(prior, counts)
+    goal = read_utility(utility, utility_matrix, known)
+    points = None if epsilons is None else [number(word, "--epsilons") for word in epsilons.split(",")]
+    with count_bar("designs", not as_json) as told:
+        found = curve(known, points, goal, time_limit=time_limit, progress=told)
+    show(found, as_json)
+    if plot is not None:
+        from leakwise.charts.render import save
+
+        typer.echo(f"Drawn in {save(found.chart(), plot)}", err=True)
