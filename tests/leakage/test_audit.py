@@ -154,7 +154,7 @@ def test_it_shows_and_draws_itself() -> None:
     assert "<ul><li>" in html[1]
     assert "<b>" not in lw.audit(lw.identity(["<b>", "x"]), lw.Prior.uniform(2))._repr_html_()
     parts = found.chart()["vconcat"]
-    assert len(parts) == 3
+    assert len(parts) == 4
     assert found.plot() is not None
 
 

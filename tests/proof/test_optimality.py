@@ -51,7 +51,7 @@ def test_other_duals_prove_nothing():
     design = lw.design([0.5, 0.3, 0.2], epsilon=0.7)
     claim = design.certificate.optimality
     with pytest.raises(lw.CertificateRejected, match="nothing is better"):
-        check_optimality(replace(claim, duals=claim.duals + [0.1, 0, 0]), design.mechanism, design.prior)
+        check_optimality(replace(claim, duals=claim.duals + np.array([0.1, 0, 0])), design.mechanism, design.prior)
     with pytest.raises(lw.CertificateRejected, match="does not fit"):
         check_optimality(replace(claim, duals=claim.duals[:2]), design.mechanism, design.prior)
     with pytest.raises(lw.CertificateRejected, match="does not fit"):

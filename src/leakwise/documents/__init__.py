@@ -1,6 +1,7 @@
 """Files that Leakwise writes: versioned JSON with a checksum, written aside and moved into place when whole."""
 
 from leakwise.documents.store import (
+    document_format,
     read_document,
     read_integer,
     to_plain,
@@ -10,6 +11,7 @@ from leakwise.documents.store import (
 )
 
 __all__ = [
+    "document_format",
     "read_document",
     "read_integer",
     "to_plain",

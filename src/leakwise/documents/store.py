@@ -18,6 +18,7 @@ import msgspec
 from leakwise.errors import InvalidInput
 
 __all__ = [
+    "document_format",
     "read_document",
     "read_integer",
     "to_plain",
@@ -103,17 +104,27 @@ def write_document(path: str | os.PathLike[str], format: str, version: int, body
     write_atomically(path, msgspec.json.encode(envelope) + b"\n")
 
 
-def read_document(path: str | os.PathLike[str], format: str, version: int, body: type[Body]) -> Body:
-    """Read a body back; a damaged, foreign or newer file is an error that says which."""
+def _envelope_of(path: str | os.PathLike[str]) -> _Envelope:
     name = str(path)
     try:
         content = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # a ValueError is a path with a zero byte
         raise InvalidInput(f"Cannot read {name!r}: {_reason(error)}.") from error
     try:
-        envelope = msgspec.json.decode(content, type=_Envelope)
+        return msgspec.json.decode(content, type=_Envelope)
     except _UNREADABLE as error:
         raise InvalidInput(f"{name!r} is not a Leakwise file, or it is damaged: {error}.") from error
+
+
+def document_format(path: str | os.PathLike[str]) -> str:
+    """What a file says it holds."""
+    return _envelope_of(path).format
+
+
+def read_document(path: str | os.PathLike[str], format: str, version: int, body: type[Body]) -> Body:
+    """Read a body back; a damaged, foreign or newer file is an error that says which."""
+    name = str(path)
+    envelope = _envelope_of(path)
     if envelope.format != format:
         raise InvalidInput(f"{name!r} holds a {envelope.format!r}. Expected a {format!r}.")
     if envelope.version > version:

@@ -8,6 +8,7 @@ import numpy as np
 
 from leakwise.charts.specs import bars, heatmap, lines, vertical
 from leakwise.charts.table import number
+from leakwise.leakage.envelopes import envelope_curve
 from leakwise.leakage.pointwise import pml
 
 if TYPE_CHECKING:
@@ -16,11 +17,16 @@ if TYPE_CHECKING:
 __all__ = ["pictures"]
 
 _MOST_BARS = 30
+# Up to so many entries the curve of the envelope is traced within a second or two.
+_MOST_TRACED = 900
 
 
 def pictures(audit: Audit) -> dict[str, Any]:
-    """The kernel, the leakage of each outcome, and how often a limit fails, one below the other."""
+    """The kernel, the leakage of each outcome, what survives post-processing, and how often a limit fails."""
     parts = [_kernel(audit), _outcomes(audit)] if audit.outcomes else []
+    rows, columns = audit.mechanism.shape
+    if rows * columns <= _MOST_TRACED:
+        parts.append(envelope_curve(audit.mechanism, audit.prior.nominal).chart())
     return vertical(*parts, _failures(audit))
 
 

@@ -81,7 +81,7 @@ def design(
     >>> from leakwise import Prior
     >>> d = design(Prior({"a": 0.5, "b": 0.3, "c": 0.2}), lift=2)
     >>> print(f"{d.value:.6f}", d.gap < 1e-10, d.mechanism.outputs)
-    0.421460 True ('{a}', '{b,c}', '{b}')
+    0.693147 True ('{a}', 'not a')
     """
     if method not in _METHODS:
         raise InvalidInput(

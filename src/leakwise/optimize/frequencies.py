@@ -72,10 +72,13 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         accuracy = max(min(0.3 * accuracy, 1e-2 * slack), least)
         columns, weights = _extended(columns, weights, worth - y @ columns, found)
     used = weights > 1e-7
+    lifts, weights = _fewest(columns[:, used], weights[used])
     # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.
-    lifts, weights = columns[:, used], _corrected(columns[:, used], weights[used])
+    weights = _corrected(lifts, weights)
+    inside = cone.slightly_inside(lifts)
+    inner = None if inside is None else (inside, _corrected(inside, weights))
     proof = "vertices" if every is not None else "trace"
-    return Found(lifts, weights, np.empty(0), 0.0, proof, stopped=stopped, proven=bound)
+    return Found(lifts, weights, np.empty(0), 0.0, proof, stopped=stopped, inner=inner, proven=bound)
 
 
 def _extended(columns: Floats, weights: Floats, costs: Floats, found: Floats) -> tuple[Floats, Floats]:
@@ -181,6 +184,24 @@ def _interior(columns: Floats) -> Floats:
     solution = solve_lp(costs, matrix, np.ones(size), np.ones(size), maximize=True)
     interior: Floats = solution.x[0] + solution.x[1:]
     return np.maximum(interior, 1e-12)
+
+
+def _fewest(columns: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """At most N(N+1)/2 columns with the same J: a vertex of the weights that give it (which fixes Σρλ = Jπ, too)."""
+    from leakwise.lp import solve_lp
+
+    size, count = columns.shape
+    pairs = np.triu_indices(size)
+    if count <= len(pairs[0]):
+        return columns, weights
+    products = columns[pairs[0]] * columns[pairs[1]]
+    goal = products @ weights
+    generator = np.random.default_rng(size)  # any objective has a vertex; a random one has a single one
+    solution = solve_lp(generator.uniform(1, 2, count), products, goal, goal)
+    if not solution.optimal:
+        return columns, weights  # to the accuracy of floats there may be none
+    used = solution.x > 1e-9
+    return columns[:, used], solution.x[used]
 
 
 def _corrected(columns: Floats, weights: Floats) -> Floats:

@@ -82,6 +82,8 @@ def search_convex(cone: RobustCone, f: Function, limits: Limits, starts: Floats 
             costs = p @ f(climbed) - y @ climbed
             better = np.flatnonzero(costs > max(1e-9, limits.tolerance))
             if not len(better):
+                # Without the time to finish the proof nothing more is found either.
+                stopped = limits.exhausted and best[0] - solution.value > 1e-6
                 break
         if limits.exhausted:
             stopped = True

@@ -26,7 +26,7 @@ from leakwise.proof.ratio import WorstOutcome, worst_outcome
 from leakwise.proof.sets import is_exact
 from leakwise.proof.tails import check_failure
 
-__all__ = ["Certificate", "certify", "load_certificate", "verify"]
+__all__ = ["Certificate", "certify", "load_certificate"]
 
 FORMAT = "leakwise.certificate"
 VERSION = 1
@@ -283,8 +283,3 @@ def _read_level(body: LevelBody | None, name: str) -> Level | None:
         raise InvalidInput(f"{name!r} is not a valid certificate: it asks for {body.kind!r}.")
     value = Fraction(read_integer(body.numerator, name), denominator)
     return level(value) if body.kind == "epsilon" else level(lift=value)
-
-
-def verify(path: str | os.PathLike[str]) -> Certificate:
-    """Read a certificate file and check it from its integers; raise CertificateRejected when it proves nothing."""
-    return load_certificate(path).verify()
