@@ -39,8 +39,9 @@ def assemble(cone: Cone, found: Found) -> tuple[DenseKernel, Places | None]:
     if matrix is None and found.inner is not None:
         inner_lifts, inner_weights = found.inner
         matrix = _rounded(cone, inner_lifts, inner_weights)
-        if matrix is not None and found.labels is not None:
-            matrix = matrix[:, order]
+        if matrix is not None:
+            # Its columns are the same ones where they have labels; else any, which go from likely to rare as well.
+            matrix = matrix[:, order if found.labels is not None else np.argsort(-inner_weights, kind="stable")]
     if matrix is None:
         matrix = _from_inside(cone, lifts, weights)
     if matrix is None:

@@ -22,7 +22,7 @@ from leakwise.optimize.masks.worst_case import WorstCase
 from leakwise.optimize.result import Design
 from leakwise.optimize.search import Limits, Progress
 from leakwise.optimize.utilities import Frequencies, LinearUtility, Utility, as_utility
-from leakwise.priors import Prior, as_prior, as_prior_set
+from leakwise.priors import Prior, PriorSet, as_prior, as_prior_set
 from leakwise.proof import certify
 
 __all__ = ["design"]
@@ -56,7 +56,8 @@ def design(
     Parameters
     ----------
     prior
-        A Prior, a list of probabilities, or a mapping from labels.
+        A Prior, a list of probabilities, or a mapping from labels; or a set of priors, for all of which the bound
+        then holds.
     epsilon, lift
         The bound on pointwise maximal leakage: ε in nats, or e^ε («at most ``lift`` times likelier»).
     utility
@@ -89,6 +90,8 @@ def design(
         )
     if isinstance(utility, WorstCase):
         return _worst_case(prior, utility, epsilon, lift, ldp, lip, Limits(tolerance, time_limit, progress))
+    if isinstance(prior, PriorSet) and not isinstance(prior, Prior):
+        return _robust(prior, epsilon, lift, utility, ldp, lip, Limits(max(tolerance, 1e-9), time_limit, progress))
     known, goal = as_prior(prior), as_utility(utility)
     asked = None if epsilon is None and lift is None else level(epsilon, lift)
     supported = _on_support(known)
@@ -125,12 +128,34 @@ def _worst_case(
 ) -> Design:
     if ldp is not None or lip is not None:
         raise InvalidInput(
-            "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a letter, so that only "
-            "a constant answer would be left."
+            "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a letter, so that "
+            "only a constant answer would be left."
         )
     from leakwise.optimize.masks.design import design_worst_case
 
     return design_worst_case(as_prior_set(prior), level(epsilon, lift), utility, limits)
+
+
+def _robust(
+    priors: PriorSet, epsilon: object, lift: object, utility: Any, ldp: object, lip: object, limits: Limits
+) -> Design:
+    """A design for every prior of a set ([ED])."""
+    from leakwise.optimize.robust import robust_design
+
+    if ldp is not None or lip is not None:
+        raise InvalidInput(
+            "ldp= and lip= go with a single prior. For a set of priors give epsilon= or lift=; LDP is the set of all "
+            "priors, lw.AllPriors."
+        )
+    return robust_design(
+        priors,
+        epsilon,
+        lift=lift,
+        utility=utility,
+        tolerance=limits.tolerance,
+        time_limit=limits.seconds,
+        progress=limits.progress,
+    )
 
 
 def _level_arguments(asked: Level) -> dict[str, Any]:

@@ -39,8 +39,11 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         # Only where nothing but the constant column is allowed: then no mechanism tells the letters apart.
         return Found(np.ones((size, 1)), np.ones(1), np.empty(0), 0.0, "rank", proven=-np.inf)
     every = _every_vertex(cone)
-    columns = np.concatenate([np.ones((size, 1)), columns], axis=1)  # the constant column makes the start feasible
-    bound = float(p @ p) - least_trace_bound(cone)
+    least, multipliers = least_trace_bound(cone)
+    bound = float(p @ p) - least
+    # The constant column makes the start feasible, those of the bound make it good.
+    columns = np.concatenate([np.ones((size, 1)), columns, _promising(cone, multipliers, every, generator)], axis=1)
+    columns = _distinct(columns)
     weights, accuracy = _interior(columns), 1.0
     best, waited, stopped = -np.inf, 0, False
     for _ in range(_ROUNDS):
@@ -52,7 +55,7 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
             largest = float(costs.max())
             found = every[:, np.argsort(-costs)[: 2 * size]]
         else:
-            found, largest = _climb(cone, centre, y, generator)
+            found, largest = _climb(cone, centre, y, generator, 2 * size)
         # For convex Φ: Φ* ≥ Φ(ρ) - (max over mechanisms of Σ worth·ρ' - Σ worth·ρ), where the maximum is at most
         # Σ y + largest if that is the largest of all columns.
         slack = float(y.sum()) + max(largest, 0.0) - float(worth @ weights)
@@ -68,8 +71,8 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         if limits.exhausted:
             stopped = True
             break
-        least = 1e-10 * abs(value) if every is not None else 1e-3 * (bound - value)
-        accuracy = max(min(0.3 * accuracy, 1e-2 * slack), least)
+        finest = 1e-10 * abs(value) if every is not None else 1e-3 * (bound - value)
+        accuracy = max(min(0.3 * accuracy, 1e-2 * slack), finest)
         columns, weights = _extended(columns, weights, worth - y @ columns, found)
     used = weights > 1e-7
     lifts, weights = _fewest(columns[:, used], weights[used])
@@ -79,6 +82,17 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
     inner = None if inside is None else (inside, _corrected(inside, weights))
     proof = "vertices" if every is not None else "trace"
     return Found(lifts, weights, np.empty(0), 0.0, proof, stopped=stopped, inner=inner, proven=bound)
+
+
+def _promising(cone: Cone, multipliers: Floats, every: Floats | None, generator: np.random.Generator) -> Floats:
+    """Columns with (almost) all entries at an end of their box, weighed by the multipliers of the trace bound."""
+    size = len(multipliers)
+    low, high = cone.entry_box()
+    linear = multipliers * (low + high)
+    if every is None:
+        return _climb(cone, np.diag(multipliers), linear, generator, size * (size + 1) // 2)[0]
+    costs = multipliers @ every**2 - linear @ every
+    return every[:, np.argsort(-costs, kind="stable")[: size * (size + 1) // 2]]
 
 
 def _extended(columns: Floats, weights: Floats, costs: Floats, found: Floats) -> tuple[Floats, Floats]:
@@ -213,10 +227,9 @@ def _corrected(columns: Floats, weights: Floats) -> Floats:
     return np.maximum(weights, 0.0)
 
 
-def _climb(cone: Cone, centre: Floats, y: Floats, generator: np.random.Generator) -> tuple[Floats, float]:
+def _climb(cone: Cone, centre: Floats, y: Floats, generator: np.random.Generator, number: int) -> tuple[Floats, float]:
     """Local maxima of λᵀGλ - y·λ over the vertices, from many starts at once; the best of them."""
-    size = len(y)
-    lifts = cone.linear_max(generator.standard_normal((size, 8 * size)))[1]
+    lifts = cone.linear_max(generator.standard_normal((len(y), 4 * number)))[1]
     for _ in range(40):
         following = cone.linear_max(2 * centre @ lifts - y[:, None])[1]
         if np.allclose(following, lifts, atol=1e-12):
@@ -224,4 +237,4 @@ def _climb(cone: Cone, centre: Floats, y: Floats, generator: np.random.Generator
         lifts = following
     lifts = _distinct(lifts)
     costs = np.einsum("ij,ij->j", lifts, centre @ lifts) - y @ lifts
-    return lifts[:, np.argsort(-costs)[: 2 * size]], float(costs.max())
+    return lifts[:, np.argsort(-costs)[:number]], float(costs.max())

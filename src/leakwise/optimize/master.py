@@ -36,6 +36,7 @@ class Master:
         self.utilities = utilities
         ones = np.ones(len(columns))
         self._program = LinearProgram(_SCALE * utilities, columns, ones, ones, maximize=True)
+        self._last: MasterSolution | None = None
 
     def add(self, utilities: Floats, columns: Floats) -> None:
         """Add columns (rows × k)."""
@@ -43,9 +44,15 @@ class Master:
         self.columns = np.concatenate([self.columns, columns], axis=1)
         self.utilities = np.concatenate([self.utilities, utilities])
 
-    def solve(self) -> MasterSolution:
-        """Solve, and sharpen weights and duals on the optimal basis, where it is regular."""
-        solution = self._program.solve()
+    def solve(self, seconds: float | None = None) -> MasterSolution:
+        """Solve, and sharpen weights and duals on the optimal basis, where it is regular.
+
+        When ``seconds`` run out first, the last solution stands: the columns added since have no weight.
+        """
+        solution = self._program.solve(None if self._last is None else seconds)
+        if self._last is not None and not solution.optimal:
+            weights = np.concatenate([self._last.weights, np.zeros(len(self.utilities) - len(self._last.weights))])
+            return MasterSolution(self._last.value, self._last.duals, weights)
         weights, duals = solution.x, solution.duals / _SCALE
         basis = solution.basis
         if basis is not None and len(basis.columns) == len(self.columns):
@@ -60,7 +67,8 @@ class Master:
                 weights = np.zeros(len(self.utilities))
                 weights[basis.columns] = sharp_weights
         weights = np.where(weights > _DUST, weights, 0.0)
-        return MasterSolution(float(self.utilities @ weights), duals, weights)
+        self._last = MasterSolution(float(self.utilities @ weights), duals, weights)
+        return self._last
 
 
 def _solve(matrix: Floats, right: Floats) -> Floats:

@@ -30,6 +30,11 @@ class Limits:
         """Whether the time is up."""
         return self.seconds is not None and time.monotonic() - self.started > self.seconds
 
+    @property
+    def remaining(self) -> float | None:
+        """The seconds left, at least a thousandth; None without a limit."""
+        return None if self.seconds is None else max(1e-3, self.seconds - (time.monotonic() - self.started))
+
     def tell(self, stage: str, value: float, bound: float) -> None:
         """Report progress to whoever asked for it."""
         if self.progress is not None:

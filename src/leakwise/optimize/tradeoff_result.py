@@ -25,7 +25,7 @@ __all__ = ["Tradeoff"]
 Floats = npt.NDArray[np.float64]
 
 _SHOWN = 48
-_MARKED = 14  # more borders than this on one axis cannot be told apart
+_ROOM = 0.03  # borders closer than this share of the axis cannot be told apart
 _WORDS = {
     "mutual_information": "mutual information (nats)",
     "total_variation": "total variation",
@@ -132,15 +132,12 @@ class Tradeoff:
         shown = {name: [_drawn(value, statistical) for value in values] for name, values in curves.items()}
         missing = any(value is None for values in shown.values() for value in values)
         note = "A gap: the frequencies cannot be recovered there." if statistical else "A gap: not computed."
-        inner = self.regions[1:]
-        marked = inner[inner <= self.epsilons.max(initial=0.0)]
-        rules = [(float(border), f"ε{_subscript(k)}") for k, border in enumerate(marked, 1)]
         return lines(
             {name: (self.epsilons, values) for name, values in shown.items()},
             title="What a leakage bound allows",
             x_title="ε (nats)",
             y_title=_WORDS.get(self.utility, self.utility),
-            rules=rules if len(rules) <= _MARKED else (),
+            rules=_marks(self.regions[1:], float(np.ptp(self.epsilons)), float(self.epsilons.max())),
             y_log=statistical,
             note=note if missing else None,
         )
@@ -163,6 +160,16 @@ def _drawn(value: float, statistical: bool) -> float | None:
     if statistical:
         return math.sqrt(-value) if math.isfinite(value) and value < 0 else None
     return value if math.isfinite(value) else None
+
+
+def _marks(borders: Floats, width: float, end: float) -> list[tuple[float, str]]:
+    """The borders ε_k to mark, from the right: those too close to the next one are left out."""
+    marks: list[tuple[float, str]] = []
+    for place in range(len(borders) - 1, -1, -1):
+        border = float(borders[place])
+        if border <= end and (not marks or marks[-1][0] - border >= _ROOM * width):
+            marks.append((border, f"ε{_subscript(place + 1)}"))
+    return marks[::-1]
 
 
 def _subscript(number: int) -> str:

@@ -100,7 +100,7 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
         before = solution.value
         master.add(_utilities(priced.vertices, pricing), _averages(priced.vertices, pricing))
         vertices = vertices.joined(priced.vertices)
-        solution = master.solve()
+        solution = master.solve(limits.remaining)
         if solution.value <= before and priced.complete and priced.largest < 1e-9:
             break  # what is left is below the accuracy of the linear program
         if not priced.complete and solution.value - before <= _SLOW * (bound - before):
