@@ -149,13 +149,10 @@ def test_envelope_bounds_hold_each_other(case: tuple[list[float], Prior, float],
 
 
 def test_envelope_of_the_rounded_noise_is_within_the_bounds() -> None:
-    envelope = getattr(lw, "envelope", None)
-    if envelope is None:
-        pytest.skip("the envelope is not there yet")
     prior = Prior([0.2, 0.5, 0.3], [0, 1, 2])
     noise = Laplace([0, 1, 2], 0.8)
     for delta in (0.05, 0.3):
-        assert envelope(noise.discretize(), prior, delta).epsilon <= noise.envelope_bounds(prior, delta)[1] + 1e-9
+        assert lw.envelope(noise.discretize(), prior, delta).epsilon <= noise.envelope_bounds(prior, delta)[1] + 1e-9
 
 
 # ---------------------------------------------------------------------------------------------- around an estimate

@@ -23,9 +23,9 @@ Floats = npt.NDArray[np.float64]
 
 _ROUNDS = 200
 _ALL_VERTICES = 60_000  # up to so many are priced one by one, which makes the bound exact
-_RELATIVE_GAP = 1e-8
+_RELATIVE_GAP = {True: 1e-8, False: 1e-4}  # where every vertex is listed, and where not: nobody's intervals notice
 _PATIENCE = 4  # rounds without progress before a search without an exact proof ends
-_PROGRESS = 1e-4  # what counts as progress, relative to the value
+_PROGRESS = 3e-4  # what counts as progress, relative to the value
 
 
 def search_frequencies(cone: Cone, limits: Limits) -> Found:
@@ -64,7 +64,7 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         limits.tell("columns", value, bound)
         waited = 0 if value > best + _PROGRESS * abs(value) else waited + 1
         best = max(best, value)
-        if bound - value <= max(limits.tolerance, _RELATIVE_GAP * abs(value)) or (
+        if bound - value <= max(limits.tolerance, _RELATIVE_GAP[every is not None] * abs(value)) or (
             every is None and waited >= _PATIENCE
         ):
             break

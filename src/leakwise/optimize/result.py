@@ -81,15 +81,21 @@ class Design:
         )
 
     def chart(self) -> dict[str, Any]:
-        """A Vega-Lite picture of what each outcome raises (lift above 1) and lowers (below 1)."""
+        """A Vega-Lite picture of what each outcome raises (lift above 1) and lowers (below 1), and how often it comes.
+
+        One row for each outcome, with its probability and its name, from likely to rare for most designs.
+        """
+        prior, kernel = self.prior.nominal, self.mechanism.kernel
+        ratios = lifts(self.mechanism, prior)
+        law = kernel.output_law_floats(prior.weights, prior.denominator)
         return heatmap(
+            [f"{100 * share:.2g} % {label}" for label, share in zip(self.mechanism.outputs, law.tolist(), strict=True)],
             [str(label) for label in self.mechanism.inputs],
-            [str(label) for label in self.mechanism.outputs],
-            lifts(self.mechanism, self.prior.nominal),
-            title="How many times likelier each letter becomes",
+            ratios.T,
+            title="How many times likelier each outcome makes each letter",
             value_title="lift",
-            row_title="letter",
-            column_title="outcome",
+            row_title="how often each outcome comes, and what it raises",
+            column_title="letter",
             diverging_at=1.0,
         )
 

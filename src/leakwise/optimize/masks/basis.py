@@ -37,22 +37,21 @@ def at_ratio(packing: Packing, covered: Covered, ratio: float, *, duals: bool = 
     if square.shape[0] != square.shape[1]:
         return None
     try:
-        weights, z = _solve(square, matrix.sum(axis=0) if duals else None)
+        weights, z = _solve(square, packing.room[tight], packing.needed @ matrix if duals else None)
     except (np.linalg.LinAlgError, RuntimeError):
         return None
     if not np.isfinite(weights).all():
         return None
-    slack = 1.0 - matrix[~tight] @ weights
-    y = np.ones(packing.columns.size)
+    slack = packing.room[~tight] - matrix[~tight] @ weights
+    y = packing.needed.copy()
     if z is not None:
         y[tight] -= z
     least = min(float(weights.min(initial=np.inf)), float(slack.min(initial=np.inf)))
-    return AtRatio(ratio, weights, float(slack.sum()), least, y)
+    return AtRatio(ratio, weights, float(packing.needed[~tight] @ slack), least, y)
 
 
-def _solve(square: Floats, costs: Floats | None) -> tuple[Floats, Floats | None]:
+def _solve(square: Floats, ones: Floats, costs: Floats | None) -> tuple[Floats, Floats | None]:
     """B·ρ = 1 and Bᵀz = costs, each with a step of refinement."""
-    ones = np.ones(len(square))
     if len(square) <= _DENSE:
         weights = np.linalg.solve(square, ones)
         weights = weights + np.linalg.solve(square, _residual(square, weights, ones))

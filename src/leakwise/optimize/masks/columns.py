@@ -32,7 +32,8 @@ class Greedy:
 class MaskColumns:
     """The pairs of a mask, output by output, over a prior of full support."""
 
-    def __init__(self, allowed: Bools, p: Floats) -> None:
+    def __init__(self, allowed: Bools, p: Floats, *, part: bool = False) -> None:
+        """``part``: the letters are only some of the secret's, so that an output that serves them all is not free."""
         self.allowed, self.p = allowed, p
         self.size, self.count = allowed.shape
         output, letter = np.nonzero(np.ascontiguousarray(allowed.T))
@@ -47,7 +48,7 @@ class MaskColumns:
         self.mass = self._mass[self.letters].sum(axis=1)
         with np.errstate(divide="ignore"):
             # Below this ratio an output cannot be used at all (the rule of [WC] III-B).
-            self.breakpoints = np.where(sizes == self.size, 1.0, 1.0 / self.mass)
+            self.breakpoints = np.where((sizes == self.size) & (not part), 1.0, 1.0 / self.mass)
 
     def usable(self, ratio: float, *, strictly: bool = False) -> Bools:
         """The outputs that a mechanism of this largest lift can use (strictly: of a smaller one)."""
@@ -96,8 +97,10 @@ class MaskColumns:
         positive = after[:, -1] > 0  # however the mass is spread over the output
         return float(np.where(positive, self.breakpoints, np.maximum(root, self.breakpoints)).min())
 
-    def bottleneck(self) -> tuple[float, int]:
+    def bottleneck(self, needed: Floats | None = None) -> tuple[float, int]:
         """max_i min_{j allowed} 1/π(A_j), a lower bound on the ratio, and the letter that gives it."""
         best = np.where(self.allowed, self.breakpoints, np.inf).min(axis=1)
+        if needed is not None:
+            best = np.where(needed > 0, best, 0.0)
         letter = int(best.argmax())
         return float(best[letter]), letter

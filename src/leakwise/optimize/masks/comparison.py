@@ -25,7 +25,7 @@ def local_epsilon(prior: Prior, epsilon: object) -> float:
 
     >>> from leakwise import Prior
     >>> print(f"{local_epsilon(Prior.uniform(7), 1.0):.6f}")
-    1.337216
+    1.337405
     """
     t, least = level(epsilon).below, prior.least_probability
     if t * least >= 1:

@@ -1,7 +1,7 @@
 """How much of the letters the columns of a mask can cover at a given ratio: a linear program by column generation.
 
 max Σ_r ρ_r Σ_i λ_ri  s.t.  Σ_r ρ_r λ_ri ≤ 1 over all lift vectors on the mask with largest lift c. The value is N iff a
-mechanism exists (MATH section 3). A column is kept as the order in which it fills its letters, so that it is a column
+mechanism exists (MATH section 3). A part of a large secret may ask to cover only some letters, or some of them in part. A column is kept as the order in which it fills its letters, so that it is a column
 at every ratio, and the program stays warm when the ratio moves.
 """
 
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.lp import LinearProgram
+from leakwise.errors import NotConverged
+from leakwise.lp import LinearProgram, Solution
 from leakwise.optimize.masks.columns import Greedy, MaskColumns
 
 __all__ = ["Covered", "Packing"]
@@ -25,9 +26,11 @@ Bools = npt.NDArray[np.bool_]
 Enough = Callable[[Floats], bool]
 
 _ROUNDS = 2000
+_PATIENCE = 2.0  # seconds for a program of a few dozen letters, which takes milliseconds
 _HANDED_ON = 6  # columns per letter that one mask hands on to the next
 # Covered up to this share counts as covered: what is missing is far below the accuracy of the linear program.
 _DUST = 1e-11
+_CRUMB = 1e-10
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,12 @@ class Covered:
 class Packing:
     """The pool of columns of a mask, and the linear program over it."""
 
-    def __init__(self, columns: MaskColumns) -> None:
+    def __init__(self, columns: MaskColumns, needed: Floats | None = None, room: Floats | None = None) -> None:
+        """``needed``: 1 for the letters that must be covered, 0 for those that may; ``room``: how much of each."""
         self.columns = columns
+        self.needed = np.ones(columns.size) if needed is None else needed
+        self.room = np.ones(columns.size) if room is None else room
+        self.whole = float(self.needed @ self.room)
         width = columns.letters.shape[1]
         self.outputs = np.empty(0, dtype=np.intp)
         self.letters = np.empty((0, width), dtype=np.intp)
@@ -103,10 +110,19 @@ class Packing:
         return matrix[:-1]
 
     def _compressed(self, chosen: Places, ratio: float) -> tuple[Floats, tuple[Floats, Places, Places]]:
-        lifts = self.lifts(chosen, ratio)
+        lifts = self._coefficients(chosen, ratio)
         positive = lifts > 0
         starts = np.concatenate([[0], np.cumsum(positive.sum(axis=1))])
-        return lifts.sum(axis=1), (lifts[positive], self.letters[chosen][positive], starts)
+        return self._costs(chosen, lifts), (lifts[positive], self.letters[chosen][positive], starts)
+
+    def _coefficients(self, chosen: Places, ratio: float) -> Floats:
+        """The lifts for the linear program, without the crumbs that make it run in circles."""
+        lifts = self.lifts(chosen, ratio)
+        return np.where(lifts > _CRUMB * ratio, lifts, 0.0)
+
+    def _costs(self, chosen: Places, lifts: Floats) -> Floats:
+        costs: Floats = (lifts * np.concatenate([self.needed, [0.0]])[self.letters[chosen]]).sum(axis=1)
+        return costs
 
     def cover(self, ratio: float, *, strictly: bool = False, enough: Enough | None = None) -> Covered:
         """The best cover at a ratio; strictly: by outputs that a smaller ratio could use as well.
@@ -116,18 +132,14 @@ class Packing:
         columns, size = self.columns, self.columns.size
         usable = columns.usable(ratio, strictly=strictly)
         if not len(self.outputs):
-            first = columns.greedy(columns.per_pair(np.ones(size)), ratio)
+            first = columns.greedy(columns.per_pair(self.needed), ratio)
             self.add(first, np.arange(columns.count))
         self._at(ratio)
-        program = self._program
-        assert program is not None
-        open_ = np.where(usable[self.outputs], np.inf, 0.0)
-        program.change_column_bounds(0.0, open_)
+        self._close(usable)
         for _ in range(_ROUNDS):
-            solution = program.solve()
-            self.solved += 1
-            y = 1.0 - solution.duals
-            whole = solution.objective >= size * (1 - _DUST)
+            solution = self._solved(usable)
+            y = self.needed - solution.duals
+            whole = solution.objective >= self.whole * (1 - _DUST)
             priced = columns.greedy(columns.per_pair(y), ratio)
             chosen = np.flatnonzero(usable & (priced.values > 1e-10))
             if whole or not len(chosen) or (enough is not None and enough(y)):
@@ -137,7 +149,31 @@ class Packing:
         assert basis is not None
         tight = np.ones(size, dtype=np.bool_)
         tight[basis.rows] = False
-        return Covered(ratio, whole, size - solution.objective, solution.x, y, basis.columns, tight)
+        return Covered(ratio, whole, self.whole - solution.objective, solution.x, y, basis.columns, tight)
+
+    def _solved(self, usable: Bools) -> Solution:
+        """The program solved; built anew where the warm basis leads round in circles."""
+        assert self._program is not None
+        self.solved += 1
+        patience = _PATIENCE * (1 + self.columns.size / 50)
+        solution = self._program.solve(patience)
+        if not solution.optimal:
+            self._program = None
+            self._at(self._ratio)
+            self._close(usable)
+            solution = self._program.solve(20 * patience)
+        if not solution.optimal:
+            raise NotConverged(
+                f"The linear program over {len(self.outputs):,} columns was not solved ({solution.status}).",
+                lower=0.0,
+                upper=float("inf"),
+            )
+        return solution
+
+    def _close(self, usable: Bools) -> None:
+        """Keep the outputs out that cannot be used."""
+        assert self._program is not None
+        self._program.change_column_bounds(0.0, np.where(usable[self.outputs], np.inf, 0.0))
 
     def _at(self, ratio: float) -> None:
         """The program at another ratio, its basis kept."""
@@ -147,11 +183,11 @@ class Packing:
         self._ratio = ratio
         if self._program is None:
             costs, matrix = self._compressed(every, ratio)
-            size = self.columns.size
-            self._program = LinearProgram(costs, matrix, np.full(size, -np.inf), np.ones(size), maximize=True)
+            nothing = np.full(self.columns.size, -np.inf)
+            self._program = LinearProgram(costs, matrix, nothing, self.room, maximize=True)
             return
-        lifts = self.lifts(every, ratio)
+        lifts = self._coefficients(every, ratio)
         real = self.letters < self.columns.size
         column = np.broadcast_to(every[:, None], real.shape)[real]
         self._program.change_coefficients(self.letters[real], column, lifts[real])
-        self._program.change_costs(lifts.sum(axis=1))
+        self._program.change_costs(self._costs(every, lifts))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from leakwise.lp import LinearProgram
 from leakwise.optimize.masks.basis import AtRatio, at_ratio, basis_root
 from leakwise.optimize.masks.columns import MaskColumns
 from leakwise.optimize.masks.packing import Covered, Packing
@@ -23,6 +24,7 @@ Bools = npt.NDArray[np.bool_]
 
 _STEPS = 200
 _WHOLE = 2e-14  # what a sharpened cover may miss per letter and still be whole
+_APART = 1e-8  # how far from a breakpoint a linear program is solved, if not at it
 _CLOSE = 4e-14  # relative distance of the two sides at which floats have no more to say
 
 
@@ -51,7 +53,7 @@ def safe_matrix(allowed: Bools) -> Floats:
 def safe_ratio(matrix: Floats, p: Floats) -> float:
     """The largest lift of a matrix."""
     law = p @ matrix
-    used = law > 0
+    used = law > 1e-14  # less is dust of the linear program, and left out of the mechanism
     return float((matrix[:, used].max(axis=0) / law[used]).max())
 
 
@@ -61,6 +63,28 @@ def centred(y: Floats) -> Floats:
     moved = y - y.mean()
     # Twice is once more than rounding needs: the mean of rounded numbers is off by a unit or so.
     return moved - moved.mean() + 8 * 2.0**-53 * (scale + 1e-300)
+
+
+def spread_letters(columns: MaskColumns, needed: Floats | None = None) -> Floats:
+    """Duals of the bound that holds for any prior: as many letters as possible of which no output serves two.
+
+    max Σ x  s.t.  x(A_j) ≤ 1: since Σ_j max_i p_ij ≤ c, its value T is a lower bound on the ratio (MATH section 3), and
+    y = x - Tπ is the proof.
+    """
+    real = columns.letters < columns.size
+    starts = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
+    rows = LinearProgram(
+        np.ones(columns.size) if needed is None else needed,
+        np.zeros((0, columns.size)),
+        np.empty(0),
+        np.empty(0),
+        0.0,
+        1.0,
+        maximize=True,
+    )
+    rows.add_rows((np.ones(int(real.sum())), columns.letters[real], starts), -np.inf, 1.0)
+    solution = rows.solve()
+    return solution.x - float(solution.objective) * columns.p
 
 
 def least_ratio(
@@ -83,12 +107,14 @@ class _Search:
     ) -> None:
         self.columns, self.target = columns, target
         self.packing = Packing(columns) if packing is None else packing
-        self.lower, letter = columns.bottleneck()
+        self.lower, letter = columns.bottleneck(self.packing.needed)
         # The letter of the bottleneck against all others: outputs below the bottleneck do not serve it.
         self.y = np.full(columns.size, -1.0 / (2 * columns.size))
         self.y[letter] = 1.0
         if known is not None:
             self._prove(known)
+        if not (columns.breakpoints == 1.0).any():
+            self._prove(spread_letters(columns, self.packing.needed))
         self.matrix = safe_matrix(columns.allowed)
         self.upper = safe_ratio(self.matrix, columns.p)
         self.how = "the utility-safe mechanism, which meets a lower bound"
@@ -110,6 +136,7 @@ class _Search:
             if self._closed or (not strictly and at in tried):
                 break
             if not strictly:
+                at = self._apart(at)
                 tried.add(at)
             root = self._look(at, strictly)
             strictly = False
@@ -120,6 +147,11 @@ class _Search:
             else:
                 at = float(np.sqrt(self.lower * self.upper))
         return self._result()
+
+    def _apart(self, at: float) -> float:
+        """A little below, where a breakpoint is so close that lifts would be crumbs."""
+        ahead = self.points[(self.points > at) & (self.points < at * (1 + _APART))]
+        return max(float(ahead[0]) * (1 - _APART), 1.0) if len(ahead) else at
 
     @property
     def _closed(self) -> bool:
@@ -147,7 +179,7 @@ class _Search:
         if not covered.whole:
             return False
         sharp = at_ratio(self.packing, covered, covered.ratio, duals=False)
-        return sharp is None or sharp.least < -1e-12 or sharp.missing <= _WHOLE * self.columns.size
+        return sharp is None or sharp.least < -1e-12 or sharp.missing <= _WHOLE * self.packing.whole
 
     def _reached(self, at: float, covered: Covered, found: AtRatio | None) -> None:
         self.upper = at
@@ -196,6 +228,6 @@ class _Search:
 
     def _mechanism(self, chosen: npt.NDArray[np.intp], weights: Floats) -> Floats:
         matrix = np.zeros(self.columns.allowed.shape)
-        parts = self.packing.dense(chosen, self.upper) * np.maximum(weights, 0.0)
+        parts = self.packing.dense(chosen, self.upper) * np.where(weights > 1e-14, weights, 0.0)
         np.add.at(matrix.T, self.packing.outputs[chosen], parts.T)
         return matrix

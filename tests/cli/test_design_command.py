@@ -1,0 +1,159 @@
+"""``leakwise design``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import leakwise as lw
+from leakwise.cli import app
+from leakwise.cli.searching import closeness, count_bar, gap_bar
+
+RUN = CliRunner()
+PRIOR = ("--prior", "a=0.5,b=0.3,c=0.2")
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    done = RUN.invoke(app, ["design", *words], catch_exceptions=False)
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_table() -> None:
+    code, said, _ = run(*PRIOR, "--epsilon", "0.5")
+    assert code == 0
+    assert "bound (nothing is better)" in said
+    assert "PML epsilon = 0.5" in said
+
+
+def test_json_is_the_design() -> None:
+    code, said, _ = run(*PRIOR, "--lift", "3/2", "--json")
+    assert code == 0
+    same = lw.design(lw.Prior({"a": "0.5", "b": "0.3", "c": "0.2"}), lift="3/2")
+    assert json.loads(said) == json.loads(json.dumps(same.to_dict()))
+
+
+def test_saved_mechanism_and_certificate_are_those_of_the_design(tmp_path: Path) -> None:
+    mechanism, proof = tmp_path / "m.json", tmp_path / "c.json"
+    code, _, told = run(
+        "--counts", "no=700,yes=300", "-e", "0.4", "--save", str(mechanism), "--certificate", str(proof)
+    )
+    assert code == 0
+    assert "leakwise verify" in told
+    same = lw.design(lw.Prior.from_counts({"no": 700, "yes": 300}), epsilon="0.4")
+    assert lw.Mechanism.load(mechanism) == same.mechanism
+    assert RUN.invoke(app, ["verify", str(proof)]).exit_code == 0
+    proof.write_text(proof.read_text().replace('"bound":"0x1', '"bound":"0x0'))  # a better claim than was proven
+    assert RUN.invoke(app, ["verify", str(proof)]).exit_code != 0
+
+
+@pytest.mark.parametrize("utility", ["guessing", "frequencies", "chi_square"])
+def test_utilities_by_name(utility: str) -> None:
+    code, said, _ = run(*PRIOR, "--epsilon", "0.4", "--utility", utility, "--json")
+    assert code == 0
+    assert json.loads(said)["value"] == lw.design([0.5, 0.3, 0.2], epsilon=0.4, utility=utility).value
+
+
+@pytest.mark.parametrize(
+    "text", [",x,y\nc,0,2\na,1,0\nb,0,1\n", "1,0\n0,1\n0,2\n"], ids=["labels in another order", "plain numbers"]
+)
+def test_a_utility_matrix(tmp_path: Path, text: str) -> None:
+    matrix = tmp_path / "worth.csv"
+    matrix.write_text(text)
+    code, said, _ = run(*PRIOR, "--epsilon", "0.5", "--utility-matrix", str(matrix), "--json")
+    assert code == 0
+    same = lw.design([0.5, 0.3, 0.2], epsilon=0.5, utility=lw.Expected([[1, 0], [0, 1], [0, 2]]))
+    assert json.loads(said)["value"] == pytest.approx(same.value, abs=1e-9)
+
+
+def test_other_constraints_and_methods() -> None:
+    code, said, _ = run(*PRIOR, "--ldp", "1", "--json")
+    assert code == 0
+    assert json.loads(said)["constraint"] == "LDP ε = 1"
+    code, said, _ = run(*PRIOR, "--epsilon", "0.7", "--lip", "1", "--json")
+    assert "LIP ±1" in json.loads(said)["constraint"]
+    code, said, _ = run(*PRIOR, "--epsilon", "0.4", "--method", "enumeration", "--json")
+    assert "vertices listed" in json.loads(said)["method"]
+
+
+def test_a_picture(tmp_path: Path) -> None:
+    where = tmp_path / "design.svg"
+    code, _, told = run("--prior", "uniform:5", "--epsilon", "0.5", "--plot", str(where))
+    assert code == 0
+    assert where.read_text().startswith("<svg")
+    assert str(where) in told.replace("\n", "")
+
+
+def test_the_time_limit_is_a_note_and_not_an_error() -> None:
+    weights = ",".join(str(10 + (7 * k * k) % 83) for k in range(45))
+    code, said, told = run("--prior", weights, "--epsilon", "1.5", "--time-limit", "1e-9", "--json")
+    assert code == 0
+    assert "Note: The time limit" in told
+    assert json.loads(said)["gap"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*PRIOR,), "Give a bound"),
+        ((*PRIOR, "--epsilon", "1", "--lift", "2"), "both"),
+        ((*PRIOR, "--epsilon", "-1"), "at least 0"),
+        ((*PRIOR, "--epsilon", "much"), "--epsilon"),
+        ((*PRIOR, "--epsilon", "1", "--utility", "gessing"), "Did you mean 'guessing'"),
+        ((*PRIOR, "--epsilon", "1", "--method", "column"), "Did you mean 'columns'"),
+        ((*PRIOR, "--epsilon", "1", "--utility-matrix", "nowhere.csv"), "no file 'nowhere.csv'"),
+        ((*PRIOR, "--epsilon", "1", "--utility", "guessing", "--utility-matrix", "x.csv"), "either --utility"),
+        (("--epsilon", "1"), "exactly one of --prior"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(words: tuple[str, ...], said: str) -> None:
+    code, _, error = run(*words)
+    assert code == 2
+    assert said in error
+    assert error.startswith("Error: ")
+    assert error.count("\n") == 1
+
+
+def test_a_matrix_with_other_letters_is_refused(tmp_path: Path) -> None:
+    matrix = tmp_path / "worth.csv"
+    matrix.write_text(",x\na,1\nb,2\nd,3\n")
+    code, _, error = run(*PRIOR, "--epsilon", "0.5", "--utility-matrix", str(matrix))
+    assert code == 2
+    assert "one row for each letter" in error
+
+
+def test_help_teaches_with_examples() -> None:
+    said = RUN.invoke(app, ["design", "--help"]).stdout
+    assert "leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2" in said
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bars_show_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    with gap_bar() as nothing, count_bar("designs") as neither:
+        assert nothing is None
+        assert neither is None
+    screen = _Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with gap_bar() as told:
+        assert told is not None
+        told("columns", 0.5, 0.6)
+        told("block 1 of 3", float("nan"), float("nan"))
+    with count_bar("designs") as counted:
+        assert counted is not None
+        counted(1, 2)
+    assert "columns" in screen.getvalue() or "block" in screen.getvalue()
+
+
+def test_the_bar_fills_as_the_gap_falls() -> None:
+    assert closeness(float("nan"), 1.0) == 0
+    assert closeness(0.0, 1.0) == 0
+    assert closeness(1.0, 1.0) == 1
+    assert closeness(-2.0, -1.9) < closeness(-2.0, -1.99)
