@@ -163,13 +163,17 @@ def test_the_value_is_the_error_that_estimate_makes(weights, epsilon):
     assert np.mean(promised) == pytest.approx(expected, rel=0.02)  # the intervals know as much
 
 
-def test_mutual_information_forgets_statistics_and_frequencies_remembers_information():
-    """N = 12, ε = 0.3: the mechanism of largest mutual information does not even identify the frequencies."""
+def test_mutual_information_can_forget_statistics():
+    """N = 12, ε = 0.3, for a prior whose informative optimum is rank-deficient.
+
+    Not every prior has one: of seven random ones three did; for the others its standard error was 2.3 to 39 times that
+    of ``frequencies``, which kept 82 to 95 % of the mutual information.
+    """
     prior = lw.Prior(np.random.default_rng(0).dirichlet(np.ones(12)))
     informative = lw.design(prior, epsilon=0.3)
     statistical = lw.design(prior, epsilon=0.3, utility="frequencies")
-    assert utility_interval(informative.mechanism.kernel, prior, FREQUENCIES)[1] < 50 * statistical.value
-    assert lw.mutual_information(statistical.mechanism, prior) > 0.85 * informative.value
+    assert utility_interval(informative.mechanism.kernel, prior, FREQUENCIES)[1] == -math.inf
+    assert lw.mutual_information(statistical.mechanism, prior) > 0.8 * informative.value
     assert statistical.gap <= 1e-6 * abs(statistical.value)
 
 

@@ -459,7 +459,7 @@ def test_a_folder_that_is_not_open_for_writing(tmp_path):
     closed.mkdir(mode=0o500)
     if os.geteuid() == 0:  # root may write everywhere but there
         closed = Path("/proc/self")
-    with pytest.raises(lw.InvalidInput, match="not open for writing|Cannot write"):
+    with pytest.raises(lw.InvalidInput, match=r"not open for writing|Cannot write"):
         lw.release(source, RESPONSE, "answer", out=closed / "b.csv")
 
 

@@ -129,7 +129,7 @@ def read_utility_argument(text: str, prior: Prior) -> tuple[Any, list[Any] | Non
     if name not in _DISTANCES:
         matrix, _, outputs = read_utility(text, prior)
         return matrix, [label(output) for output in outputs]
-    options: dict[str, float] = {}
+    options: dict[str, Any] = {}
     for part in filter(None, (piece.strip() for piece in rest.split(","))):
         key, equals, value = part.partition("=")
         if not equals or key not in _OPTIONS:
@@ -142,4 +142,5 @@ def read_utility_argument(text: str, prior: Prior) -> tuple[Any, list[Any] | Non
             raise InvalidInput(f"UTILITY {text!r}: {key} is {value!r}; expected a number.") from error
     if name == "order":
         return ordered_utility(prior.labels, **options), None
-    return distance_utility(prior.labels, **options), None
+    numbers: Any = prior.labels
+    return distance_utility(numbers, **options), None

@@ -269,7 +269,7 @@ class MaskCertificate:
         found = proven_ratio(self.guarantee.prior, self.allowed, self.duals, self.witnesses)
         if self.ratio > 1 and found is not None and found < self.ratio:
             raise CertificateRejected(
-                f"The certificate claims that no mechanism on the mask has a largest lift below {float(self.ratio):.12g}; "
+                f"The certificate claims that no mechanism has a largest lift below {float(self.ratio):.12g}; "
                 f"its duals prove {float(found):.12g}. Do not rely on it."
             )
         return self

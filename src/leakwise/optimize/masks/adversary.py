@@ -41,7 +41,7 @@ def worst_member(priors: PriorSet, column: Floats) -> tuple[Member, Floats]:
         exact = _in_kl_ball(priors, column)
     else:
         raise InvalidInput(
-            f"The least leakage on a mask is found for a prior, an l1 ball, a box, a hull, a KL ball or all priors. Got "
+            f"The least leakage on a mask is found for a prior, an l1 ball, box, hull, KL ball or all priors. Got "
             f"{type(priors).__name__} instead, whose least mass no single prior attains: use prior.ball or "
             'prior.confidence(method="weissman").'
         )
@@ -96,7 +96,7 @@ def _in_box(box: Box, column: Floats) -> Member:
 
 
 def _in_kl_ball(ball: KLBall, column: Floats) -> Member:
-    """Q ∝ π/(v - τ) with τ below every entry, at the border of the ball; mass on a letter never seen where that helps."""
+    """Q ∝ π/(v - τ) with τ below every entry, at the border of the ball; letters never seen where that helps."""
     p, radius = ball.nominal.probabilities, float(ball.radius)
     low, span = float(column.min()), float(np.ptp(column))
     if not radius or not span:

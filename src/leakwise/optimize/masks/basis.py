@@ -53,12 +53,12 @@ def at_ratio(packing: Packing, covered: Covered, ratio: float, *, duals: bool = 
 def _solve(square: Floats, ones: Floats, costs: Floats | None) -> tuple[Floats, Floats | None]:
     """B·ρ = 1 and Bᵀz = costs, each with a step of refinement."""
     if len(square) <= _DENSE:
-        weights = np.linalg.solve(square, ones)
-        weights = weights + np.linalg.solve(square, _residual(square, weights, ones))
+        weights: Floats = np.asarray(np.linalg.solve(square, ones), dtype=np.float64)
+        weights = weights + np.asarray(np.linalg.solve(square, _residual(square, weights, ones)), dtype=np.float64)
         if costs is None:
             return weights, None
-        z = np.linalg.solve(square.T, costs)
-        return weights, z + np.linalg.solve(square.T, _residual(square.T, z, costs))
+        z: Floats = np.asarray(np.linalg.solve(square.T, costs), dtype=np.float64)
+        return weights, z + np.asarray(np.linalg.solve(square.T, _residual(square.T, z, costs)), dtype=np.float64)
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 

@@ -50,7 +50,7 @@ class MaskedCone(Cone):
     def contains(self, column: Sequence[int]) -> bool:
         if any(value for value, here in zip(column, self.allowed, strict=True) if not here):
             return False
-        return self.inner.contains([column[letter] for letter in self._letters])
+        return self.inner.contains([column[int(letter)] for letter in self._letters])
 
     def bands(self) -> list[Band]:
         # The leakage only: the zeros of the mask are beside it, letter by letter, in entry_box.

@@ -223,7 +223,7 @@ def worst_case_curve(prior: Any, utility: Any, *, by: str = "value", outputs: An
         levels.checked(-np.inf, priors)
     if len(thresholds) > _MOST_LEVELS:
         raise InvalidInput(
-            f"utility has {len(thresholds):,} levels; a curve takes at most {_MOST_LEVELS:,}. Round the utility, or use "
+            f"utility has {len(thresholds):,} levels; a curve takes {_MOST_LEVELS:,}. Round the utility, or use "
             'by="order".'
         )
     solutions: list[LeastLeakage] = []

@@ -93,7 +93,8 @@ class WorstCaseDesign(Design):
             rows.append(["next level", f"{self.next_level[0]:g}, needs ε ≥ {number(self.next_level[1], 6)}"])
         if self.second is not None and self.second_bound is not None:
             rows += [["then", number(self.second, 6)], ["its bound", number(self.second_bound, 6)]]
-        return rows + [
+        return [
+            *rows,
             ["asked", self.constraint],
             ["proven ε (nats)", number(self.epsilon, 6)],
             ["outcomes", str(self.mechanism.shape[1])],
@@ -200,8 +201,8 @@ def _best_level(
         low, above = low - 1, least  # within by less than the integers can keep: the level below is honest
     lowest = on_mask(priors, levels.mask(float(thresholds[0])))
     raise Infeasible(
-        f"{asked.words} is below every level: the lowest one, {thresholds[0]:g}, needs ε = {lowest.epsilon:.9g}. Ask for at "
-        "least that, or allow more pairs.",
+        f"{asked.words} is below every level: the lowest, {thresholds[0]:g}, needs ε = {lowest.epsilon:.9g}. Ask for "
+        "at least that, or allow more pairs.",
         witness=lowest.epsilon,
     )
 
@@ -224,7 +225,7 @@ def _within(priors: PriorSet, mask: Mask, target: float, work: Any) -> tuple[boo
 
 
 def _exactly(priors: PriorSet, asked: Level, least: LeastLeakage) -> LeastLeakage | None:
-    """A mechanism that meets a lift which is the least one exactly: the basis solved in fractions, where it is small."""
+    """A mechanism that meets a lift which is the least one exactly: the basis in fractions, where it is small."""
     if not isinstance(priors, Prior):
         return None
     from leakwise.optimize.masks.exact_basis import exact_matrix
@@ -370,7 +371,7 @@ def _labelled(
             may = np.flatnonzero(mask.allowed[letter][outputs])
             if not len(may):
                 raise Infeasible(
-                    f"The letter {prior.labels[letter]!r} has mass zero, and the best mechanism uses none of its outputs. "
+                    f"The letter {prior.labels[letter]!r} has mass zero; the best mechanism uses none of its outputs. "
                     "Leave it out of the prior, or allow it more outputs.",
                     witness=prior.labels[letter],
                 )

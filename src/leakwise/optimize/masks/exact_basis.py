@@ -18,7 +18,7 @@ _MOST_LETTERS = 48
 
 
 def exact_matrix(prior: Prior, mask: Mask, ratio: Fraction) -> tuple[list[list[Fraction]], list[int]] | None:
-    """Probabilities on the mask with largest lift at most ``ratio``, and the outputs used; None where none was found."""
+    """Probabilities on the mask with largest lift at most ``ratio``, and the outputs used; None if none was found."""
     size = len(prior)
     if size > _MOST_LETTERS or not prior.support.all():
         return None

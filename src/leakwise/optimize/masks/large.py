@@ -225,7 +225,8 @@ class _Local:
         # Kept is what touches the first letters; the rest was there to see that it goes on.
         parts = packing.dense(chosen, ratio) * np.maximum(weights, 0.0)
         touches = (parts[window.places < end] > 0).any(axis=0) | (horizon == size)
-        keep = np.flatnonzero((weights > 1e-13) & touches)
+        usable = packing.columns.usable(ratio)[packing.outputs[chosen]]
+        keep = np.flatnonzero((weights > 1e-13) & touches & usable)
         after = room.copy()
         after[window.places] = np.maximum(after[window.places] - parts[:, keep].sum(axis=1), 0.0)
         kept = (window.places, window.outputs[packing.outputs[chosen[keep]]], parts[:, keep])

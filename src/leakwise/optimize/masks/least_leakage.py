@@ -214,8 +214,7 @@ def whole_numbers(values: Sequence[float] | Floats) -> list[int]:
 
 def mechanism_on(matrix: Floats, mask: Mask, support: Bools, letters: Alphabet) -> Mechanism:
     """Probabilities on the mask as exact integers; letters without mass answer like the others where they may."""
-    law = matrix.mean(axis=0)
-    kept = np.where(law > 2.0**-46, matrix, 0.0)  # dust of the linear program
+    kept = np.where(matrix.max(axis=0) > 2.0**-46, matrix, 0.0)  # dust of the linear program
     kept = np.where(kept > 2.0**-56, kept, 0.0)
     short = kept.sum(axis=1) < 0.5
     kept[short] = matrix[short]

@@ -95,7 +95,7 @@ def _booleans(mask: Any) -> Bools:
             "mask must hold True and False only (or 1 and 0). For a utility with a threshold use "
             "lw.utility_safe, lw.worst_case_curve or lw.WorstCase."
         )
-    allowed = numbers == 1.0
+    allowed: Bools = np.asarray(numbers == 1.0, dtype=np.bool_)
     allowed.flags.writeable = False
     return allowed
 

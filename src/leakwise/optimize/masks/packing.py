@@ -1,7 +1,8 @@
 """How much of the letters the columns of a mask can cover at a given ratio: a linear program by column generation.
 
 max Σ_r ρ_r Σ_i λ_ri  s.t.  Σ_r ρ_r λ_ri ≤ 1 over all lift vectors on the mask with largest lift c. The value is N iff a
-mechanism exists (MATH section 3). A part of a large secret may ask to cover only some letters, or some of them in part. A column is kept as the order in which it fills its letters, so that it is a column
+mechanism exists (MATH section 3). A part of a large secret may ask to cover only some letters,
+or some of them in part. A column is kept as the order in which it fills its letters, so that it is a column
 at every ratio, and the program stays warm when the ratio moves.
 """
 
@@ -85,7 +86,7 @@ class Packing:
         self.outputs[before:] = outputs
 
     def restricted(self, columns: MaskColumns) -> Packing | None:
-        """The latest columns of this pool on a smaller mask over the same letters: the order stays, letters drop out."""
+        """The latest columns of this pool on a smaller mask over the same letters: letters drop out."""
         latest = np.arange(max(0, len(self.outputs) - _HANDED_ON * columns.size), len(self.outputs))
         if not len(latest):
             return None
@@ -151,6 +152,10 @@ class Packing:
         tight[basis.rows] = False
         return Covered(ratio, whole, self.whole - solution.objective, solution.x, y, basis.columns, tight)
 
+    def _fresh(self) -> LinearProgram:
+        assert self._program is not None  # just built
+        return self._program
+
     def _solved(self, usable: Bools) -> Solution:
         """The program solved; built anew where the warm basis leads round in circles."""
         assert self._program is not None
@@ -161,7 +166,7 @@ class Packing:
             self._program = None
             self._at(self._ratio)
             self._close(usable)
-            solution = self._program.solve(20 * patience)
+            solution = self._fresh().solve(20 * patience)
         if not solution.optimal:
             raise NotConverged(
                 f"The linear program over {len(self.outputs):,} columns was not solved ({solution.status}).",

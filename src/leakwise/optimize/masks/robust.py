@@ -231,7 +231,7 @@ class _Robust:
     def _nowhere(self, letters: list[object] | None = None) -> None:
         who = "" if letters is None else f" The letters {some_of(letters)} have no other."
         raise Infeasible(
-            "No mechanism on this mask has bounded leakage for the whole set of priors: some priors of the set give the "
+            "No mechanism on this mask has bounded leakage for the whole set of priors: some of them give the "
             f"allowed outputs no chance.{who} Allow more pairs, or take a smaller set.",
             witness=None if letters is None else letters[0],
         )

@@ -8,6 +8,7 @@ that nothing smaller will do (MATH section 3).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -60,9 +61,9 @@ def safe_ratio(matrix: Floats, p: Floats) -> float:
 def centred(y: Floats) -> Floats:
     """The same duals with a sum that is barely positive, which is what proves most."""
     scale = float(np.abs(y).max())
-    moved = y - y.mean()
+    moved: Floats = y - float(y.mean())
     # Twice is once more than rounding needs: the mean of rounded numbers is off by a unit or so.
-    return moved - moved.mean() + 8 * 2.0**-53 * (scale + 1e-300)
+    return moved - float(moved.mean()) + 8 * 2.0**-53 * (scale + 1e-300)
 
 
 def spread_letters(columns: MaskColumns, needed: Floats | None = None) -> Floats:
@@ -159,11 +160,14 @@ class _Search:
             return True
         return self.upper <= self.lower * (1 + _CLOSE)
 
+    def _passed(self, at: float, y: Floats) -> bool:
+        return self._prove(y) and self.lower > at
+
     def _bisect(self) -> None:
         """Until no breakpoint is left between the two sides; the first to be tried is the lower bound itself."""
         at = self.lower
         while not self._closed:
-            covered = self.packing.cover(at, enough=lambda y, at=at: self._prove(y) and self.lower > at)
+            covered = self.packing.cover(at, enough=partial(self._passed, at))
             if self._is_whole(covered):
                 self._reached(at, covered, None)
             else:
@@ -228,6 +232,7 @@ class _Search:
 
     def _mechanism(self, chosen: npt.NDArray[np.intp], weights: Floats) -> Floats:
         matrix = np.zeros(self.columns.allowed.shape)
-        parts = self.packing.dense(chosen, self.upper) * np.where(weights > 1e-14, weights, 0.0)
+        usable = self.columns.usable(self.upper * (1 + 1e-13))[self.packing.outputs[chosen]]
+        parts = self.packing.dense(chosen, self.upper) * np.where((weights > 1e-14) & usable, weights, 0.0)
         np.add.at(matrix.T, self.packing.outputs[chosen], parts.T)
         return matrix

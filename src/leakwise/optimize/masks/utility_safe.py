@@ -34,8 +34,8 @@ class UtilitySafe:
     Attributes
     ----------
     mechanism
-        Row i is uniform on its n_i allowed outputs, exact (over the least common multiple of the n_i where that is below
-        2^60). For a release use ``mechanism.dyadic(60)`` and certify it again.
+        Row i is uniform on its n_i allowed outputs, exact (over the least common multiple of the n_i where that is
+        below 2^60). For a release use ``mechanism.dyadic(60)`` and certify it again.
     epsilon
         What it leaks, proven, rounded up: max_j log(max_{i∈A_j} (1/n_i) / Σ_{i∈A_j} π_i/n_i). Where all n_i are equal
         this is -log min_j π(A_j) ([WC] Corollary 1).
