@@ -1,4 +1,4 @@
-"""The least leakage on a mask: the numbers of [WC] and MATH section 3, random masks against bisection, sets."""
+"""The least leakage on a mask: the numbers of [WC] and MATH section 3, random masks by bisection, sets of priors."""
 
 from __future__ import annotations
 
