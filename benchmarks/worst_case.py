@@ -114,7 +114,8 @@ def main() -> None:
     """Both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=60, help="letters and outputs of the random order")
-    parser.add_argument("--levels", type=int, nargs="+", default=[20, 45], help="levels the plain program is timed on")
+    levels = [10, 20, 30, 40, 50]
+    parser.add_argument("--levels", type=int, nargs="+", default=levels, help="levels the plain program is timed on")
     chosen = parser.parse_args()
     console = Console()
     curve(chosen.size, chosen.levels, console)

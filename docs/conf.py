@@ -36,3 +36,6 @@ html_show_sourcelink = False
 _package = metadata.distribution("sphinx-mathjax-offline")
 html_static_path = [str(_package.locate_file("sphinx-mathjax-offline/static/mathjax/tex-svg.js"))]
 mathjax_path = "tex-svg.js"
+
+# Results share attribute names (epsilon, lower, bound): a bare mention of one may mean any of them.
+suppress_warnings = ["ref.python"]

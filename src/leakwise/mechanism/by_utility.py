@@ -33,8 +33,8 @@ def exponential(
     """The exponential mechanism: outcome j for letter i with probability proportional to exp(s·u_ij).
 
     ``epsilon`` (or ``lift`` = e^ε) is the local differential privacy that the integers satisfy. The plain version takes
-    s = ε/(2Δ) with the sensitivity Δ = max_j max_{i,i'} |u_ij - u_i'j|, computed unless given; ``tight=True`` takes the
-    largest s (up to 64 times that) before ε is passed, which is never less useful. Outcomes too unlikely for the
+    s = ε/(2Δ) with the sensitivity Δ = max_j max_{i,i'} abs(u_ij - u_i'j), computed unless given; ``tight=True`` takes
+    the largest s (up to 64 times that) before ε is passed, which is never less useful. Outcomes too unlikely for the
     denominator 2^60 keep the least positive probability.
 
     >>> exponential([[1, 0], [0, 1]], lift=4).matrix.round(4).tolist()

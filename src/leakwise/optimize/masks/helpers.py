@@ -28,7 +28,7 @@ def distance_utility(
     below_factor: float = 1.0,
     above_factor: float = 1.0,
 ) -> Floats:
-    """Minus a distance between numbers: u_ij = -(factor·|y_j - x_i|^power + penalty), 0 for the right answer.
+    """Minus a distance between numbers: u_ij = -(factor·abs(y_j - x_i)^power + penalty), 0 for the right answer.
 
     An answer below the truth costs ``below_factor`` times the distance and ``below`` besides; one above it,
     ``above_factor`` and ``above``.
