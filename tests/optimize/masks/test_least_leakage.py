@@ -15,7 +15,6 @@ from leakwise.optimize.masks.columns import MaskColumns
 from leakwise.optimize.masks.large import least_ratio_of
 from leakwise.optimize.masks.robust import robust_ratio
 from leakwise.optimize.masks.search import least_ratio, safe_ratio
-from optimize.masks.plain import bisected
 
 COUNTING = lw.distance_utility(range(7), power=2, below=1)
 # [WC] (12)
@@ -124,46 +123,6 @@ def test_figure_2_one_low_three_high(step: int) -> None:
         safe = lw.utility_safe(prior, SQUARE, level)
         assert lw.least_leakage(prior, level <= SQUARE).epsilon == pytest.approx(safe.epsilon, abs=1e-12)
         assert safe.optimal
-
-
-@settings(max_examples=25, deadline=None)
-@given(masks(most=5))
-def test_random_masks_against_plain_bisection(case: tuple[list[Fraction], np.ndarray]) -> None:
-    p, allowed = case
-    found = lw.least_leakage(lw.Prior(p), allowed)
-    reference = bisected(allowed, np.array([float(mass) for mass in p]))
-    assert found.epsilon == pytest.approx(reference, abs=2e-7)  # the feasibility tolerance of the plain program
-    assert found.gap < 1e-9
-
-
-@settings(max_examples=60, deadline=None)
-@given(masks())
-def test_laws(case: tuple[list[Fraction], np.ndarray]) -> None:
-    p, allowed = case
-    prior = lw.Prior(p)
-    found = lw.least_leakage(prior, allowed)
-    mechanism = found.mechanism
-    # Only allowed pairs, exact rows, leakage as said, both sides proven again.
-    places = list(mechanism.outputs)
-    names = found.mask.names(prior.alphabet).labels
-    for column, label in enumerate(places):
-        forbidden = ~allowed[:, names.index(label)]
-        assert not mechanism.weights[forbidden, column].any()
-    assert lw.epsilon(mechanism, prior) == pytest.approx(found.epsilon, abs=1e-12)
-    found.certificate.verify()
-    assert 0 <= found.lower <= found.epsilon
-    assert found.gap < 1e-9
-    # The utility-safe mechanism is never below; the two lower bounds of MATH are never above.
-    safe = lw.utility_safe(prior, allowed.astype(float), 1)
-    assert safe.epsilon >= found.lower - 1e-12
-    mass = np.array([float(x) for x in p]) @ allowed
-    with np.errstate(divide="ignore"):
-        bottleneck = np.where(allowed, 1 / mass, np.inf).min(axis=1).max()
-    assert math.log(bottleneck) <= found.epsilon + 1e-12
-    # A wider mask never leaks more.
-    wider = allowed.copy()
-    wider[0] = True
-    assert lw.least_leakage(prior, wider).lower <= found.epsilon + 1e-12
 
 
 @settings(max_examples=40, deadline=None)
