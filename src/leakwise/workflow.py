@@ -6,20 +6,25 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior, PriorSet
+from leakwise.priors import AllPriors, Prior, PriorSet
+from leakwise.priors.sample import coarse_prior
 from leakwise.proof import Certificate, certify
 from leakwise.report import Facts, Protection
 from leakwise.tables.joint import Product
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
+    from leakwise.optimize.from_data import DataDesign
     from leakwise.tables.files import Progress
     from leakwise.tables.ledger import Ledger
 
@@ -66,10 +71,12 @@ def protect(
     epsilon, lift
         The most that an outcome may reveal: ε in nats, or e^ε, «at most ``lift`` times likelier».
     prior
-        What is known beforehand, from public sources; or ``"table"`` to estimate it from the table. The estimate is
-        rounded and then treated as public, and ``failure`` must be given.
+        What is known beforehand, from public sources: a prior, or a set of priors for all of which the promise then
+        holds. Or ``"table"`` to estimate it from the table: the mechanism is designed for rounded frequencies, which
+        are treated as public, and certified for every prior that the rows leave possible
+        (:func:`leakwise.design_from_data`); ``failure`` must be given.
     failure
-        The probability with which an estimated prior may be wrong. It is noted; the promise is for the prior itself.
+        With ``prior="table"``: the probability, over the rows, that the promise rests on a wrong prior.
     use
         ``"statistics"`` (frequencies can be estimated best; outcomes are not values) or ``"reading"`` (outcomes are
         values and agree with the true one as often as possible).
@@ -111,8 +118,9 @@ def protect(
     if book is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
     seen = source.check(letters, None if book is None else book.digest())
-    known = coarse_prior(seen.counts.tolist(), letters) if public is None else public
-    found, certificate = _certified(known, asked, use, mechanism, source.secret_names, time_limit)
+    counts = seen.counts.tolist()
+    basis = _Sample(Prior._from_integers(letters, counts, sum(counts)), failure) if public is None else public
+    found, certificate = _certified(basis, asked, use, mechanism, source.secret_names, time_limit)
     if certified is not None:
         certified(certificate)
     entry = None
@@ -122,7 +130,7 @@ def protect(
             name,
             source.secret_names,
             certificate,
-            origin="estimated from the table, taken as public" if isinstance(prior, str) else "given",
+            origin="estimated from the table" if isinstance(prior, str) else "given",
             rows=seen.rows,
             source_digest=seen.digest,
         )
@@ -141,7 +149,7 @@ def protect(
         columns=source.secret_names,
         rows=seen.rows,
         use=use if mechanism is None else "given",
-        prior=certificate.prior if isinstance(certificate.prior, Prior) else known,
+        prior=coarse_prior(counts, letters) if public is None else certificate.prior.nominal,
         origin="table" if isinstance(prior, str) else "given",
         failure=failure,
         certificate=certificate,
@@ -174,6 +182,8 @@ def _check_prior(prior: Any, failure: Any) -> None:
         raise InvalidInput(
             "failure must be given with prior='table': the probability that the estimate is wrong, such as 1e-6."
         )
+    if failure is not None and isinstance(prior, PriorSet) and not isinstance(prior, Prior):
+        raise InvalidInput("failure must not be given beside a set of priors: the set knows its own.")
     number = isinstance(failure, (int, float)) and not isinstance(failure, bool)
     if failure is not None and not (number and 0 < failure < 1):
         raise InvalidInput(f"failure must be a probability strictly between 0 and 1. Got {failure!r} instead.")
@@ -200,61 +210,61 @@ def _letters(domain: Any, prior: Any, mechanism: Mechanism | None, column: Any) 
     return as_alphabet(domain, name="domain")
 
 
-def _as_prior(prior: Any) -> Prior:
-    if isinstance(prior, PriorSet) and not isinstance(prior, Prior):
-        raise InvalidInput(
-            "prior must be a single prior: mechanisms for every prior of a set cannot be designed here yet. Pass the "
-            "set's .nominal, or certify a mechanism for the set yourself and release it."
-        )
-    return prior if isinstance(prior, Prior) else Prior(prior)
+def _as_prior(prior: Any) -> PriorSet:
+    return prior if isinstance(prior, PriorSet) else Prior(prior)
 
 
-def _over(prior: Any, letters: Alphabet) -> Prior:
-    """The prior over the declared letters, in their order."""
+def _over(prior: Any, letters: Alphabet) -> PriorSet:
+    """The prior, or the set of priors, over the declared letters, in their order."""
     known = _as_prior(prior)
     order: Iterable[int] | None = letters.positions_in(known.alphabet, mine="domain", theirs="prior")
+    if not isinstance(known, Prior):
+        return known if order is None else known.reordered(np.array(list(order), dtype=np.intp))
     places = range(len(letters)) if order is None else order
     return Prior._from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
 
 
-def coarse_prior(counts: list[int], letters: Alphabet) -> Prior:
-    """The frequencies of a table, rounded to about one part in √n, every declared letter with at least one part.
+@dataclass(frozen=True)
+class _Sample:
+    """The rows of the table as a sample, and how often it may mislead."""
 
-    No exact count can be read from it, and no letter is taken for impossible because the table happens to lack it.
-
-    >>> coarse_prior([700, 300, 0], Alphabet(["a", "b", "c"])).weights.tolist()
-    [22, 9, 1]
-    """
-    rows = sum(counts)
-    parts = max(2, min(max(math.isqrt(rows), 2 * len(letters)), max(2, rows // 4)))
-    return Prior._from_integers(letters, [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts])
+    prior: Prior
+    failure: float | None
 
 
 def _certified(
-    prior: Prior,
+    basis: PriorSet | _Sample,
     asked: Level | None,
     use: str,
     mechanism: Mechanism | None,
     columns: tuple[str, ...],
     time_limit: float,
-) -> tuple[Design | None, Certificate]:
+) -> tuple[Design | DataDesign | None, Certificate]:
     """The mechanism with its proof; one that does not keep the promise is refused."""
     options: dict[str, Any] = {}
     if asked is not None:
         options = {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
-    found = None
-    if mechanism is None:
-        from leakwise.optimize import design
+    found: Design | DataDesign | None = None
+    if isinstance(basis, PriorSet):
+        known = basis
+        if mechanism is None:
+            from leakwise.optimize import design
 
-        found = design(prior, utility=_utility(use, len(prior)), time_limit=time_limit, **options)
+            found = design(known, utility=_utility(use, len(known.nominal)), time_limit=time_limit, **options)
+    elif mechanism is None:
+        found, known = _from_rows(basis, use, time_limit, options)
+    else:
+        known = basis.prior.confidence(basis.failure, "layer-cake")
+    if mechanism is None:
+        assert found is not None
         mechanism = _spread(found.mechanism, columns)
-    certificate = certify(mechanism.dyadic(60) if _must_round(mechanism) else mechanism, prior, **options)
+    certificate = certify(mechanism.dyadic(60) if _must_round(mechanism) else mechanism, known, **options)
     if not certificate.holds:
         raise CertificateRejected(
             f"The mechanism reveals ε = {certificate.epsilon_upper:.6f} for this prior, more than asked "
             f"({certificate.asked.words if certificate.asked else ''}). Nothing was released."
         )
-    if certificate.ratio == 1 and len(prior) > 1:
+    if certificate.ratio == 1 and len(known.nominal) > 1:
         warnings.warn(
             "The best mechanism within this limit says nothing about the secret: all rows get their outcomes by one "
             "law. Allow a larger lift, or release for statistics.",
@@ -264,12 +274,35 @@ def _certified(
     return found, certificate
 
 
+def _from_rows(basis: _Sample, use: str, time_limit: float, options: dict[str, Any]) -> tuple[DataDesign, PriorSet]:
+    """A mechanism for rounded frequencies, and the set of priors that the exact ones prove it for."""
+    from leakwise.optimize.from_data import design_from_data
+
+    found = design_from_data(
+        basis.prior,
+        failure=basis.failure,
+        strategy="certified",
+        utility=_utility(use, len(basis.prior)),
+        compare=False,
+        rounded=True,
+        time_limit=time_limit,
+        **options,
+    )
+    assert found.certificate is not None
+    if isinstance(found.certificate.prior, AllPriors) and len(basis.prior) > 1:
+        warnings.warn(
+            f"The table's {basis.prior.sample_size:,} rows are too few to gain anything from an estimated prior: "
+            "randomized response is used, whose promise holds for every prior.",
+            LeakwiseWarning,
+            stacklevel=4,
+        )
+    return found, found.certificate.prior
+
+
 def _utility(use: str, letters: int) -> Any:
     """Least variance of the frequencies; or agreement with the truth, with the letters as outcomes."""
     if use == "statistics":
         return "frequencies"
-    import numpy as np
-
     from leakwise.optimize import Expected
 
     return Expected(np.eye(letters))
@@ -290,14 +323,15 @@ def _must_round(mechanism: Mechanism) -> bool:
     return denominator & (denominator - 1) != 0 or denominator > 1 << 64
 
 
-def _in_ledger(book: Ledger, entry: int | None, dataset: str, secret: tuple[str, ...]) -> dict[str, Any]:
-    return {"entry": entry, "total": book.total(dataset, secret).to_dict()}
-
-
-def _how(found: Design | None) -> dict[str, Any]:
+def _how(found: Design | DataDesign | None) -> dict[str, Any]:
     """How the mechanism came to be, in words of the report."""
     if found is None:
         return {"mechanism": "given by the user"}
+    from leakwise.optimize.from_data import DataDesign as FromRows
+
+    if isinstance(found, FromRows):
+        best = found.alternatives[0]
+        return {"designed for": found.utility, "found by": f"{found.strategy} ({best.note})", "value": found.value}
     told: dict[str, Any] = {
         "designed for": found.utility,
         "found by": found.method,

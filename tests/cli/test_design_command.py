@@ -157,3 +157,39 @@ def test_the_bar_fills_as_the_gap_falls() -> None:
     assert closeness(0.0, 1.0) == 0
     assert closeness(1.0, 1.0) == 1
     assert closeness(-2.0, -1.9) < closeness(-2.0, -1.99)
+
+
+def test_a_table_as_a_sample(tmp_path: Path) -> None:
+    table, proof, mechanism, picture = (tmp_path / name for name in ("t.csv", "c.json", "m.json", "m.svg"))
+    table.write_text("smokes\n" + "no\n" * 700 + "yes\n" * 300)
+    sample = ("--data", str(table), "--column", "smokes", "--domain", "no,yes,unknown", "--lift", "2")
+    files = ("--save", str(mechanism), "--certificate", str(proof), "--plot", str(picture))
+    code, said, _ = run(*sample, "--failure", "1e-6", "--strategy", "certified", *files)
+    assert code == 0
+    assert "unless the sample of 1,000 rows misleads" in said
+    assert "unknown" in said
+    assert RUN.invoke(app, ["verify", str(proof)]).exit_code == 0
+    assert picture.exists()
+    cake = lw.Prior.from_counts({"no": 700, "yes": 300, "unknown": 0}).confidence(1e-6, "layer-cake")
+    assert lw.certify(lw.Mechanism.load(mechanism), cake, lift=2).holds
+    code, said, _ = run(*sample, "--failure", "1e-6", "--json")
+    assert code == 0
+    assert {one["strategy"] for one in json.loads(said)["alternatives"]} >= {"split", "layer-cake", "ball"}
+    # Without a failure the frequencies are taken for the prior itself.
+    assert run(*sample, "--json")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--strategy", "split"), "goes with --failure"),
+        (("--failure", "1e-6", "--ldp", "1"), "not with --ldp"),
+        (("--failure", "2"), "failure must be"),
+        (("--failure", "1e-6", "--strategy", "spilt"), "did you mean"),
+        (("--failure", "1e-6", "--strategy", "split", "--certificate", "c.json"), "leaves no certificate"),
+    ],
+)
+def test_what_a_sample_cannot_be_asked(options: tuple[str, ...], words: str) -> None:
+    code, _, told = run("--counts", "no=70000,yes=30000", "--lift", "2", *options)
+    assert code != 0
+    assert words in " ".join(told.split()).replace("Did", "did")

@@ -122,8 +122,9 @@ def kl_minimum(v: np.ndarray[Any, Any], p: np.ndarray[Any, Any], radius: float) 
         return float(p @ v) if radius == 0 else float(v[0])
     seen = p > 0
 
-    def member(tau: float, rest: float) -> np.ndarray[Any, Any]:
-        q = np.where(seen, p / np.where(seen, v - tau, 1.0), 0.0)
+    def member(below: float, rest: float) -> np.ndarray[Any, Any]:
+        # τ is so much below the least entry; taken apart, since τ itself may round to the entry.
+        q = np.where(seen, p / np.where(seen, (v - least) + below, 1.0), 0.0)
         q = q / q.sum() * (1 - rest)
         q[int(v.argmin())] += rest
         return q
@@ -136,15 +137,15 @@ def kl_minimum(v: np.ndarray[Any, Any], p: np.ndarray[Any, Any], radius: float) 
     low, high = math.log(1e-26 * span), math.log(1e8 * span)
     for _ in range(200):
         middle = (low + high) / 2
-        near = divergence(member(least - math.exp(middle), 0.0)) <= radius
+        near = divergence(member(math.exp(middle), 0.0)) <= radius
         low, high = (low, middle) if near else (middle, high)
-    best = float(member(least - math.exp(high), 0.0) @ v)
+    best = float(member(math.exp(high), 0.0) @ v)
     if not seen[v == least].any():
         # Every smallest entry belongs to letters never seen: τ may reach it, and what is left over goes there.
-        q = member(least, 0.0)
+        q = member(0.0, 0.0)
         spare = radius - divergence(q)
         if spare >= 0:
-            best = min(best, float(member(least, 1 - math.exp(-spare)) @ v))
+            best = min(best, float(member(0.0, 1 - math.exp(-spare)) @ v))
     return best
 
 

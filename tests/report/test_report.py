@@ -89,10 +89,10 @@ def test_no_exact_count_is_printed(use, tmp_path):
         for secret in ("7919", "7,919", "2081", "2,081", "0.7919", "0.2081", "79.19", "20.81"):
             assert secret not in text
     words = " ".join(Page((tmp_path / "r.html").read_text()).text.split())
-    assert "estimated from this very table and rounded" in words
-    assert "It is treated as public" in words
-    assert "no failure probability is proven" in words
-    assert "a failure probability of 1e-06 was given" in words
+    assert "estimated from this very table" in words
+    assert "which are treated as public" in words
+    assert "keep it with the table" in words
+    assert "the sample misleads, and the promise with it, with probability at most 1e-06" in words
 
 
 def test_labels_are_escaped(tmp_path):

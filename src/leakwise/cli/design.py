@@ -9,11 +9,22 @@ import typer
 
 from leakwise.cli import csvfiles
 from leakwise.cli.output import JsonOption, show
-from leakwise.cli.reading import CountsOption, PriorOption, label, number, read_prior
+from leakwise.cli.reading import (
+    ColumnOption,
+    CountsOption,
+    DataOption,
+    DomainOption,
+    PriorOption,
+    label,
+    number,
+    read_prior,
+)
 from leakwise.cli.searching import gap_bar
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from leakwise.optimize import Design
+    from leakwise.optimize.from_data import DataDesign
     from leakwise.priors import Prior
 
 __all__ = ["UtilityMatrixOption", "UtilityOption", "read_utility", "register"]
@@ -50,6 +61,25 @@ def register(app: typer.Typer) -> None:
 def design(
     prior: PriorOption = None,
     counts: CountsOption = None,
+    data: DataOption = None,
+    column: ColumnOption = None,
+    domain: DomainOption = None,
+    failure: Annotated[
+        str | None,
+        typer.Option(
+            "--failure",
+            metavar="PROBABILITY",
+            help="With --counts or --data: take them as a sample, and keep the bound for the true prior but for this.",
+        ),
+    ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            "--strategy",
+            metavar="NAME",
+            help="With --failure: best (the default), split, layer-cake, ball, conservative, or certified.",
+        ),
+    ] = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", "-e", metavar="NATS", help="The bound on leakage (PML), in nats.")
     ] = None,
@@ -87,32 +117,59 @@ def design(
     they are apart. An output is named after the letters that it makes likelier: {a,c} raises a and c, 'not b' raises
     all but b. With guessing or a utility matrix the outputs are labels of their own.
 
+    Frequencies of a sample are no prior: with --failure the bound is kept for the true prior, whatever it is, unless
+    the sample misleads, and the other ways to that are told beside.
+
     \b
     leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2
     leakwise design --counts no=700,yes=300 --epsilon 0.5 --save mechanism.json --certificate proof.json
     leakwise design --prior uniform:7 --epsilon 0.8 --utility frequencies --plot mechanism.svg
     leakwise design --prior prior.csv --epsilon 1 --ldp 2 --utility-matrix worth.csv
     leakwise design --prior prior.csv --epsilon 1.5 --time-limit 10 --json
+    leakwise design --data survey.csv --column smokes --domain no,yes --lift 2 --failure 1e-6
     """
-    from leakwise.optimize import design as find
-
-    known = read_prior(prior, counts)
+    known = read_prior(prior, counts, data, column, domain)
     goal = read_utility(utility, utility_matrix, known)
-    with gap_bar(not as_json) as told:
-        found = find(
+    found: Design | DataDesign
+    if failure is None and strategy is not None:
+        raise InvalidInput("--strategy goes with --failure: how often the sample may mislead, such as 1e-6.")
+    if failure is not None:
+        if ldp is not None or lip is not None or method != "auto":
+            raise InvalidInput("--failure goes with --epsilon or --lift alone, not with --ldp, --lip or --method.")
+        from leakwise.optimize.from_data import design_from_data
+
+        found = design_from_data(
             known,
             _given(epsilon, "--epsilon"),
             lift=_given(lift, "--lift"),
+            failure=_given(failure, "--failure"),
+            strategy=strategy or "best",
             utility=goal,
-            ldp=_given(ldp, "--ldp"),
-            lip=_given(lip, "--lip"),
-            method=method,
-            time_limit=time_limit,
-            progress=told,
+            time_limit=60.0 if time_limit is None else time_limit,
+        )
+    else:
+        from leakwise.optimize import design as find
+
+        with gap_bar(not as_json) as told:
+            found = find(
+                known,
+                _given(epsilon, "--epsilon"),
+                lift=_given(lift, "--lift"),
+                utility=goal,
+                ldp=_given(ldp, "--ldp"),
+                lip=_given(lip, "--lip"),
+                method=method,
+                time_limit=time_limit,
+                progress=told,
+            )
+    if certificate is not None and found.certificate is None:
+        raise InvalidInput(
+            f"--certificate: a design by {found.strategy} leaves no certificate, its proof is the second half of the "
+            "sample. Take --strategy certified."
         )
     if save is not None:
         found.mechanism.save(save)
-    if certificate is not None:
+    if certificate is not None and found.certificate is not None:
         found.certificate.save(certificate)
     show(found, as_json)
     if save is not None:

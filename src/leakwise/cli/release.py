@@ -74,11 +74,12 @@ def release(
         bool,
         typer.Option(
             "--prior-from-table",
-            help="Estimate the prior from the table and treat the estimate as public; needs --failure.",
+            help="Take the table itself as the sample that tells the prior; needs --failure.",
         ),
     ] = False,
     failure: Annotated[
-        float | None, typer.Option("--failure", metavar="PROBABILITY", help="That an estimated prior is wrong.")
+        float | None,
+        typer.Option("--failure", metavar="PROBABILITY", help="How often the rows may mislead about the prior."),
     ] = None,
     mechanism: Annotated[
         str | None,
@@ -118,7 +119,8 @@ def release(
 
     The best mechanism for the use is designed and certified, every value is checked, and only then the released table
     is written: whole, or not at all. Other columns and the order of the rows stay as they are. The prior is a choice
-    that you must make.
+    that you must make. With --prior-from-table the mechanism is designed for rounded frequencies of the table and
+    certified for every prior that its rows leave possible, but for --failure.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
@@ -211,7 +213,7 @@ def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
     if (text is not None) == from_table:
         raise InvalidInput(
             "Choose what is known of the secret beforehand: --prior PRIOR from public knowledge, or "
-            "--prior-from-table with --failure to estimate it from the table and treat the estimate as public. Got "
+            "--prior-from-table with --failure to take the table itself as a sample of it. Got "
             f"{'both' if from_table else 'neither'}."
         )
     if text is None:

@@ -10,10 +10,26 @@ from leakwise.charts.specs import heatmap
 from leakwise.charts.table import html_table, number, text_table
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
-from leakwise.priors import PriorSet
+from leakwise.priors import Prior, PriorSet
 from leakwise.proof import Certificate
 
-__all__ = ["Design"]
+__all__ = ["Design", "lift_chart"]
+
+
+def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
+    """Rows of outcomes with how often they come, columns of letters, cells that say how many times likelier."""
+    ratios = lifts(mechanism, prior)
+    law = mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
+    return heatmap(
+        [f"{100 * share:.2g} % {label}" for label, share in zip(mechanism.outputs, law.tolist(), strict=True)],
+        [str(label) for label in mechanism.inputs],
+        ratios.T,
+        title="How many times likelier each outcome makes each letter",
+        value_title="lift",
+        row_title="how often each outcome comes, and what it raises",
+        column_title="letter",
+        diverging_at=1.0,
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,19 +101,7 @@ class Design:
 
         One row for each outcome, with its probability and its name, from likely to rare for most designs.
         """
-        prior, kernel = self.prior.nominal, self.mechanism.kernel
-        ratios = lifts(self.mechanism, prior)
-        law = kernel.output_law_floats(prior.weights, prior.denominator)
-        return heatmap(
-            [f"{100 * share:.2g} % {label}" for label, share in zip(self.mechanism.outputs, law.tolist(), strict=True)],
-            [str(label) for label in self.mechanism.inputs],
-            ratios.T,
-            title="How many times likelier each outcome makes each letter",
-            value_title="lift",
-            row_title="how often each outcome comes, and what it raises",
-            column_title="letter",
-            diverging_at=1.0,
-        )
+        return lift_chart(self.mechanism, self.prior.nominal)
 
     def plot(self) -> Any:
         """The picture of :meth:`chart` (altair)."""

@@ -19,7 +19,7 @@ from leakwise.priors.layer_cake import LayerCake
 from leakwise.priors.prior import Prior, PriorBody
 from leakwise.priors.sets import PriorSet
 
-__all__ = ["SetBody", "set_from_body", "set_to_body"]
+__all__ = ["STORED_SETS", "SetBody", "set_from_body", "set_to_body"]
 
 
 class RatioBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,6 +74,7 @@ class LayerCakeBody(msgspec.Struct, tag="layer-cake", forbid_unknown_fields=True
     method: str | None = None
 
 
+STORED_SETS = (AllPriors, Ball, Box, KLBall, Hull, LayerCake)
 SetBody: TypeAlias = BallBody | BoxBody | KLBody | HullBody | AllBody | LayerCakeBody
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
+from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper
 from leakwise.priors.prior import Prior
 
-__all__ = ["counts_of", "half_of_counts", "log_subsets_upper", "log_up"]
+__all__ = ["coarse_prior", "counts_of", "half_of_counts", "log_subsets_upper", "log_up"]
 
 # The subset sums of a sample are kept as the bits of one integer, shifted once per letter.
 _MOST_BIT_SHIFTS = 4_000_000_000
@@ -69,3 +71,16 @@ def half_of_counts(counts: tuple[int, ...]) -> Fraction:
         if sums >> middle:
             return Fraction(middle, total)
     return Fraction(sums.bit_length() - 1, total)
+
+
+def coarse_prior(counts: Sequence[int], letters: Alphabet) -> Prior:
+    """The frequencies of a table, rounded to about one part in √n, every declared letter with at least one part.
+
+    No exact count can be read from it, and no letter is taken for impossible because the table happens to lack it.
+
+    >>> coarse_prior([700, 300, 0], Alphabet(["a", "b", "c"])).weights.tolist()
+    [22, 9, 1]
+    """
+    rows = sum(counts)
+    parts = max(2, min(max(math.isqrt(rows), 2 * len(letters)), max(2, rows // 4)))
+    return Prior._from_integers(letters, [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts])

@@ -36,7 +36,8 @@ class Facts:
     use
         ``"statistics"`` or ``"reading"``, or ``"given"`` for a mechanism that the user brought.
     prior, origin
-        The prior, and ``"given"`` (public knowledge) or ``"table"`` (estimated from the table, rounded).
+        The prior (of a set of priors the one in the middle), and ``"given"`` (public knowledge) or ``"table"``
+        (estimated from the table, rounded).
     failure
         The failure probability that the user gave, if any.
     certificate
@@ -136,14 +137,14 @@ class Facts:
             "say.",
         ]
         if self.origin == "table":
-            given = "" if self.failure is None else f" (a failure probability of {self.failure:g} was given)"
-            words.insert(
-                1,
-                "The prior was estimated from this very table and rounded. It is treated as public: the mechanism was "
-                "chosen by it, so that whoever sees the mechanism or this report learns it. How far the estimate may "
-                f"be from the truth is not yet part of the promise{given}: it holds for this prior, and no failure "
-                "probability is proven.",
-            )
+            words[1:1] = [
+                "The prior was estimated from this very table. The mechanism was designed for its rounded frequencies, "
+                "which are treated as public: whoever sees the mechanism or this report learns them. The certificate "
+                "holds the exact counts: keep it with the table.",
+                "The promise is about people drawn like the rows of the table, for their true prior whatever it is. "
+                "That the rows mislead is possible with the probability that the promise names. The rows themselves "
+                "helped to choose the mechanism; what that choice tells about one of them is not counted.",
+            ]
         elif self.failure is not None:
             words.insert(
                 1,

@@ -110,6 +110,11 @@ def _promise(facts: Facts) -> str:
         f"In numbers: pointwise maximal leakage of at most {certificate.epsilon_upper:.6f} nats (rounded up), for "
         f"every outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
     )
+    if certificate.failure:
+        detail += (
+            " It holds for every prior that the sample leaves possible; the sample misleads, and the promise with it, "
+            f"with probability at most {certificate.failure:.3g}."
+        )
     never = math.exp(-certificate.epsilon_upper)
     certain = (
         f"A value, or a fact that follows from it, that had less than {percent(never)} probability before cannot "
@@ -151,8 +156,9 @@ def _before_and_after(facts: Facts) -> str:
 def _prior(facts: Facts) -> str:
     if facts.origin == "table":
         words = (
-            "The prior was estimated from this very table and rounded, so that no exact count stands here. It is "
-            "treated as public knowledge."
+            "The prior was estimated from this very table. Here it is rounded, so that no exact count stands here; the "
+            "mechanism was designed for the rounded one, which is treated as public knowledge. The promise holds for "
+            "every prior that the rows leave possible, unless they mislead."
         )
     else:
         words = "The prior was given as public knowledge by whoever made the release. It was not taken from the table."

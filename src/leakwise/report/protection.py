@@ -17,6 +17,7 @@ from leakwise.report.write import write_report
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
+    from leakwise.optimize.from_data import DataDesign
 
 __all__ = ["Protection"]
 
@@ -43,7 +44,7 @@ class Protection:
 
     table: Any
     certificate: Certificate
-    design: Design | None
+    design: Design | DataDesign | None
     facts: Facts
     entry: int | None
 
@@ -67,7 +68,9 @@ class Protection:
         """The promise in words."""
         words = self.certificate.sentence()
         if self.facts.origin == "table":
-            words += " This holds for the prior estimated from the table, which is treated as public."
+            words += (
+                " It is for the true prior of people drawn like the rows, which the table itself was the sample of."
+            )
         return words
 
     def report(self, path: str | os.PathLike[str]) -> Path:
@@ -81,7 +84,7 @@ class Protection:
             ["made for", self.facts.use],
             ["outcomes", some_of(self.mechanism.outputs, 6)],
             ["proven ε (nats)", f"{self.epsilon:.6f}"],
-            ["prior", "given" if self.facts.origin == "given" else "estimated from the table, taken as public"],
+            ["prior", "given" if self.facts.origin == "given" else "estimated from the table"],
         ]
         if isinstance(self.table, Path):
             rows.append(["released file", str(self.table)])
@@ -97,11 +100,13 @@ class Protection:
 
     def chart(self) -> dict[str, Any]:
         """A picture of the mechanism, as a Vega-Lite specification."""
-        return self.mechanism.chart() if self.design is None else self.design.chart()
+        drawn = self.mechanism if self.design is None else self.design
+        return drawn.chart()
 
     def plot(self) -> Any:
         """The picture of :meth:`chart` (altair)."""
-        return self.mechanism.plot() if self.design is None else self.design.plot()
+        drawn = self.mechanism if self.design is None else self.design
+        return drawn.plot()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what the report says."""

@@ -17,6 +17,8 @@ from leakwise.leakage import ldp
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.priors import Prior, PriorSet
+from leakwise.priors.around import Around
+from leakwise.priors.bodies import STORED_SETS, SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
 from leakwise.tables.together import Together, together
 
@@ -51,7 +53,8 @@ class LedgerEntry:
     dataset, secret
         The data and its columns.
     mechanism, prior
-        What was drawn from, and for which prior its leakage is known; the prior is None where it was a set of priors.
+        What was drawn from, and for which prior or set of priors its leakage is known; None where that was a set
+        of a kind that is not stored.
     origin
         Where the prior comes from.
     epsilon, failure
@@ -98,25 +101,48 @@ class LedgerEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, with the exact mechanism and prior."""
-        prior = self.prior.to_dict() if isinstance(self.prior, Prior) else None
         return {
             **self.summary(),
             "secret": list(self.secret),
             "mechanism": self.mechanism.to_dict(),
-            "prior": prior,
+            "prior": self.prior.to_dict() if isinstance(self.prior, (Prior, Around)) else None,
         }
+
+
+class KnownBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What a release was certified for: a prior, or a set of priors around it."""
+
+    nominal: PriorBody
+    around: SetBody | None = None
+
+
+def _known_to_text(prior: PriorSet | None) -> str:
+    """As the database holds it; a set of the user's own kind cannot be kept."""
+    body = None
+    if isinstance(prior, Prior):
+        body = KnownBody(prior.to_body())
+    elif isinstance(prior, STORED_SETS):
+        body = KnownBody(prior.nominal.to_body(), set_to_body(prior))
+    return msgspec.json.encode(body).decode()
+
+
+def _known_from_text(text: str, name: str) -> PriorSet | None:
+    body = msgspec.json.decode(text, type=KnownBody | None)
+    if body is None:
+        return None
+    nominal = Prior.from_body(body.nominal, name)
+    return nominal if body.around is None else set_from_body(body.around, nominal, name)
 
 
 def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
     """The entry as the database holds it."""
-    prior = entry.prior.to_body() if isinstance(entry.prior, Prior) else None
     return (
         entry.time,
         entry.state,
         entry.dataset,
         json.dumps(list(entry.secret), ensure_ascii=False),
         msgspec.json.encode(mechanism_to_body(entry.mechanism)).decode(),
-        msgspec.json.encode(prior).decode(),
+        _known_to_text(entry.prior),
         entry.origin,
         entry.epsilon,
         entry.failure,
@@ -130,7 +156,6 @@ def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
     """The entry that a row of the database holds."""
     number_, time, state, dataset, secret, mechanism, prior, *rest = row
     try:
-        body = msgspec.json.decode(prior, type=PriorBody | None)
         return LedgerEntry(
             number_,
             time,
@@ -138,7 +163,7 @@ def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
             dataset,
             tuple(json.loads(secret)),
             mechanism_from_body(msgspec.json.decode(mechanism, type=MechanismBody), name),
-            None if body is None else Prior.from_body(body, name),
+            _known_from_text(prior, name),
             *rest,
         )
     except (msgspec.MsgspecError, ValueError, LeakwiseError) as error:
@@ -231,10 +256,10 @@ def total_of(
 
 
 def _different_priors(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-    """One entry for each prior; every entry whose prior was a set, since sets are not stored."""
+    """One entry for each prior or set of priors; every entry whose set was of a kind that is not stored."""
     seen: dict[Any, LedgerEntry] = {}
     for one in entries:
-        seen.setdefault(one.prior if isinstance(one.prior, Prior) else one.id, one)
+        seen.setdefault(one.id if one.prior is None else _known_to_text(one.prior), one)
     return list(seen.values())
 
 
