@@ -1,0 +1,136 @@
+"""audit_program(): the leakage of something one can only run, by running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leakwise.alphabet import Label
+from leakwise.blackbox.assess import Question, claim_of
+from leakwise.blackbox.counts import Counts, declared_outcomes, learned_outcomes
+from leakwise.blackbox.result import BlackBoxAudit, Interval
+from leakwise.blackbox.samples import LEAST, letters_of, prior_over
+from leakwise.errors import InvalidInput
+from leakwise.priors.around import checked_failure
+
+__all__ = ["audit_program"]
+
+FIRST = 512  # answers for each input in the first round, which only chooses
+
+
+def audit_program(
+    program: Callable[..., Any],
+    inputs: Any = None,
+    *,
+    outputs: Any = None,
+    prior: Any = None,
+    epsilon: object = None,
+    lift: object = None,
+    measure: str | None = None,
+    failure: float = 0.05,
+    samples: int = 1_000_000,
+    width: float | None = None,
+    batch: bool = False,
+    progress: Callable[[BlackBoxAudit], None] | None = None,
+) -> BlackBoxAudit:
+    """Run a program until its leakage is known well enough, or a claim about it is judged.
+
+    Rounds of doubling size: what came before chooses the events that tell the inputs apart, the new answers test them,
+    and round k may fail with probability ``failure``/(k(k+1)), so that the bounds hold whenever it stops.
+
+    Parameters
+    ----------
+    program
+        Called with an input, gives back one answer with fresh randomness; with ``batch`` called with an input and a
+        number, gives back that many.
+    inputs
+        What it is asked about; the letters of the prior by default.
+    outputs, prior, epsilon, lift, measure, failure
+        As for :func:`audit_samples`. With a claim the audit stops as soon as it is refuted or confirmed.
+    samples
+        The most answers to ask for, over all inputs.
+    width
+        Stop when the interval of the claimed measure (LDP by default) is as narrow as this; needs ``outputs``.
+    progress
+        Called with the result so far after each round.
+
+    Examples
+    --------
+    >>> import random
+    >>> coin = random.Random(1)
+    >>> honest = lambda x: x if coin.random() < 0.75 else 1 - x
+    >>> audit_program(honest, [0, 1], epsilon=0.5, samples=20_000).verdict
+    'refuted'
+    """
+    chance = float(checked_failure(failure))
+    if inputs is None and prior is None:
+        raise InvalidInput("inputs must list what the program is asked about (or give a prior over them).")
+    letters = letters_of(inputs, prior, [])
+    known = None if prior is None else prior_over(prior, letters)
+    claim = claim_of(epsilon, lift, measure, known)
+    watched = claim[0] if claim is not None else "ldp" if known is None else "pml"
+    if width is not None and outputs is None:
+        raise InvalidInput("width needs outputs: without every answer declared nothing bounds the leakage from above.")
+    most = _per_input(samples, len(letters))
+    asked = min(FIRST, most // 2)
+    first = [_run(program, label, asked, batch) for label in letters.labels]
+    outcomes = learned_outcomes(_among(first)) if outputs is None else declared_outcomes(outputs)
+    question = Question(letters.labels, known, claim, outcomes)
+    before: Counts = outcomes.table(first)
+    done, found, number = asked, None, 0
+    while found is None or (done < most and not _settled(found, watched, width)):
+        number += 1
+        more = min(done, most - done)
+        new = outcomes.table([_run(program, label, more, batch) for label in letters.labels])
+        done += more
+        spent = chance / (number * (number + 1))
+        here = question.answer(before, new, spent, done * len(letters), chance)
+        before = before + new
+        found = here if found is None else _sharper(found, here)
+        if progress is not None:
+            progress(found)
+    return found
+
+
+def _settled(found: BlackBoxAudit, watched: str, width: float | None) -> bool:
+    if found.verdict in ("refuted", "confirmed"):
+        return True
+    return width is not None and found.measures[watched].width <= width
+
+
+def _sharper(old: BlackBoxAudit, new: BlackBoxAudit) -> BlackBoxAudit:
+    """All rounds hold at once, so the best end of each counts."""
+    measures, events = {}, dict(new.events)
+    for name, one in new.measures.items():
+        before = old.measures[name]
+        if before.lower > one.lower and name in old.events:
+            events[name] = old.events[name]
+        lower = max(before.lower, one.lower)
+        measures[name] = Interval(lower, max(lower, min(before.upper, one.upper)))
+    return replace(new, measures=measures, events=events)
+
+
+def _per_input(samples: int, inputs: int) -> int:
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 2 * LEAST * inputs:
+        raise InvalidInput(
+            f"samples must be a whole number of at least {2 * LEAST * inputs}, {2 * LEAST} for each input. Got "
+            f"{samples!r} instead."
+        )
+    return samples // inputs
+
+
+def _run(program: Callable[..., Any], label: Label, count: int, batch: bool) -> Sequence[Any]:
+    if not batch:
+        return [program(label) for _ in range(count)]
+    answers = program(label, count)
+    listed = answers.tolist() if isinstance(answers, np.ndarray) else list(answers)
+    if len(listed) != count:
+        raise InvalidInput(f"program must give back {count} answers for {label!r}. Got {len(listed)} instead.")
+    return listed
+
+
+def _among(answers: Sequence[Sequence[Any]]) -> list[Any]:
+    return [answer for own in answers for answer in own]

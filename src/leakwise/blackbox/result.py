@@ -1,0 +1,164 @@
+"""What a black-box audit returns: an interval for each measure, the event that shows the leakage, a verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from leakwise.alphabet import Label, label_to_plain
+from leakwise.charts.render import to_altair
+from leakwise.charts.specs import dots_with_intervals
+from leakwise.charts.table import html_table, number, text_table
+from leakwise.errors import some_of
+
+__all__ = ["MEASURES", "BlackBoxAudit", "Event", "Interval"]
+
+MEASURES = {"ldp": "LDP ε", "pml": "PML ε", "maximal_leakage": "maximal leakage"}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """From ``lower`` to ``upper``, in nats; ``upper`` is infinite where nothing bounds it."""
+
+    lower: float
+    upper: float
+
+    @property
+    def width(self) -> float:
+        """How far the ends are apart."""
+        return self.upper - self.lower
+
+
+@dataclass(frozen=True)
+class Event:
+    """Outcomes that give an input away: likelier for ``input`` than for ``other``, or than at large."""
+
+    outcomes: tuple[str, ...]
+    input: Label
+    other: Label | None
+    at_least: float
+
+    def sentence(self) -> str:
+        """The event in words."""
+        than = "they are at large" if self.other is None else f"for {self.other!r}"
+        factor = "without bound" if math.isinf(self.at_least) else f"at least {number(math.exp(self.at_least))} times"
+        return f"The outcomes {some_of(self.outcomes, 6)} are {factor} likelier for {self.input!r} than {than}."
+
+
+@dataclass(frozen=True, repr=False)
+class BlackBoxAudit:
+    """The leakage of a program, from its answers alone.
+
+    With probability at least 1 - ``failure`` over the answers every interval holds the true value.
+
+    Attributes
+    ----------
+    measures
+        An :class:`Interval` for ``"ldp"``, ``"maximal_leakage"``, and with a prior ``"pml"``. The lower ends hold
+        whatever else the program can answer; the upper ends are infinite unless all outputs were declared.
+    verdict
+        ``"refuted"``: the claim is false. ``"confirmed"``: it is true. ``"not refuted"``: so many answers cannot tell.
+        None without a claim. All but for ``failure``.
+    events
+        For each measure the event that shows the lower end.
+    samples, failure
+        How many answers were asked for, and the probability of being wrong.
+    inputs, outcomes
+        What was asked about, and what the answers were sorted into.
+    """
+
+    measures: dict[str, Interval]
+    events: dict[str, Event]
+    samples: int
+    failure: float
+    inputs: tuple[Label, ...]
+    outcomes: tuple[str, ...]
+    claim: tuple[str, float] | None = None
+
+    @property
+    def verdict(self) -> str | None:
+        if self.claim is None:
+            return None
+        measure, epsilon = self.claim
+        found = self.measures[measure]
+        if found.lower > epsilon:
+            return "refuted"
+        return "confirmed" if found.upper <= epsilon else "not refuted"
+
+    def sentence(self) -> str:
+        """The verdict in words."""
+        told = f"(wrong with probability at most {number(self.failure)})"
+        if self.claim is None:
+            least = ", ".join(f"{MEASURES[name]} at least {number(one.lower)}" for name, one in self.measures.items())
+            return f"{self.samples:,} answers show: {least} {told}."
+        measure, epsilon = self.claim
+        found = self.measures[measure]
+        if self.verdict == "refuted":
+            said = (
+                f"This claims {MEASURES[measure]} = {number(epsilon)} but leaks at least {number(found.lower)} {told}."
+            )
+            return f"{said} {self.events[measure].sentence()}" if measure in self.events else said
+        if self.verdict == "confirmed":
+            return (
+                f"The claim {MEASURES[measure]} = {number(epsilon)} holds: it is at most {number(found.upper)} {told}."
+            )
+        return (
+            f"The claim {MEASURES[measure]} = {number(epsilon)} is not refuted: {self.samples:,} answers show at least "
+            f"{number(found.lower)}{'' if math.isinf(found.upper) else f' and at most {number(found.upper)}'} {told}."
+        )
+
+    def _rows(self) -> list[list[object]]:
+        return [
+            [MEASURES[name], number(one.lower, 6), "" if math.isinf(one.upper) else number(one.upper, 6)]
+            for name, one in self.measures.items()
+        ]
+
+    def __repr__(self) -> str:
+        return text_table(["nats", "at least", "at most"], self._rows(), title=self.sentence())
+
+    def _repr_html_(self) -> str:
+        return html_table(["nats", "at least", "at most"], self._rows(), caption=self.sentence())
+
+    def chart(self) -> dict[str, Any]:
+        """The intervals as a Vega-Lite specification; one without an upper end is drawn as its lower end."""
+        names, known = [MEASURES[name] for name in self.measures], list(self.measures.values())
+        lower = [one.lower for one in known]
+        upper = [one.lower if math.isinf(one.upper) else one.upper for one in known]
+        middle = [(low + high) / 2 for low, high in zip(lower, upper, strict=True)]
+        return dots_with_intervals(
+            names,
+            middle,
+            lower,
+            upper,
+            title="Leakage of the program",
+            value_title="nats",
+            reference=None if self.claim is None else self.claim[1],
+            reference_label=None if self.claim is None else "claimed",
+        )
+
+    def plot(self) -> Any:
+        """The intervals (altair)."""
+        return to_altair(self.chart())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "verdict": self.verdict,
+            "sentence": self.sentence(),
+            "claim": None if self.claim is None else {"measure": self.claim[0], "epsilon": self.claim[1]},
+            "measures": {name: {"lower": one.lower, "upper": one.upper} for name, one in self.measures.items()},
+            "events": {
+                name: {
+                    "outcomes": list(one.outcomes),
+                    "input": label_to_plain(one.input),
+                    "other": None if one.other is None else label_to_plain(one.other),
+                    "at_least": one.at_least,
+                }
+                for name, one in self.events.items()
+            },
+            "samples": self.samples,
+            "failure": self.failure,
+            "inputs": [label_to_plain(label) for label in self.inputs],
+            "outcomes": list(self.outcomes),
+        }

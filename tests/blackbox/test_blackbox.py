@@ -1,0 +1,197 @@
+"""Leakage from answers alone: bounds that hold, verdicts that follow, claims that are refuted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leakwise as lw
+from leakwise.blackbox.cells import Cells
+from leakwise.blackbox.counts import declared_outcomes, learned_outcomes
+
+
+def answers(m: lw.Mechanism, count: int, generator: np.random.Generator) -> tuple[list[object], list[object]]:
+    """Each letter ``count`` times, with outcomes drawn in floats: a test draws millions."""
+    x, y = [], []
+    for row, label in zip(m.matrix, m.inputs, strict=True):
+        x += [label] * count
+        y += [m.outputs[place] for place in generator.choice(len(row), count, p=row / row.sum()).tolist()]
+    return x, y
+
+
+@given(st.integers(0, 2**32), st.integers(2, 4), st.integers(2, 5), st.booleans())
+@settings(max_examples=15)
+def test_intervals_hold_the_truth(seed: int, letters: int, outputs: int, declared: bool) -> None:
+    generator = np.random.default_rng(seed)
+    m = lw.Mechanism(generator.dirichlet(np.ones(outputs), letters))
+    prior = lw.Prior(generator.dirichlet(np.ones(letters) * 3))
+    x, y = answers(m, 2_000, generator)
+    found = lw.audit_samples(x, y, prior=prior, outputs=list(m.outputs) if declared else None, failure=1e-6)
+    truth = {"ldp": lw.ldp(m), "pml": lw.epsilon(m, prior), "maximal_leakage": lw.maximal_leakage(m)}
+    for name, value in truth.items():
+        assert found.measures[name].lower <= value <= found.measures[name].upper
+        assert math.isfinite(found.measures["maximal_leakage"].upper) == declared
+
+
+def test_the_failure_is_kept() -> None:
+    """At a large failure the lower bounds are wrong at most that often."""
+    m, wrong, runs = lw.randomized_response(2, epsilon=0.4), 0, 60
+    generator = np.random.default_rng(5)
+    for run in range(runs):
+        x, y = answers(m, 200, generator)
+        found = lw.audit_samples(x, y, outputs=[0, 1], failure=0.5, prior=lw.Prior.uniform(2), seed=run)
+        truth = {"ldp": 0.4, "pml": lw.epsilon(m, [0.5, 0.5]), "maximal_leakage": lw.maximal_leakage(m)}
+        wrong += any(
+            not found.measures[name].lower <= value <= found.measures[name].upper for name, value in truth.items()
+        )
+    # 0.5 + 4 standard deviations of a binomial
+    assert wrong / runs <= 0.5 + 4 * math.sqrt(0.25 / runs)
+
+
+def test_a_lower_bound_comes_close() -> None:
+    m = lw.randomized_response(4, epsilon=1.5)
+    x, y = answers(m, 50_000, np.random.default_rng(1))
+    found = lw.audit_samples(x, y, prior=lw.Prior.uniform(4), outputs=list(range(4)))
+    assert found.measures["ldp"].lower > 1.35
+    assert found.measures["ldp"].upper < 1.65
+    assert found.measures["pml"].lower > lw.epsilon(m, lw.Prior.uniform(4)) - 0.05
+    assert found.measures["maximal_leakage"].lower > lw.maximal_leakage(m) - 0.05
+
+
+def test_a_false_claim_is_refuted_with_its_event() -> None:
+    m = lw.Mechanism([[0.9, 0.1], [0.3, 0.7]], inputs=["no", "yes"], outputs=["low", "high"])
+    x, y = answers(m, 5_000, np.random.default_rng(2))
+    found = lw.audit_samples(x, y, epsilon=1.0)
+    assert found.verdict == "refuted"
+    assert found.sentence().startswith("This claims LDP ε = 1 but leaks at least 1.")
+    assert found.events["ldp"].outcomes == ("high",)
+    assert (found.events["ldp"].input, found.events["ldp"].other) == ("yes", "no")
+    told = found.to_dict()
+    assert told["verdict"] == "refuted"
+    assert told["events"]["ldp"]["input"] == "yes"
+    assert "at least" in repr(found)
+    assert "<table" in found._repr_html_()
+    assert found.plot() is not None
+
+
+def test_true_claims_are_confirmed_or_left_open() -> None:
+    m = lw.randomized_response(2, epsilon=0.5)
+    x, y = answers(m, 5_000, np.random.default_rng(3))
+    assert lw.audit_samples(x, y, lift=2, outputs=[0, 1]).verdict == "confirmed"
+    open_ = lw.audit_samples(x, y, lift=2)
+    assert open_.verdict == "not refuted"
+    assert "is not refuted" in open_.sentence()
+    assert lw.audit_samples(x, y).verdict is None
+    assert "at most" in lw.audit_samples(x, y, lift=2, outputs=[0, 1]).sentence()
+    general = lw.audit_samples(x, y, epsilon=0.01, measure="maximal_leakage")
+    assert general.verdict == "refuted"
+
+
+def test_a_program_until_the_claim_is_judged() -> None:
+    coin, calls = random.Random(1), 0
+
+    def honest(x: int) -> int:
+        nonlocal calls
+        calls += 1
+        return x if coin.random() < 0.75 else 1 - x
+
+    rounds: list[lw.BlackBoxAudit] = []
+    found = lw.audit_program(honest, [0, 1], epsilon=0.8, samples=500_000, progress=rounds.append)
+    assert found.verdict == "refuted"
+    assert found.samples == calls < 500_000
+    assert rounds[-1] is found
+    assert all(a.measures["ldp"].lower <= b.measures["ldp"].lower for a, b in itertools.pairwise(rounds))
+    assert lw.audit_program(honest, [0, 1], epsilon=1.3, samples=500_000, outputs=[0, 1]).verdict == "confirmed"
+
+
+def test_a_program_until_the_width() -> None:
+    generator = np.random.default_rng(4)
+
+    def many(x: int, count: int) -> np.ndarray:
+        return np.where(generator.random(count) < 0.7, x, 1 - x)
+
+    found = lw.audit_program(many, prior=[0.5, 0.5], outputs=[0, 1], width=0.05, batch=True)
+    assert found.measures["pml"].width <= 0.05
+    assert found.measures["pml"].lower <= math.log(1.4) <= found.measures["pml"].upper
+    assert found.samples < 1_000_000
+
+
+def test_numbers_without_end_are_put_into_bins() -> None:
+    generator = np.random.default_rng(6)
+
+    def laplace(x: int, count: int) -> np.ndarray:
+        return x + generator.laplace(0, 0.5, count)
+
+    found = lw.audit_program(laplace, [0, 1], epsilon=1.0, batch=True, samples=100_000)
+    assert found.verdict == "refuted"
+    assert found.measures["ldp"].lower <= 2.0
+    assert all(name.startswith("[") for name in found.outcomes)
+    bounded = lw.audit_samples([0, 1] * 50, [0.2, 0.7] * 50, outputs=lw.bins(0, 1, 2))
+    assert bounded.outcomes == ("[0, 0.5)", "[0.5, 1]")
+
+
+def test_what_a_float_sampler_gives_away() -> None:
+    """Support that differs is found, by an outcome that only one input can give."""
+
+    def program(x: int) -> str:
+        return "rare" if x and random.random() < 0.05 else "usual"
+
+    found = lw.audit_program(program, [0, 1], epsilon=3.0, samples=60_000)
+    assert found.verdict == "refuted"
+    assert found.events["ldp"].outcomes == ("rare",)
+
+
+def test_answers_of_many_kinds() -> None:
+    assert learned_outcomes([np.array([1, 2]), [1, 2], float("nan"), "a"]).names == (
+        "(1, 2)",
+        "nan",
+        "a",
+        "(any other)",
+    )
+    table = learned_outcomes(["a", "b"]).table([["a", "b", "c"], ["a", "a", "a"]])
+    assert table.tolist() == [[1, 1, 1], [3, 0, 0]]
+    cells = Cells(np.array([[50, 50], [100, 0]]), math.log(0.01))
+    assert cells.ldp() == math.inf
+    assert cells.maximal() <= math.log(2) + 1e-9
+    assert declared_outcomes(["a", "b"]).complete
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"x": [0, 1], "y": [0]}, "same length"),
+        ({"x": "ab", "y": "ab"}, "must be a list"),
+        ({"x": [0] * 40 + [1], "y": [0] * 41}, "at least 20 times"),
+        ({"x": [0] * 40, "y": [0] * 40}, "at least two inputs"),
+        ({"x": [0, 1] * 40, "y": [0, 1] * 40, "outputs": [0]}, "none of them"),
+        ({"x": [0, 1] * 40, "y": [0, 1] * 40, "measure": "ldp"}, "give epsilon="),
+        ({"x": [0, 1] * 40, "y": [0, 1] * 40, "measure": "pml", "epsilon": 1}, "depends on the prior"),
+        ({"x": [0, 1] * 40, "y": [0, {}] * 40}, "what an attacker sees"),
+        ({"x": [0, 1] * 40, "y": [0, 2] * 40, "outputs": lw.bins(0, 1, 2)}, "must cover"),
+        ({"x": [0, 1] * 40, "y": ["a", "b"] * 40, "outputs": lw.bins(0, 1, 2)}, "must be numbers"),
+        ({"x": [0, 1] * 40, "y": [0, 1] * 40, "failure": 1.5}, "failure"),
+    ],
+)
+def test_bad_samples(options: dict[str, object], words: str) -> None:
+    with pytest.raises(lw.InvalidInput, match=words):
+        lw.audit_samples(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"inputs": [0, 1], "samples": 10}, "samples must be"),
+        ({}, "inputs must list"),
+        ({"inputs": [0, 1], "width": 0.1}, "width needs outputs"),
+        ({"inputs": [0, 1], "batch": True}, "must give back"),
+    ],
+)
+def test_bad_programs(options: dict[str, object], words: str) -> None:
+    with pytest.raises(lw.InvalidInput, match=words):
+        lw.audit_program(lambda x, n=1: [x], **options)
