@@ -200,7 +200,10 @@ def _searched(problem: Problem, delta: Fraction, method: str) -> Envelope:
     root = search(solver, low / scale, high / scale, guess)
     if scale != 1.0:
         root = replace(root, t=root.t * scale, dual=root.dual / scale)
-    shares = exact_shares(problem, tidy(problem.columns, root.shares, root.t), delta)
+    reached = tidy(problem.columns, root.shares, root.t)
+    # Masses far below the solver's tolerance leave it without any share; what the bounds reach stands in.
+    empty = not (reached.share * problem.columns.mass[reached.column] > 0).any()
+    shares = exact_shares(problem, found.best_shares if empty else reached, delta)
     if shares.lift < found.below:
         shares = exact_shares(problem, found.best_shares, delta)
     factor, dual = _proven(problem, root.dual, root.t, delta)
