@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench papers docs format lock clean
+.PHONY: help setup demo test bench papers attack wheel docs format lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -29,7 +29,13 @@ test: setup ## everything that must pass: style, types, import contracts, tests 
 bench: setup ## every script of benchmarks/, one after the other, with its figures
 	scripts/bench
 
-papers: setup ## what exists of the five papers' figures and tables
+attack: setup ## look for a false promise for MINUTES=10, from where the last attack stopped
+	OMP_NUM_THREADS=1 $(BIN)/python attack/run.py --minutes $(or $(MINUTES),10)
+
+wheel: setup ## build the wheel once, and try that wheel with lowest and newest versions and with each extra alone
+	scripts/wheel
+
+papers: setup ## every figure and table of the five papers, with a gallery, in papers-output/
 	scripts/papers
 
 docs: setup ## the documentation as HTML in docs/_build/html, warnings are errors

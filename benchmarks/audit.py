@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from book import Book
 from rich.console import Console
 from rich.table import Table
 
@@ -146,6 +147,7 @@ def main() -> int:
         ),
         ("capacity", lambda: bare_capacity(matrix), lambda: lw.capacity(m, tolerance=GAP).upper, 2),
     ]
+    book = Book("audit")
     table = Table(title=f"Random channel, {options.size} × {options.size}")
     for name in ("measure", "value (nats)", "bare NumPy", "leakwise", "× bare", "qif", "dit", "peers ÷ leakwise"):
         table.add_column(name)
@@ -163,12 +165,16 @@ def main() -> int:
                 ratios.append(f"{'> ' if text.startswith('>') else ''}{spent / mine:.1f} ({package})")
         figures = [f"{1e3 * plain:.2f} ms", f"{1e3 * mine:.2f} ms", f"{mine / plain:.2f}"]
         table.add_row(name, f"{value:.6f}", *figures, *cells, ", ".join(ratios) or "—")
+        beside = f"; peers take {', '.join(ratios)} times as long" if ratios else ""
+        size = f"{options.size} × {options.size}"
+        book.note(f"{name}, {size}", f"{1e3 * mine:.2f} ms, bare NumPy {1e3 * plain:.2f} ms{beside}")
     console = Console(width=150)
     console.print(table)
     console.print(f"Making the Mechanism (exact integers, every row checked) and the Prior: {1e3 * making:.0f} ms.")
     if len(there) < 2:
         missing = ", ".join(sorted({"qif", "dit"} - set(there)))
         console.print(f"Not installed here: {missing}. See --help for how to have them measured, too.")
+    book.close()
     return 0
 
 

@@ -16,6 +16,7 @@ import math
 import time
 
 import numpy as np
+from book import Book
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -39,7 +40,7 @@ def mechanisms(generator: np.random.Generator) -> dict[str, tuple[lw.Mechanism, 
     }
 
 
-def promises(repeats: int, console: Console) -> None:
+def promises(repeats: int, console: Console, book: Book) -> None:
     generator = np.random.default_rng(1)
     table = Table(title=f"Mean ε' over {repeats} samples, N = {LETTERS}, failure {FAILURE:g}")
     for header in (
@@ -71,10 +72,13 @@ def promises(repeats: int, console: Console) -> None:
                 )
             means = np.mean(rows, axis=0)
             table.add_row(name, f"{samples:,}", *(f"{mean:.3f}" for mean in means))
+            figures = f"(8) {means[1]:.3f}, layer cake {means[3]:.3f}, split {means[5]:.3f}"
+            best = min(means[3], means[5])
+            book.note(f"mean ε', {name}, m = {samples:,}", figures, target="below (8)", kept=bool(best < means[1]))
     console.print(table)
 
 
-def capacities(console: Console) -> None:
+def capacities(console: Console, book: Book) -> None:
     generator = np.random.default_rng(2)
     mechanism = lw.Mechanism(generator.dirichlet(np.ones(1000), 1000))
     prior = lw.Prior.from_counts(generator.integers(1, 2000, 1000))
@@ -85,7 +89,10 @@ def capacities(console: Console) -> None:
         priors = prior.confidence(1e-6, method)
         start = time.perf_counter()
         found = lw.epsilon(mechanism, priors)
-        table.add_row(method, f"{found:.6f}", f"{time.perf_counter() - start:.3f}")
+        spent = time.perf_counter() - start
+        table.add_row(method, f"{found:.6f}", f"{spent:.3f}")
+        if method == "weissman":
+            book.note("exact capacity, 1000 × 1000, l1 ball", f"{spent:.3f} s", target="< 1 s", kept=spent < 1)
     start = time.perf_counter()
     certificate = lw.certify(mechanism, prior.confidence(1e-6))
     seconds = time.perf_counter() - start
@@ -93,7 +100,7 @@ def capacities(console: Console) -> None:
     console.print(table)
 
 
-def designs(console: Console) -> None:
+def designs(console: Console, book: Book) -> None:
     generator = np.random.default_rng(3)
     table = Table(title="Robust design on the l1 ball of 1,000,000 samples, failure 1e-9, mutual information")
     for header in ("N", "lift", "value", "bound", "relative gap", "seconds"):
@@ -113,6 +120,15 @@ def designs(console: Console) -> None:
                 f"{d.gap / d.value:.1e}",
                 f"{seconds:.1f}",
             )
+            gap = d.gap / d.value
+            kept = gap <= 1e-4 and seconds < 60 if letters == 100 else None
+            target = "gap ≤ 1e-4, < 60 s" if letters == 100 else None
+            book.note(
+                f"robust design, N = {letters}, lift {lift:g}",
+                f"gap {gap:.1e}, {seconds:.1f} s",
+                target=target,
+                kept=kept,
+            )
     console.print(table)
 
 
@@ -121,9 +137,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=20)
     repeats = parser.parse_args().repeats
     console = Console(width=140)
-    promises(repeats, console)
-    capacities(console)
-    designs(console)
+    book = Book("priors")
+    promises(repeats, console, book)
+    capacities(console, book)
+    designs(console, book)
+    book.close()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from book import Book
 from rich.console import Console
 from rich.table import Table
 
@@ -25,7 +26,7 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.perf_counter() - start
 
 
-def against_alternating(console: Console, restarts: int) -> None:
+def against_alternating(console: Console, restarts: int, book: Book) -> None:
     table = Table(title=f"Parity of 6 bits, flip 0.3: global against Algorithms 1–5 with {restarts} restarts")
     for header in ("b", "alternating", "s", "global (closed form off)", "gap", "s", "times faster", "never lower"):
         table.add_column(header, justify="right")
@@ -45,10 +46,16 @@ def against_alternating(console: Console, restarts: int) -> None:
             f"{slow / quick:.0f}",
             "yes" if best.value >= local.value - 1e-9 else "NO",
         )
+        book.note(
+            f"parity n = 6, b = {b:.1f}, against alternating with {restarts} restarts",
+            f"{slow / quick:.0f}×, gap {best.gap:.1e}",
+            target="never lower",
+            kept=best.value >= local.value - 1e-9,
+        )
     console.print(table)
 
 
-def certified(console: Console, limit: float) -> None:
+def certified(console: Console, limit: float, book: Book) -> None:
     table = Table(title="Certified leakage")
     for header in ("query", "mechanism", "b", "value", "gap", "asked", "closed", "boxes", "s"):
         table.add_column(header, justify="right")
@@ -80,6 +87,12 @@ def certified(console: Console, limit: float) -> None:
             "yes" if r.closed else "no",
             f"{r.boxes:,}",
             f"{seconds:.2f}",
+        )
+        book.note(
+            f"leakage of {query.name}, {channel.name}, b = {b:.2f}",
+            f"gap {r.gap:.1e} in {seconds:.2f} s",
+            target=f"gap ≤ {tolerance:.0e}",
+            kept=r.gap <= tolerance,
         )
     console.print(table)
 
@@ -117,9 +130,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer restarts and shorter limits")
     quick = parser.parse_args().quick
     console = Console(width=150)
-    against_alternating(console, 3 if quick else 20)
-    certified(console, 2.0 if quick else 10.0)
+    book = Book("records")
+    against_alternating(console, 3 if quick else 20, book)
+    certified(console, 2.0 if quick else 10.0, book)
     designs(console, 3.0 if quick else 30.0)
+    if not quick:
+        book.close()
 
 
 if __name__ == "__main__":

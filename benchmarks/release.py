@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from book import Book
 from rich.console import Console
 from rich.table import Table
 
@@ -106,7 +107,7 @@ def peers(letters: int) -> dict[str, Callable[[int], object] | str]:
     return found
 
 
-def in_memory(rows: int) -> bool:
+def in_memory(rows: int, book: Book) -> bool:
     """The sampler on uint8 codes beside a copy and the peers; at least 100 M rows per CPU-second."""
     table = Table(title=f"In memory, {rows:,} codes of uint8: rows per CPU-second", title_justify="left")
     for name in ("letters", "what", "rows per CPU-second", "this is … times as fast"):
@@ -126,6 +127,12 @@ def in_memory(rows: int) -> bool:
             table.add_row(str(letters), name, speed(rows, seconds), "1")
         table.add_row(str(letters), "copy", speed(rows, cpu_seconds(codes.copy)), "")
         good &= slowest >= 1e8
+        book.note(
+            f"randomise {letters} letters in memory",
+            f"{slowest / 1e6:,.0f} M rows per CPU-second",
+            target="≥ 100 M",
+            kept=slowest >= 1e8,
+        )
         for name, run in peers(letters).items():
             if isinstance(run, str):
                 table.add_row(str(letters), name, run, "")
@@ -133,7 +140,11 @@ def in_memory(rows: int) -> bool:
             seconds = cpu_seconds(partial(run, CALLS), repeats=2)
             times = slowest * seconds / CALLS
             table.add_row(str(letters), name, speed(CALLS, seconds), f"{times:,.0f}")
-            good &= times >= (1000 if name.startswith("OpenDP") else 20)
+            wanted = 1000 if name.startswith("OpenDP") else 20
+            good &= times >= wanted
+            book.note(
+                f"against {name}, {letters} letters", f"{times:,.0f}×", target=f"≥ {wanted}×", kept=times >= wanted
+            )
     CONSOLE.print(table)
     return good
 
@@ -146,7 +157,7 @@ def copy(source: Path, out: Path) -> None:
     pq.write_table(pq.read_table(source), out)
 
 
-def parquet(rows: int, folder: Path) -> bool:
+def parquet(rows: int, folder: Path, book: Book) -> bool:
     """Parquet to Parquet beside pyarrow's own copy: at least half its speed."""
     rng = np.random.default_rng(0)
     texts = pa.DictionaryArray.from_arrays(pa.array(rng.integers(0, 16, rows).astype(np.int8)), pa.array(LABELS))
@@ -169,6 +180,8 @@ def parquet(rows: int, folder: Path) -> bool:
         theirs = cpu_seconds(partial(copy, source, out))
         good &= ours <= 2 * theirs
         table.add_row(title, speed(rows, ours), speed(rows, theirs), f"{theirs / ours:.2f}")
+        share = theirs / ours
+        book.note(f"Parquet to Parquet, {title}", f"{share:.2f} of pyarrow's copy", target="≥ 0.5", kept=share >= 0.5)
     CONSOLE.print(table)
     return good
 
@@ -190,7 +203,7 @@ print(json.dumps({
 """
 
 
-def streamed(rows: int, folder: Path) -> bool:
+def streamed(rows: int, folder: Path, book: Book) -> bool:
     """So many rows from Parquet to Parquet by a process of its own, in less than 1 GB."""
     source, out = folder / "long.parquet", folder / "long out.parquet"
     size = min(rows, 1 << 20)
@@ -208,7 +221,10 @@ def streamed(rows: int, folder: Path) -> bool:
         f"Streamed: {rows:,} rows in {told['seconds']:.0f} s ({speed(rows, told['seconds'])} rows/s, "
         f"{speed(rows, told['cpu'])} rows per CPU-second), peak resident memory {told['peak'] / 1e6:,.0f} MB"
     )
-    return whole and told["peak"] < 1e9
+    peak = told["peak"]
+    figure = f"{peak / 1e6:,.0f} MB, {told['seconds']:.0f} s"
+    book.note(f"{rows:,} rows streamed", figure, target="< 1 GB", kept=whole and peak < 1e9)
+    return whole and bool(peak < 1e9)
 
 
 # ----------------------------------------------------------------------------------------------------------- kills
@@ -310,20 +326,25 @@ def main() -> int:
     reader.add_argument("--streamed", type=float, default=1e9, help="rows in a stream")
     reader.add_argument("--kills", type=int, default=50, help="releases to kill")
     given = reader.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="leakwise-bench-"))
+    folder, book = Path(tempfile.mkdtemp(prefix="leakwise-bench-")), Book("release")
     good = True
     try:
         if given.rows:
-            good &= in_memory(int(given.rows))
+            good &= in_memory(int(given.rows), book)
         if given.parquet:
-            good &= parquet(int(given.parquet), folder)
+            good &= parquet(int(given.parquet), folder, book)
         if given.streamed:
-            good &= streamed(int(given.streamed), folder)
+            good &= streamed(int(given.streamed), folder, book)
         if given.kills:
-            good &= kills(given.kills, folder)
+            whole = kills(given.kills, folder)
+            book.note(
+                f"{given.kills} releases killed", "nothing lost" if whole else "LOST", target="nothing lost", kept=whole
+            )
+            good &= whole
             good &= full_disk(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    book.close()
     CONSOLE.print("All goals met." if good else "[bold]A goal was missed: see above.[/bold]")
     return 0 if good else 1
 

@@ -24,6 +24,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from book import Book
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -187,7 +188,7 @@ def main() -> int:
         "fit p",
     ):
         table.add_column(name, justify="left" if name == "law" else "right")
-    refused = False
+    refused, book = False, Book("sampler")
 
     def add(name: str, sampler: Sampler, codes: NDArray[Any], slow: dict[str, float], p: float | None) -> None:
         nonlocal refused
@@ -200,6 +201,10 @@ def main() -> int:
         cells += [f"{ours / slow[peer]:,.0f}" if peer in slow else "–" for peer in ("choice", "inverse")]
         cells += [f"{two_threads(sampler, codes):.2f}×", "–" if p is None else f"{p:.2g}"]
         table.add_row(*cells)
+        beside = ", ".join(f"{ours / rate:,.0f}× {peer}" for peer, rate in slow.items())
+        figure = f"{ours:,.0f} M rows per CPU-second" + (f" ({beside})" if beside else "")
+        good = None if p is None else p >= FALSE_ALARM
+        book.note(f"exact sampler, {name}", figure, target=f"fit at {draws:,} draws" if draws else None, kept=good)
         refused |= p is not None and p < FALSE_ALARM
 
     rng = np.random.default_rng(0)
@@ -220,6 +225,7 @@ def main() -> int:
         p = fit_structured(built, common, diagonal, draws) if draws else None
         add(f"{name}, N = {letters:,}", built, codes, {}, p)
 
+    book.close()
     console = Console(width=140)
     console.print(table)
     if draws:
