@@ -14,7 +14,8 @@ HISTORY = RESULTS / "history.json"
 HEAD = """# Benchmarks
 
 Made by `make bench`; every line is from a script of `benchmarks/`, which runs by itself and compares with a named
-baseline in the same run. Tests never depend on these figures. `benchmarks/results/history.json` keeps the figures of earlier runs.
+baseline in the same run. Tests never depend on these figures. `benchmarks/results/history.json` keeps those of earlier
+runs.
 
 """
 

@@ -68,7 +68,7 @@ def sql(folder: Path) -> None:
 
     secret = duckdb.sql("SELECT 'a' AS s FROM range(10)").fetch_arrow_table()
     released = lw.release(secret, lw.randomized_response(["a", "b"], lift=3), "s")
-    assert duckdb.sql("SELECT count(*) FROM released").fetchone() == (10,)
+    assert duckdb.from_arrow(released).count("*").fetchone() == (10,)
 
 
 def studio(folder: Path) -> None:
@@ -89,7 +89,8 @@ def main() -> int:
             try:
                 getattr(lw, room)
             except lw.MissingExtra as error:
-                assert room in str(error)
+                if room not in str(error):
+                    raise
             else:
                 raise AssertionError(f"lw.{room} opened without {needs}")
     print(f"leakwise {lw.__version__} with {' '.join(wanted)}: fine")
