@@ -8,6 +8,7 @@ not see it.
 from __future__ import annotations
 
 from leakwise.charts._bars import bars, dots_with_intervals, grouped_bars
+from leakwise.charts._cloud import cloud
 from leakwise.charts._heatmap import heatmap
 from leakwise.charts._lines import lines
 from leakwise.charts._plain import plain
@@ -18,6 +19,7 @@ __all__ = [
     "Spec",
     "bars",
     "beside",
+    "cloud",
     "dots_with_intervals",
     "grouped_bars",
     "heatmap",

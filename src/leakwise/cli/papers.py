@@ -1,0 +1,113 @@
+"""``leakwise papers``: every figure and table of the five papers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from leakwise.cli.output import JsonOption, print_json, print_table
+
+__all__ = ["register"]
+
+Told = Callable[[str, float, str], None]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command("papers")(papers)
+
+
+def papers(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAMES]...",
+            help="Papers (EX, worst-case-utility) or exhibits (WC/figure_1, figure_2a); everything when left out.",
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Name the exhibits and stop.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Small settings: everything in a minute or two.")] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the files and the gallery go.")
+    ] = Path("papers-output"),
+    again: Annotated[bool, typer.Option("--again", help="Make them even where their files are still true.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes work at the same time.")] = 2,
+    as_json: JsonOption = False,
+) -> None:
+    """Recompute every figure and table of the five papers, with what they print beside what is true.
+
+    Each gets a CSV file, an SVG and a PNG picture; index.html is the gallery, errata.html what is wrong or loose. A run
+    that was stopped goes on where it ended. Everything takes up to half an hour on two cores.
+
+    \b
+    leakwise papers --list
+    leakwise papers --fast
+    leakwise papers WC EX/figure_1a --output figures
+    """
+    from leakwise.papers.exhibit import find
+    from leakwise.papers.runner import run
+
+    wanted = find(names or [])
+    if listed:
+        rows = [(f"{made.paper}/{made.name}", made.number, made.title) for made in wanted]
+        if as_json:
+            print_json([dict(zip(("name", "number", "title"), row, strict=True)) for row in rows])
+        else:
+            print_table(("name", "in the paper", "title"), rows)
+        return
+    with _bars([made.full_name for made in wanted], show=not as_json) as told:
+        done = run(output, names or [], fast=fast, again=again, jobs=jobs, told=told)
+    if as_json:
+        print_json(done.to_dict())
+    else:
+        typer.echo(f"{len(done.made)} made, {len(done.kept)} still true, {len(done.failed)} failed.")
+        typer.echo(f"Open {output / 'index.html'}")
+    for name, why in done.failed.items():
+        typer.echo(f"Failed: {name}: {why}", err=True)
+    if done.failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _bars(names: list[str], show: bool) -> Iterator[Told | None]:
+    """A bar for all and one for each exhibit under way, on a terminal; in a pipe a line for each that is done."""
+    if not show:
+        yield None
+        return
+    finished: set[str] = set()
+    if not sys.stderr.isatty():
+
+        def line(name: str, share: float, words: str) -> None:
+            if words in ("made", "still true") and name not in finished:
+                finished.add(name)
+                typer.echo(f"[{len(finished)}/{len(names)}] {name}: {words}", err=True)
+
+        yield line
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        whole = progress.add_task("all exhibits", total=len(names), words="")
+        open_tasks: dict[str, Any] = {}
+
+        def bar(name: str, share: float, words: str) -> None:
+            if name in finished:
+                return
+            if words in ("made", "still true"):
+                finished.add(name)
+                if name in open_tasks:
+                    progress.remove_task(open_tasks.pop(name))
+                progress.update(whole, completed=len(finished), words=f"{len(finished)} of {len(names)}")
+                return
+            if name not in open_tasks:
+                open_tasks[name] = progress.add_task(name, total=1.0, words=words)
+            progress.update(open_tasks[name], completed=share, words=words)
+
+        yield bar

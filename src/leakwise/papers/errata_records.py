@@ -1,0 +1,227 @@
+"""Errata of [PR]: datasets against an entropy-bounded adversary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.papers.errata import erratum
+from leakwise.papers.exhibit import Finding, compared, stated
+from leakwise.records import leakage, least_leakage, parity
+
+__all__: list[str] = []
+
+Floats = npt.NDArray[np.float64]
+
+
+@erratum(
+    paper="PR",
+    where="Algorithms 1–5, Table 3",
+    weight="safety-critical",
+    says="Provably convergent algorithms compute the largest per-record leakage; for Laplace and parity of four bits "
+    "it is 0.009 at b = 2.0, for the exponential mechanism 0.003.",
+    truth="They stop at local optima and report too little. An adversary who knows only the parity of the other bits "
+    "has entropy 3 log 2 = 2.079 and learns the full capacity: the leakage does not fall at all before.",
+)
+def pr_local_optima() -> Sequence[Finding]:
+    """Table 3 at b = 2.0, and what the algorithms reach for a symmetric channel with flip 0.3."""
+    query = parity(4)
+    found = [
+        compared(f"{name}, b = 2.0 (nats)", printed, leakage(channel, 2.0).value, within=5e-4, why="a local optimum")
+        for name, printed, channel in (
+            ("Laplace", 0.009, query.laplace(1.0)),
+            ("exponential", 0.003, query.exponential(1.0)),
+        )
+    ]
+    channel = query.symmetric_channel(flip=0.3)
+    reached = leakage(channel, 2.0, method="alternating", restarts=1, time_limit=1e6).value
+    found.append(
+        compared(
+            "flip 0.3, b = 2.0, Algorithms 1–5 from one start",
+            reached,
+            leakage(channel, 2.0).value,
+            within=1e-6,
+            why="a local optimum",
+        )
+    )
+    return found
+
+
+@erratum(
+    paper="PR",
+    where="Figure 4 and section 7.2",
+    weight="wrong",
+    says="The leakage of the symmetric channel with flip 0.3 is 0.0931 nats at b = 0, that of the exponential "
+    "mechanism 0.032.",
+    truth="log 2 - h(0.3) = 0.0823 for every number of records, and 0.0303 for the exponential mechanism with ε = 1.",
+)
+def pr_capacities() -> Sequence[Finding]:
+    """The two capacities."""
+    return [
+        compared(
+            "flip 0.3, b = 0 (nats)",
+            0.0931,
+            leakage(parity(4).symmetric_channel(flip=0.3)).value,
+            within=5e-5,
+            why="arithmetic",
+        ),
+        compared(
+            "exponential, ε = 1, b = 0 (nats)",
+            0.032,
+            leakage(parity(4).exponential(1.0)).value,
+            within=5e-4,
+            why="arithmetic",
+        ),
+    ]
+
+
+@erratum(
+    paper="PR",
+    where="Problems 2 and 3",
+    weight="loose",
+    says="The design problems are non-convex, and are solved by alternating to a local optimum.",
+    truth="For a fixed adversary the leakage is convex in the mechanism, and a maximum of convex functions is convex: "
+    "both problems are convex. Cutting planes give the optimum with a bound.",
+)
+def pr_convexity() -> Sequence[Finding]:
+    """The worst-case leakage of a mixture of two mechanisms, and a design with both sides proven."""
+    query, b = parity(3), 1.5
+    ends = [leakage(query.symmetric_channel(flip=flip), b).value for flip in (0.1, 0.4)]
+    middle = leakage(query.symmetric_channel(flip=0.25), b).value
+    found = least_leakage(query, distortion=0.2, entropy=b)
+    h = -0.2 * math.log(0.2) - 0.8 * math.log(0.8)
+    half = 2 * math.log(2)
+    alpha = max(0.0, b - half)
+    return [
+        stated("the mixture leaks at most the mean of the two (nats)", sum(ends) / 2, middle, middle <= sum(ends) / 2),
+        stated("least leakage at distortion 0.2: the gap between both sides (nats)", None, found.gap, found.gap < 1e-4),
+        compared(
+            "closed form log 2 - h(0.2 * α) (nats)",
+            _mixed(0.2, alpha) if alpha else math.log(2) - h,
+            found.value,
+            within=1e-4,
+        ),
+    ]
+
+
+def _mixed(flip: float, entropy: float) -> float:
+    """log 2 - h(p*α) with h(α) = entropy, by bisection."""
+    low, high = 0.0, 0.5
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _binary(middle) < entropy else (low, middle)
+    return math.log(2) - _binary(flip * (1 - low) + (1 - flip) * low)
+
+
+def _binary(p: float) -> float:
+    return 0.0 if p in (0.0, 1.0) else -p * math.log(p) - (1 - p) * math.log1p(-p)
+
+
+@erratum(
+    paper="PR",
+    where="(37)",
+    weight="wrong",
+    says="∂I/∂p(x_-i|x_i) = p(x_i) + p(x_i) Σ_y q log(p(y|x_i)/p(y)) - p(x_i)² Σ_y p(y|x_i) q / p(y).",
+    truth="The terms of the other values of x_i are missing; with them it is p(x_i) Σ_y q(y|x) log(p(y|x_i)/p(y)).",
+)
+def pr_derivative() -> Sequence[Finding]:
+    """The slope of I along a direction that keeps the sum, by differences, and by both formulas."""
+    rng = np.random.default_rng(37)
+    marginal = np.array([0.3, 0.7])
+    conditional = rng.dirichlet(np.ones(3), size=2)
+    kernel = rng.dirichlet(np.ones(2), size=(2, 3))
+    direction = np.array([1.0, -0.4, -0.6])
+
+    def information(rows: Floats) -> float:
+        law = np.einsum("ac,acy->ay", rows, kernel)
+        return float((marginal[:, None] * law * np.log(law / (marginal @ law))).sum())
+
+    step = 1e-6
+    moved = [conditional + sign * step * np.array([direction, np.zeros(3)]) for sign in (1, -1)]
+    slope = (information(moved[0]) - information(moved[1])) / (2 * step)
+    law = np.einsum("ac,acy->ay", conditional, kernel)
+    out = marginal @ law
+    right = marginal[0] * kernel[0] @ np.log(law[0] / out)
+    printed = marginal[0] + right - marginal[0] ** 2 * kernel[0] @ (law[0] / out)
+    return [
+        compared("the slope by (37)", float(printed @ direction), slope, within=1e-6, why="terms are missing"),
+        compared("the slope by the right formula", float(right @ direction), slope, within=1e-6),
+    ]
+
+
+@erratum(
+    paper="PR",
+    where="(18)",
+    weight="wrong",
+    says="c_i^k = (b - H(X_i))/p(x_ik) - Σ_{ℓ=1}^{n_i} p(x_iℓ)/p(x_ik) H(X_-i|x_iℓ).",
+    truth="The sum must leave out ℓ = k: c is the entropy that row k must have, given the others.",
+)
+def pr_required_entropy() -> Sequence[Finding]:
+    """A joint law whose entropy is b: row k must have exactly the entropy that it has."""
+    marginal = np.array([0.4, 0.6])
+    conditional = np.array([[0.7, 0.2, 0.1], [0.5, 0.3, 0.2]])
+    entropies = [-float((row * np.log(row)).sum()) for row in conditional]
+    own = -float((marginal * np.log(marginal)).sum())
+    b = own + float(marginal @ entropies)
+    printed = (b - own) / marginal[0] - sum(p / marginal[0] * h for p, h in zip(marginal, entropies, strict=True))
+    right = (b - own) / marginal[0] - marginal[1] / marginal[0] * entropies[1]
+    return [
+        compared(
+            "the entropy that row 1 must have, by (18) (nats)", float(printed), entropies[0], within=1e-9, why="ℓ = k"
+        ),
+        compared("the same without ℓ = k (nats)", float(right), entropies[0], within=1e-9),
+    ]
+
+
+@erratum(
+    paper="PR",
+    where="Algorithm 5",
+    weight="wrong",
+    says="softmax_β(v) with a root β of H = t projects v onto the distributions of entropy t.",
+    truth="It is no projection, and it cannot leave ties: for a uniform v every softmax is uniform, whatever the "
+    "target.",
+)
+def pr_ties() -> Sequence[Finding]:
+    """The least entropy that the softmax of a uniform vector reaches, for β up to 10⁶; the target is log 2."""
+    v = np.full(4, 0.25)
+    reached = []
+    for beta in (0.0, 1.0, 1e3, 1e6):
+        w = np.exp(beta * (v - v.max()))
+        w /= w.sum()
+        reached.append(-float((w * np.log(w)).sum()))
+    least = min(reached)
+    return [compared("entropy reached (nats), target log 2", math.log(2), least, within=1e-6, why="ties stay ties")]
+
+
+@erratum(
+    paper="PR",
+    where="Algorithms 7 and 10, the penalty",
+    weight="wrong",
+    says="The penalty λ is multiplied or divided by 1.5 where the constraint is missed by more than 0.01, until it is "
+    "met to a tolerance ε.",
+    truth="Within ±0.01 of the constraint λ stands still, and with it the mechanism; elsewhere a factor of 1.5 can "
+    "jump from one side to the other for ever. (And the value before is overwritten before it is compared.) Cap the "
+    "rounds, or search for λ.",
+)
+def pr_frozen_penalty() -> Sequence[Finding]:
+    """One uniform bit through a symmetric channel, ε = 0.001, each round solved exactly; 200 rounds."""
+    flips = np.linspace(1e-6, 0.5, 20_001)
+    leaked = math.log(2) + flips * np.log(flips) + (1 - flips) * np.log1p(-flips)
+    found = []
+    for bound in (0.2, 0.25):
+        penalty = np.log1p(np.exp(flips - bound)) ** 2
+        factor, away, still = 1.0, math.inf, 0
+        for _ in range(200):
+            reached = float(flips[(leaked + factor * penalty).argmin()])
+            away = abs(reached - bound)
+            if away < 1e-3:
+                break
+            step = 1.5 if reached > bound + 0.01 else 1 / 1.5 if reached < bound - 0.01 else 1.0
+            still = still + 1 if step == 1.0 else 0
+            factor *= step
+        why = f"nothing moved in the last {still} rounds" if still else "λ jumps to and fro"
+        found.append(stated(f"distance from D = {bound:g} after 200 rounds", "< 0.001", away, away < 1e-3, why))
+    return found
