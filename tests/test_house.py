@@ -20,6 +20,7 @@ SOURCE = ROOT / "src" / "leakwise"
 HEAVY = [
     "altair",
     "cryptography",
+    "duckdb",
     "highspy",
     "pandas",
     "polars",
@@ -41,7 +42,7 @@ def test_import_loads_nothing_heavy() -> None:
     assert loaded.isdisjoint(HEAVY), sorted(loaded.intersection(HEAVY))
 
 
-@pytest.mark.parametrize("name", sorted({*HEAVY} - {"pyspark"}))  # pyspark is not needed to develop
+@pytest.mark.parametrize("name", sorted(HEAVY))
 def test_heavy_names_are_real_modules(name: str) -> None:
     """A misspelt name would make the test above pass for the wrong reason."""
     assert importlib.util.find_spec(name) is not None

@@ -7,8 +7,11 @@
 0.6931
 """
 
+from typing import TYPE_CHECKING
+
 from leakwise import noise, records
 from leakwise.alphabet import bins
+from leakwise.blackbox import BlackBoxAudit, audit_program, audit_samples
 from leakwise.errors import (
     CertificateRejected,
     Infeasible,
@@ -101,8 +104,24 @@ from leakwise.optimize import (
 from leakwise.optimize.from_data import DataDesign, design_from_data
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
 from leakwise.proof import Certificate, certify, verify
-from leakwise.tables import Estimate, GroupedEstimate, Ledger, estimate, release
+from leakwise.tables import Estimate, GroupedEstimate, Ledger, SqlTable, estimate, release
 from leakwise.workflow import Protection, protect
+
+if TYPE_CHECKING:
+    from leakwise import sklearn as sklearn
+    from leakwise import spark as spark
+else:
+    # Rooms that stand on large libraries open when somebody goes in.
+    def __getattr__(name: str) -> object:
+        if name in ("sklearn", "spark"):
+            import importlib
+
+            return importlib.import_module(f"leakwise.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), "sklearn", "spark"})
+
 
 __version__ = "0.1.0.dev0"
 
@@ -110,6 +129,7 @@ __all__ = [
     "AllPriors",
     "Audit",
     "Ball",
+    "BlackBoxAudit",
     "Box",
     "Capacity",
     "Certificate",
@@ -144,6 +164,7 @@ __all__ = [
     "Protection",
     "Refinement",
     "SampleLeakage",
+    "SqlTable",
     "Tradeoff",
     "UtilitySafe",
     "WorstCase",
@@ -151,6 +172,8 @@ __all__ = [
     "adaptive_bound",
     "attaining_gain",
     "audit",
+    "audit_program",
+    "audit_samples",
     "bins",
     "capacity",
     "capacity_bound",

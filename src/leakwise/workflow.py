@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from leakwise.optimize.from_data import DataDesign
     from leakwise.tables.files import Progress
     from leakwise.tables.ledger import Ledger
+    from leakwise.tables.sql import SqlTable
 
 __all__ = ["Protection", "protect"]
 
@@ -45,7 +46,7 @@ def protect(
     use: str = "statistics",
     mechanism: Mechanism | None = None,
     time_limit: float = 30.0,
-    out: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | SqlTable | None = None,
     overwrite: bool = False,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,

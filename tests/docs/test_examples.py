@@ -27,6 +27,20 @@ MINIMUM = {
     "docs/guide/quickstart.md": 12,
     "docs/guide/design.md": 25,
     "docs/explanation/exactness.md": 5,
+    "docs/explanation/pictures.md": 18,
+    "docs/explanation/privacy-promise.md": 8,
+    "docs/explanation/records.md": 5,
+    "docs/explanation/what-does-my-epsilon-mean.md": 10,
+    "docs/guide/databases.md": 15,
+    "docs/guide/only-a-sample.md": 15,
+    "docs/guide/release.md": 12,
+    "docs/guide/scikit-learn.md": 15,
+    "docs/guide/spark.md": 14,
+    "docs/guide/worst-case.md": 10,
+    "docs/tutorials/analyst.md": 12,
+    "docs/tutorials/engineer.md": 18,
+    "docs/tutorials/researcher.md": 12,
+    "docs/tutorials/steward.md": 12,
 }
 
 

@@ -14,7 +14,7 @@ import leakwise as lw
 @pytest.mark.parametrize("delta", [1e-6, 0.5, 1 - 2.0**-53])
 @pytest.mark.parametrize("tiny", [None, 45, 250])
 def test_bounds_hold_and_nothing_breaks(seed: int, delta: float, tiny: int | None) -> None:
-    """Found by ``make attack`` (programs:189 and others): the program had no share left, and an empty minimum raised."""
+    """Found by ``make attack`` (programs:189): no share was left of the program, and an empty minimum raised."""
     generator = np.random.default_rng(seed)
     rows, columns = generator.integers(2, 7, 2)
     if tiny is None:

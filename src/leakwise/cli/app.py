@@ -29,6 +29,8 @@ COMMANDS = (
     "release",
     "estimate",
     "ledger",
+    "papers",
+    "studio",
 )
 """The modules of this package that hold a command, in the order of the help. A module has ``register(app)``.
 

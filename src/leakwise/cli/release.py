@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leakwise.priors import Prior
     from leakwise.proof import Certificate
     from leakwise.report import Protection
+    from leakwise.tables import SqlTable
 
 __all__ = ["register"]
 
@@ -31,7 +32,13 @@ def register(app: typer.Typer) -> None:
 
 
 def release(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV, TSV, Parquet, Arrow or JSON-lines file.")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            help="A CSV, TSV, Parquet, Arrow or JSON-lines file; with --from-sql the name of a table.",
+        ),
+    ],
     column: Annotated[
         list[str],
         typer.Option("--column", "-c", metavar="NAME", help="The secret column; several are one joint secret."),
@@ -87,7 +94,20 @@ def release(
     ] = None,
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for the design of the mechanism.")] = 30.0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The released table [default: TABLE.released.…].")
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The released table [default: TABLE.released.…]; with --from-sql a name [default: TABLE_released].",
+        ),
+    ] = None,
+    from_sql: Annotated[
+        Path | None, typer.Option("--from-sql", metavar="DATABASE", help="Read TABLE of a DuckDB or SQLite database.")
+    ] = None,
+    to_sql: Annotated[
+        Path | None,
+        typer.Option("--to-sql", metavar="DATABASE", help="Write to this database [default: that of --from-sql]."),
     ] = None,
     report: Annotated[
         Path | None,
@@ -126,15 +146,17 @@ def release(
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
     leakwise release adult.parquet -c income --domain '<=50K,>50K' --lift 1.5 --prior-from-table --failure 1e-6
     leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
+    leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.workflow import protect
 
-    target = out if out is not None else table.with_name(f"{table.stem}.released{table.suffix}")
-    page = report if report is not None else target.with_name(f"{target.stem}.report.html")
+    data, target = _source_and_target(table, out, from_sql, to_sql)
+    beside = _beside(target)
+    page = report if report is not None else beside.with_name(f"{beside.stem}.report.html")
     keep = save_mechanism
-    if keep is None and target.suffix.lower() not in _CARRY:
-        keep = target.with_name(f"{target.stem}.mechanism.json")
-    _check_places(page, target, keep, certificate, overwrite)
+    if keep is None and beside.suffix.lower() not in _CARRY:
+        keep = beside.with_name(f"{beside.stem}.mechanism.json")
+    _check_places(page, target if isinstance(target, Path) else target.path, keep, certificate, overwrite)
 
     def save(proof: Certificate) -> None:
         # Before the table: a released table whose mechanism is lost would be of no use.
@@ -144,10 +166,10 @@ def release(
             proof.save(certificate)
 
     given = None if mechanism is None else read_mechanism(mechanism)
-    letters = _letters(table, column, domain)
+    letters = _letters(data, column, domain)
     with rows_bar() as progress, _taken_back(keep, certificate):
         done = protect(
-            table,
+            data,
             column[0] if len(column) == 1 else tuple(column),
             domain=letters if letters is not None else None if given is None else given.input_alphabet,
             epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
@@ -164,7 +186,7 @@ def release(
             certified=save,
             progress=progress,
         )
-    written = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
+    written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
         done.report(page)
     except LeakwiseError as error:
@@ -186,7 +208,32 @@ def _taken_back(*paths: Path | None) -> Iterator[None]:
         raise
 
 
-def _tell(done: Protection, written: dict[str, Path], as_json: bool) -> None:
+def _source_and_target(
+    table: str, out: str | None, from_sql: Path | None, to_sql: Path | None
+) -> tuple[Path | SqlTable, Path | SqlTable]:
+    """The files, or the tables of databases, that are read and written."""
+    if from_sql is None:
+        if to_sql is not None:
+            raise InvalidInput(
+                "--to-sql needs --from-sql: a table of a database is released into a database, and a file into a file. "
+                "Import the released file afterwards."
+            )
+        file = Path(table)
+        return file, Path(out) if out is not None else file.with_name(f"{file.stem}.released{file.suffix}")
+    from leakwise.tables import SqlTable
+
+    return SqlTable(from_sql, table), SqlTable(to_sql or from_sql, f"{table}_released" if out is None else out)
+
+
+def _beside(target: Path | SqlTable) -> Path:
+    """The file whose name the report and the mechanism share."""
+    if isinstance(target, Path):
+        return target
+    name = "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in target.table)
+    return target.path.with_name(f"{target.path.stem}.{name}.sql")
+
+
+def _tell(done: Protection, written: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json({**done.to_dict(), "files": {name: str(path) for name, path in written.items()}})
         return
@@ -224,12 +271,12 @@ def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
     return found
 
 
-def _letters(table: Path, columns: list[str], domains: list[str] | None) -> Alphabet | None:
+def _letters(table: Path | SqlTable, columns: list[str], domains: list[str] | None) -> Alphabet | None:
     """The declared values of the columns, of the type that the file holds them in."""
     from leakwise.tables.formats import check_names, open_table
     from leakwise.tables.joint import Product
 
-    file = open_table(table, "TABLE")
+    file = open_table(table, "TABLE") if isinstance(table, Path) else table
     check_names(file.path, file.names, columns)
     if domains is None:
         return None

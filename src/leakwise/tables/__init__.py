@@ -5,5 +5,6 @@ from leakwise.tables.estimate import estimate
 from leakwise.tables.ledger import Ledger
 from leakwise.tables.release import release
 from leakwise.tables.result import Estimate, GroupedEstimate
+from leakwise.tables.sql import SqlTable
 
-__all__ = ["Estimate", "GroupedEstimate", "Ledger", "LedgerEntry", "LedgerTotal", "estimate", "release"]
+__all__ = ["Estimate", "GroupedEstimate", "Ledger", "LedgerEntry", "LedgerTotal", "SqlTable", "estimate", "release"]

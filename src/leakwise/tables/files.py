@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.tables.aside import check_target, written_aside
 from leakwise.tables.carried import Carried, pack
+from leakwise.tables.exchange import Exchanger, Watch
 from leakwise.tables.formats import TableFile, check_names, open_table, same_kind
-from leakwise.tables.joint import decode_parts, encode_columns, parts_of
-from leakwise.tables.sampler import draw_codes
+from leakwise.tables.joint import encode_columns
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -27,9 +27,6 @@ __all__ = ["CheckedFile", "Progress", "Seen", "Watch", "check_file", "counted", 
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the stage ("checking", "writing"), the rows done and the rows there are, where that is known."""
-
-Watch = Callable[[npt.NDArray[Any]], None]
-"""Sees the codes of every batch as they go by."""
 
 
 @dataclass
@@ -109,30 +106,12 @@ def release_file(
     table = checked[0][0].table
     target = Path(out)
     refuse_target(table.path, target, overwrite=overwrite)
-    names = [name for one, _ in checked for name in one.names]
-    outputs = {name: labels for one, m in checked for name, labels in _outputs(one.names, m).items()}
-    samplers = [mechanism.sampler for _, mechanism in checked]  # one that cannot be drawn from exactly says so here
+    secrets = [(one.names, mechanism) for one, mechanism in checked]
+    exchange = Exchanger(secrets, encode=table.encode, stream=stream, after=watch)
     carried = pack([Carried(one.names, mechanism) for one, mechanism in checked], table.metadata)
-
-    def exchange(batch: Mapping[str, Any]) -> dict[str, tuple[npt.NDArray[Any], Sequence[Any]]]:
-        new: dict[str, tuple[npt.NDArray[Any], Sequence[Any]]] = {}
-        for turn, ((one, mechanism), sampler) in enumerate(zip(checked, samplers, strict=True)):
-            columns = [batch[name] for name in one.names]
-            codes = encode_columns(columns, one.names, mechanism.input_alphabet, "inputs", encode=table.encode)
-            drawn = draw_codes(codes, sampler, stream)
-            if turn < len(watch):
-                watch[turn](drawn)
-            if len(one.names) == 1:
-                new[one.names[0]] = (drawn, mechanism.outputs)
-                continue
-            parts = decode_parts(drawn, mechanism.output_alphabet, one.names)
-            for name, (labels, part) in zip(one.names, parts, strict=True):
-                new[name] = (part, labels)
-        return new
-
     done = 0
     with written_aside(target) as file:
-        for rows in table.rewrite(file, names, outputs, exchange, carried):
+        for rows in table.rewrite(file, exchange.names, exchange.outputs, exchange, carried):
             done += rows
             if progress is not None:
                 progress("writing", done, checked[0][0].rows)
@@ -145,20 +124,16 @@ def release_file(
 
 def refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
     """Everything about the place of the output that can be known to be wrong beforehand."""
+    if source.is_dir():
+        raise InvalidInput(
+            f"{str(source)!r} is a folder of files. Spark releases it: lw.spark.release(spark.read.parquet(…), …)."
+        )
     if not same_kind(source, target):
         raise InvalidInput(
             f"out {str(target)!r} must be a file of the same kind as {str(source)!r} ({source.suffix}). Convert the "
             "released file afterwards."
         )
     check_target(target, (source,), overwrite=overwrite)
-
-
-def _outputs(names: Sequence[str], mechanism: Mechanism) -> dict[str, Sequence[Any]]:
-    """The labels that can stand in each column after the release."""
-    if len(names) == 1:
-        return {names[0]: mechanism.outputs}
-    parts = parts_of(mechanism.output_alphabet, names, "outputs")
-    return {name: list(dict.fromkeys(values)) for name, values in zip(names, parts, strict=True)}
 
 
 def _stamp(path: Path) -> tuple[int, int]:

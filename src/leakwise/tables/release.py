@@ -15,8 +15,18 @@ from leakwise.tables.files import Progress, check_file, refuse_target, release_f
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.joint import decode_parts, encode_columns, parts_of
 from leakwise.tables.sampler import draw_codes, seeded_stream
+from leakwise.tables.sql import SqlTable, check_table, refuse_table, release_table
+from leakwise.tables.streams import is_reader, release_reader, without_relation
 
-__all__ = ["Secret", "check_data", "check_mechanism", "columns_among", "columns_named", "release"]
+__all__ = [
+    "Secret",
+    "check_data",
+    "check_mechanism",
+    "columns_among",
+    "columns_named",
+    "release",
+    "secrets_of",
+]
 
 Data = TypeVar("Data")
 
@@ -34,7 +44,7 @@ def release(
     mechanism: Mechanism | Mapping[Any, Mechanism],
     column: Hashable = None,
     *,
-    out: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | SqlTable | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
@@ -51,6 +61,8 @@ def release(
         DataFrame, polars LazyFrame, pyarrow Table or RecordBatch, mapping from names to columns). A LazyFrame
         is collected: its draw is made once and now, since running a plan twice would release twice. Or the path of a
         file (CSV, TSV, Parquet, Arrow, JSON lines), which is read and written in batches; the path ``out`` is returned.
+        Or a table of a database (:class:`SqlTable`), likewise. Of a DuckDB relation an Arrow table comes back; of a
+        pyarrow RecordBatchReader another one, which draws as it is read, once.
     mechanism
         A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms. A tuple of
         columns (that is not itself the name of a column) is a joint secret: the inputs and outputs of its mechanism are
@@ -58,8 +70,8 @@ def release(
     column
         The secret column of a table, or a tuple of columns.
     out
-        Where the released file goes, of the same kind as the source. It appears when it is whole; Parquet and Arrow
-        files carry their mechanism in the metadata.
+        Where the released file (or table of a database) goes, of the same kind as the source. It appears when it is
+        whole; Parquet and Arrow files carry their mechanism in the metadata.
     overwrite
         Whether a file that stands there already may be replaced.
     progress
@@ -80,6 +92,20 @@ def release(
     if is_path(data):
         written = _release_path(Path(cast(str, data)), mechanism, column, out, overwrite, progress, stream)
         return cast(Data, written)
+    if isinstance(data, SqlTable):
+        secrets = secrets_of(data.names, mechanism, column)
+        refuse_table(data, out, overwrite=overwrite)
+        checked = [
+            (check_table(data, one.names, one.mechanism.input_alphabet, progress=progress), one.mechanism)
+            for one in secrets
+        ]
+        return cast(
+            Data, release_table(checked, cast(SqlTable, out), stream=stream, overwrite=overwrite, progress=progress)
+        )
+    if is_reader(data) and out is None:
+        reader = cast(Any, data)
+        return cast(Data, release_reader(reader, secrets_of(reader.schema.names, mechanism, column), stream))
+    data = without_relation(data)
     check_data(data, "data")
     if out is not None or overwrite:
         raise InvalidInput(
@@ -93,7 +119,7 @@ def release(
         drawn = draw_codes(codes, chosen.sampler, stream)
         result: Data = frames.decode(drawn, chosen.outputs, data)
         return result
-    secrets = _secrets(frames.column_names(data), mechanism, column)
+    secrets = secrets_of(frames.column_names(data), mechanism, column)
     held = frames.hold(data)
     columns = {name: frames.column_of(held, name) for secret in secrets for name in secret.names}
     # Everything that can go wrong goes wrong here: labels, values, a mechanism that cannot be drawn from exactly.
@@ -125,8 +151,10 @@ def _release_path(
         raise InvalidInput(
             f"out must be given: the path of the file that the release of {str(source)!r} is written to."
         )
+    if isinstance(out, SqlTable):
+        raise InvalidInput(f"out must be a file like {str(source)!r}. Got a table of a database. Import it afterwards.")
     names = open_table(source, "data").names
-    secrets = _secrets(names, mechanism, column)
+    secrets = secrets_of(names, mechanism, column)
     refuse_target(source, Path(out), overwrite=overwrite)
     checked = [
         (check_file(source, one.names, one.mechanism.input_alphabet, progress=progress), one.mechanism)
@@ -135,7 +163,7 @@ def _release_path(
     return release_file(checked, out, stream=stream, overwrite=overwrite, progress=progress)
 
 
-def _secrets(known: Sequence[Hashable], mechanism: Any, column: Hashable) -> list[Secret]:
+def secrets_of(known: Sequence[Hashable], mechanism: Any, column: Hashable) -> list[Secret]:
     """Which columns go through which mechanism."""
     if isinstance(mechanism, Mapping):
         if column is not None:

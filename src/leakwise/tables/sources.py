@@ -22,6 +22,8 @@ from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.joint import encode_columns, plain_alphabet
 from leakwise.tables.release import check_data, columns_among, release
 from leakwise.tables.sampler import seeded_stream
+from leakwise.tables.sql import CheckedTable, SqlTable, check_table, refuse_table, release_table
+from leakwise.tables.streams import without_relation
 
 __all__ = ["Checked", "Source", "open_source"]
 
@@ -49,14 +51,21 @@ class Source(Protocol):
 
 
 def open_source(
-    data: Any, column: Any, out: str | os.PathLike[str] | None, *, overwrite: bool, progress: Progress | None
+    data: Any,
+    column: Any,
+    out: str | os.PathLike[str] | SqlTable | None,
+    *,
+    overwrite: bool,
+    progress: Progress | None,
 ) -> Source:
     """The data, with everything refused that can be without reading its rows."""
     if is_path(data):
         return _FileSource(Path(data), column, out, overwrite, progress)
+    if isinstance(data, SqlTable):
+        return _SqlSource(data, column, out, overwrite, progress)
     if out is not None or overwrite:
         raise InvalidInput(f"out must be left out for a table in memory, which is handed back. Got out={out!r}.")
-    return _MemorySource(data, column)
+    return _MemorySource(without_relation(data), column)
 
 
 class _MemorySource:
@@ -109,10 +118,12 @@ class _FileSource:
         self,
         path: Path,
         column: Any,
-        out: str | os.PathLike[str] | None,
+        out: str | os.PathLike[str] | SqlTable | None,
         overwrite: bool,
         progress: Progress | None,
     ) -> None:
+        if isinstance(out, SqlTable):
+            raise InvalidInput(f"out must be a path for a file: {str(path)!r} is one. A SqlTable goes to a SqlTable.")
         if out is None:
             raise InvalidInput(f"out must be given: the path of the file to which the release of {str(path)!r} goes.")
         names = open_table(path, "data").names
@@ -143,3 +154,36 @@ class _FileSource:
             progress=self._progress,
         )
         return path, digester.text
+
+
+class _SqlSource:
+    def __init__(self, table: SqlTable, column: Any, out: Any, overwrite: bool, progress: Progress | None) -> None:
+        names = table.names
+        if column is None:
+            raise InvalidInput(f"column must say which column of {table} is the secret, among {names}.")
+        self._names = columns_among(names, column)
+        frames.check_names(names, self._names)
+        refuse_table(table, out, overwrite=overwrite)
+        self._table, self._out, self._overwrite, self._progress = table, out, overwrite, progress
+        self._checked: CheckedTable | None = None
+        self.name: str | None = table.table
+        self.secret_names = tuple(str(name) for name in self._names)
+
+    def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
+        digester = Digester(mac, letters)
+        found = check_table(self._table, self._names, letters, watch=[digester.add], progress=self._progress)
+        self._checked = found
+        return Checked(found.rows, found.counts, digester.text)
+
+    def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
+        assert self._checked is not None, "a table is checked before it is released"
+        digester = Digester(mac, mechanism.output_alphabet)
+        table = release_table(
+            [(self._checked, mechanism)],
+            self._out,
+            stream=seeded_stream(unsafe_seed),
+            overwrite=self._overwrite,
+            after=[digester.add],
+            progress=self._progress,
+        )
+        return table, digester.text

@@ -75,6 +75,12 @@ def is_path(data: object) -> bool:
 def open_table(path: str | os.PathLike[str], name: str = "file") -> TableFile:
     """The table in a file."""
     source = Path(path)
+    if source.is_dir():
+        require("pyarrow", extra="data", purpose="Reading Parquet files")
+        from leakwise.tables.formats.folder import ParquetFolder, is_parquet_folder
+
+        if is_parquet_folder(source):
+            return ParquetFolder(source)
     kind = _kind(source, name)
     if not source.is_file():
         what = "is a folder" if source.is_dir() else "does not exist"

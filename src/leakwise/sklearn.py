@@ -1,0 +1,273 @@
+"""The release as a step of a scikit-learn pipeline: ``LeakageRandomizer``."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import as_alphabet, encode_column
+from leakwise.errors import InvalidInput, LeakwiseWarning, require
+from leakwise.mechanism import Mechanism
+from leakwise.priors import Prior, PriorSet
+from leakwise.tables import frames
+from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
+from leakwise.tables.sampler import draw_codes
+
+require("sklearn", extra="sklearn", purpose="leakwise.sklearn")
+
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin  # noqa: E402
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+
+if TYPE_CHECKING:
+    from leakwise.optimize import Design
+    from leakwise.optimize.from_data import DataDesign
+
+__all__ = ["LeakageRandomizer"]
+
+
+class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Categorical columns in, the outcomes of the best mechanism within a leakage limit out.
+
+    Every column is a secret of its own. ``fit`` finds its mechanism: the most useful one of which no outcome makes any
+    guess about the value more than ``lift`` times likelier. ``transform`` draws an outcome for every row, exactly, from
+    the operating system's randomness. There is no ``random_state``: a draw that could be repeated could be undone, and
+    transforming the same rows twice releases them twice, which reveals more than once.
+
+    Parameters
+    ----------
+    epsilon, lift
+        The most that an outcome may reveal: ε in nats, or e^ε. One of the two.
+    domain
+        Every value that can occur, whether it does or not: a list, or ``lw.bins(low, high, count)`` for numbers, for
+        all columns; or a mapping from columns (names, or numbers where there are none) to such domains. May be left out
+        where the prior names the values. It is never read off the data, which would give away what occurs.
+    utility
+        What the mechanism is best for, as for ``lw.design``: ``"frequencies"`` (outcomes are not values, but named by
+        those they make likelier), ``"mutual_information"``, ``lw.Expected(matrix)``, …
+    prior
+        What is known beforehand from public sources: a Prior, probabilities, or a set of priors, for all columns; or a
+        mapping from columns to such. None: learnt from the sample that ``fit`` gets, by ``lw.design_from_data``,
+        such that the promise holds for the true prior but for ``failure``.
+    failure
+        How often the sample may mislead, such as 1e-6; only, and then always, with a prior that is learnt.
+    time_limit
+        Seconds for the design of a mechanism with a given prior.
+
+    Attributes
+    ----------
+    mechanisms_ : tuple of Mechanism
+        One for each column; what ``lw.estimate`` takes to find the frequencies behind the outcomes.
+    designs_ : tuple of Design or DataDesign
+        How they were found, with their proofs.
+    epsilons_ : ndarray
+        The leakage that is proven for each, in nats.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    The promise for a learnt prior is about rows drawn like the sample; the rows of the sample are not covered
+    themselves. ``fit_transform`` releases just these and says so by a warning: fit on a sample of its own, or give the
+    prior. Columns that tell of one another are one secret: put them together into one column of combinations first.
+
+    Examples
+    --------
+    >>> import leakwise as lw
+    >>> randomizer = LeakageRandomizer(lift=2, prior={"no": 0.75, "yes": 0.25})
+    >>> released = randomizer.fit_transform([["no"], ["yes"], ["no"]])
+    >>> released.shape, set(released.ravel()) <= set(randomizer.mechanisms_[0].outputs)
+    ((3, 1), True)
+    """
+
+    def __init__(
+        self,
+        epsilon: Any = None,
+        *,
+        lift: Any = None,
+        domain: Any = None,
+        utility: Any = "frequencies",
+        prior: Any = None,
+        failure: float | None = None,
+        time_limit: float = 30.0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.lift = lift
+        self.domain = domain
+        self.utility = utility
+        self.prior = prior
+        self.failure = failure
+        self.time_limit = time_limit
+
+    def fit(self, X: Any, y: Any = None) -> LeakageRandomizer:
+        """Find the mechanism of every column; values outside the domain are refused.
+
+        Parameters
+        ----------
+        X
+            A table: NumPy array, list of rows, pandas or polars DataFrame.
+        y
+            Not looked at.
+        """
+        columns = self._columns(X, reset=True)
+        domains = _each(self.domain, list(columns), "domain", isinstance(self.domain, Mapping))
+        priors = _each(self.prior, list(columns), "prior", _is_by_column(self.prior))
+        self._learnt = False
+        designs = [self._designed(name, columns[name], domains[name], priors[name]) for name in columns]
+        if self.failure is not None and not self._learnt:
+            raise InvalidInput("failure must be left out where every prior is given: nothing is learnt from the data.")
+        self.designs_ = tuple(designs)
+        self.mechanisms_: tuple[Mechanism, ...] = tuple(_drawable(one.mechanism) for one in designs)
+        self.epsilons_: npt.NDArray[np.float64] = np.array([one.epsilon for one in designs])
+        return self
+
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        """One outcome for every value, drawn anew at every call.
+
+        Parameters
+        ----------
+        X
+            A table with the columns of the one that was fitted.
+
+        Returns
+        -------
+        An array of outcomes, or what ``set_output`` asks for.
+        """
+        check_is_fitted(self, "mechanisms_")
+        columns = self._columns(X, reset=False)
+        # All columns are checked before the first draw.
+        encoded = [
+            encode_column(values, mechanism.input_alphabet, name=f"column {name!r}")
+            for (name, values), mechanism in zip(columns.items(), self.mechanisms_, strict=True)
+        ]
+        drawn = [draw_codes(codes, one.sampler) for codes, one in zip(encoded, self.mechanisms_, strict=True)]
+        labels = [natural_array(one.outputs) for one in self.mechanisms_]
+        if len({one.dtype.kind for one in labels}) > 1:
+            labels = [object_array(one.outputs) for one in self.mechanisms_]
+        return np.column_stack([take_labels(of, codes) for of, codes in zip(labels, drawn, strict=True)])
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[Any]:
+        """``fit`` and ``transform`` of the same rows; a warning where the prior was learnt from them."""
+        import warnings
+
+        released: npt.NDArray[Any] = self.fit(X, y, **fit_params).transform(X)
+        if self._learnt:
+            warnings.warn(
+                "The rows that the mechanism was designed from are released by it: the promise covers other rows drawn "
+                "like them, not these. Fit on a sample of its own, or give the prior.",
+                LeakwiseWarning,
+                stacklevel=2,
+            )
+        return released
+
+    def guarantees(self) -> dict[Hashable, str]:
+        """The promise for every column, in words."""
+        check_is_fitted(self, "mechanisms_")
+        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
+        return {name: _promise(one) for name, one in zip(names, self.designs_, strict=True)}
+
+    def _designed(self, name: Hashable, values: Any, domain: Any, prior: Any) -> Design | DataDesign:
+        from leakwise.optimize import design
+        from leakwise.optimize.from_data import design_from_data
+
+        title = f"column {name!r}"
+        if prior is None:
+            if domain is None:
+                raise InvalidInput(
+                    f"domain must be declared for {title}: every value that can occur. One read off the data gives "
+                    "away which occur."
+                )
+            if self.failure is None:
+                raise InvalidInput(
+                    f"prior must be given for {title}, from public sources; or failure, the probability that a prior "
+                    "learnt from the data misleads, such as 1e-6."
+                )
+            self._learnt = True
+            encode_column(values, as_alphabet(domain, name="domain"), name=title)  # says which column is wrong
+            sample = Prior.from_data(values, domain)
+            return design_from_data(
+                sample, self.epsilon, lift=self.lift, failure=self.failure, utility=self.utility, compare=False
+            )
+        known = _over(prior, domain)
+        encode_column(values, known.alphabet, name=title)
+        return design(known, self.epsilon, lift=self.lift, utility=self.utility, time_limit=self.time_limit)
+
+    def _columns(self, X: Any, *, reset: bool) -> dict[Hashable, Any]:
+        """The columns by name, or by number where they have none; as they are, categories and texts included."""
+        if hasattr(X, "columns") and frames.is_table(X) and not isinstance(X, Mapping):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            names = frames.column_names(X)
+            frames.check_columns(X, names)
+            if not len(X):
+                raise InvalidInput("X has no rows: Found array with 0 sample(s) while a minimum of 1 is required.")
+            return {name: frames.column_of(X, name) for name in names}
+        finite = "allow-nan" if self._takes_missing() else True
+        array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=finite)
+        return {place: array[:, place] for place in range(array.shape[1])}
+
+    def _takes_missing(self) -> bool:
+        """Whether a missing value is a letter of some column; another column refuses it when it is read."""
+        given = [*_flat(self.domain, isinstance(self.domain, Mapping)), *_flat(self.prior, _is_by_column(self.prior))]
+        letters = [getattr(one, "labels", one) for one in given]
+        return any(isinstance(one, Iterable) and None in one for one in letters)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = self._takes_missing()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _is_by_column(prior: Any) -> bool:
+    """Whether a prior is a mapping from columns to priors, not one from values to probabilities."""
+    if not isinstance(prior, Mapping):
+        return False
+    return not any(hasattr(one, "__float__") or isinstance(one, str) for one in prior.values())
+
+
+def _flat(given: Any, by_column: bool) -> list[Any]:
+    return list(given.values()) if by_column else [given]
+
+
+def _each(given: Any, names: list[Hashable], title: str, by_column: bool) -> dict[Hashable, Any]:
+    """What was given for each column."""
+    if not by_column:
+        return dict.fromkeys(names, given)
+    frames.check_names(names, list(given))
+    return {name: given.get(name) for name in names}
+
+
+def _over(prior: Any, domain: Any) -> Any:
+    """The prior (or set of priors), whose letters must be those of the domain where there is one."""
+    known = prior if isinstance(prior, PriorSet) else Prior(prior, labels=domain) if _bare(prior) else Prior(prior)
+    if domain is None:
+        return known
+    letters = as_alphabet(domain, name="domain")
+    order = letters.positions_in(known.alphabet, mine="domain", theirs="prior")
+    if not isinstance(known, Prior):
+        return known
+    places = range(len(letters)) if order is None else order
+    return Prior._from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
+
+
+def _bare(prior: Any) -> bool:
+    return not isinstance(prior, (Mapping, PriorSet))
+
+
+def _drawable(mechanism: Mechanism) -> Mechanism:
+    """The mechanism itself where it can be drawn from exactly, which designs can."""
+    _ = mechanism.sampler
+    return mechanism
+
+
+def _promise(found: Design | DataDesign) -> str:
+    if hasattr(found, "guarantee"):
+        return str(found.guarantee())
+    return (
+        f"No guess about the secret becomes more than {np.exp(found.epsilon):.4f} times likelier by seeing the outcome."
+    )

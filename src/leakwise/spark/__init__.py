@@ -1,0 +1,11 @@
+"""Where data outgrows one machine: the release of Spark DataFrames, and the counts to estimate from.
+
+``release`` draws on the executors, exactly and from their operating systems' randomness, and hands back a DataFrame
+that reads what was written once. ``counts`` gives what :func:`leakwise.estimate` takes. Plain Spark and Spark Connect.
+"""
+
+from leakwise.spark.counting import counts
+from leakwise.spark.driver import mechanism, release
+from leakwise.spark.sessions import session
+
+__all__ = ["counts", "mechanism", "release", "session"]

@@ -1,0 +1,61 @@
+"""How often each outcome stands in a released column: what an estimate needs, and all that leaves the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from leakwise.alphabet.labels import is_missing
+from leakwise.errors import InvalidInput
+from leakwise.spark.sessions import check_frame
+from leakwise.tables import frames
+from leakwise.tables.release import columns_among
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["counts"]
+
+# Beyond this many different values the column was not the one that was meant.
+_MOST = 1 << 22
+
+
+def counts(df: DataFrame, column: Hashable) -> dict[Any, int]:
+    """How often each value of a column occurs, for :func:`leakwise.estimate`: ``lw.estimate(counts(df, "a"), m)``.
+
+    Spark groups and counts; only the counts come to the driver. The keys are the values as Python knows them, tuples of
+    values for a tuple of columns; what is missing (null, NaN) is None.
+
+    Parameters
+    ----------
+    df
+        A released DataFrame, of Spark or of Spark Connect. One that was not released gives its exact counts away.
+    column
+        The released column, or the tuple of columns of a joint secret.
+    """
+    check_frame(df)
+    names = columns_among(df.columns, column)
+    frames.check_names(df.columns, names)
+    grouped = df.groupBy(*(df[_quoted(str(name))] for name in names)).count().limit(_MOST + 1).collect()
+    if len(grouped) > _MOST:
+        raise InvalidInput(
+            f"column {column!r} has more than {_MOST:,} different values, too many to count one by one. Was it "
+            "released?"
+        )
+    found: dict[Any, int] = {}
+    for row in grouped:
+        values = tuple(_plain(value) for value in row[:-1])
+        key = values[0] if len(names) == 1 else values
+        found[key] = found.get(key, 0) + int(row[-1])
+    return found
+
+
+def _quoted(name: str) -> str:
+    """A name that Spark does not take apart at its dots."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytearray):
+        return bytes(value)
+    return None if is_missing(value) else value

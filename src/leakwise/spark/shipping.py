@@ -1,0 +1,89 @@
+"""What travels to the executors: the mechanisms as documents, bytes that say everything and hold no open state.
+
+Nothing of a sampler or a random stream is ever pickled: each task builds its own from the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from leakwise.alphabet import Alphabet, alphabet_from_plain, alphabet_with_edges, edges_of, label_to_plain
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import Mechanism
+from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
+from leakwise.tables.joint import Product
+from leakwise.tables.release import Secret
+
+__all__ = ["Shipment", "pack_shipment", "unpack_shipment"]
+
+VERSION = 1
+
+
+class _PartBody(msgspec.Struct, forbid_unknown_fields=True):
+    labels: list[Any]
+    edges: list[float] | None
+
+
+class _SecretBody(msgspec.Struct, forbid_unknown_fields=True):
+    columns: list[str]
+    mechanism: MechanismBody
+    # The domains of the columns of a joint secret, where they were declared one by one: some may be bins of numbers.
+    parts: list[_PartBody] | None
+
+
+class _ReleaseBody(msgspec.Struct, forbid_unknown_fields=True):
+    version: int
+    columns: list[str]
+    secrets: list[_SecretBody]
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """The names of all columns in their order, and the secrets among them."""
+
+    columns: list[str]
+    secrets: list[Secret]
+
+
+def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret]) -> bytes:
+    """The columns and their mechanisms as one document."""
+    bodies = [
+        _SecretBody([str(name) for name in one.names], mechanism_to_body(one.mechanism), _parts(one.mechanism))
+        for one in secrets
+    ]
+    return msgspec.json.encode(_ReleaseBody(VERSION, list(columns), bodies))
+
+
+def unpack_shipment(document: bytes) -> Shipment:
+    """The columns and mechanisms of a document, checked as if a stranger had sent it."""
+    try:
+        body = msgspec.json.decode(document, type=_ReleaseBody)
+    except msgspec.DecodeError as error:
+        raise InvalidInput(
+            f"The mechanism that came from the driver cannot be read here: {error}. Install the same version of "
+            "leakwise on the driver and on all executors."
+        ) from error
+    return Shipment(body.columns, [Secret(tuple(one.columns), _mechanism(one)) for one in body.secrets])
+
+
+def _parts(mechanism: Mechanism) -> list[_PartBody] | None:
+    letters = mechanism.input_alphabet
+    if not isinstance(letters, Product):
+        return None
+    return [_PartBody([label_to_plain(label) for label in part.labels], edges_of(part)) for part in letters.parts]
+
+
+def _mechanism(body: _SecretBody) -> Mechanism:
+    name = "the mechanism from the driver"
+    found = mechanism_from_body(body.mechanism, name)
+    if body.parts is None:
+        return found
+    parts: list[Alphabet] = [
+        alphabet_with_edges(alphabet_from_plain(part.labels, declared=True, name=name), part.edges, name=name)
+        for part in body.parts
+    ]
+    return Mechanism.from_kernel(found.kernel, Product(parts), found.output_alphabet)

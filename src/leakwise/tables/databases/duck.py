@@ -1,0 +1,150 @@
+"""DuckDB: Arrow batches out, an Arrow stream in, neither of them copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from leakwise.errors import InvalidInput
+from leakwise.tables.databases import find_table, named_table, quoted
+from leakwise.tables.exchange import Exchanger
+from leakwise.tables.formats.columns import ArrowColumns, Replacement
+
+__all__ = ["DuckDatabase", "opened"]
+
+_ROWS = 1 << 17
+_STREAM = "leakwise released rows"
+
+
+@contextmanager
+def opened(path: Path, *, write: bool) -> Iterator[DuckDatabase]:
+    """The database; nobody else may write to it meanwhile, which DuckDB sees to."""
+    try:
+        connection = duckdb.connect(str(path), read_only=not write)
+    except duckdb.Error as error:
+        raise InvalidInput(f"Cannot open {str(path)!r}: {error}") from error
+    try:
+        # Types that Arrow does not know (UUID, HUGEINT, …) go through it as they are.
+        connection.execute("SET arrow_lossless_conversion = true")
+        yield DuckDatabase(connection, path)
+    except duckdb.Error as error:
+        raise InvalidInput(f"The database {str(path)!r} says: {error}") from error
+    finally:
+        connection.close()
+
+
+def _batches(connection: Any, statement: str) -> Iterator[Any]:
+    """The record batches of a query."""
+    # A cursor of its own: a connection has one open result at a time.
+    with connection.cursor() as cursor:
+        found = cursor.sql(statement)
+        yield from (
+            found.to_arrow_reader(_ROWS) if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader(_ROWS)
+        )
+
+
+class DuckDatabase:
+    """An open DuckDB database."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+        self._connection, self._path = connection, path
+
+    def _tables(self) -> list[tuple[str, str]]:
+        statement = (
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
+        )
+        return self._connection.execute(statement).fetchall()
+
+    def qualified(self, table: str) -> str:
+        schema, name = named_table(self._tables(), table, str(self._path))
+        return f"{quoted(schema)}.{quoted(name)}"
+
+    def has(self, table: str) -> bool:
+        return find_table(self._tables(), table) is not None
+
+    def names(self, table: str) -> list[str]:
+        return list(self._schema(table).names)
+
+    def holds(self, table: str, name: str) -> type | None:
+        columns = ArrowColumns()
+        columns._schema = self._schema(table)
+        return columns.holds(name)
+
+    def rows(self, table: str) -> int:
+        (count,) = self._connection.execute(f"SELECT count(*) FROM {self.qualified(table)}").fetchone() or (0,)
+        return int(count)
+
+    def _schema(self, table: str) -> Any:
+        found = self._connection.sql(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
+        return found.to_arrow_table().schema if hasattr(found, "to_arrow_table") else found.fetch_arrow_table().schema
+
+    def _types(self, table: str) -> dict[str, str]:
+        """The columns with their types as DuckDB writes them."""
+        found = self._connection.execute(f"DESCRIBE SELECT * FROM {self.qualified(table)}").fetchall()
+        return {name: kind for name, kind, *_ in found}
+
+    def batches(self, table: str, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        columns = ", ".join(quoted(name) for name in dict.fromkeys(names))
+        for batch in _batches(self._connection, f"SELECT {columns} FROM {self.qualified(table)}"):
+            yield {name: batch.column(name) for name in names}
+
+    def rewrite(
+        self,
+        source: DuckDatabase,
+        table: str,
+        target: str,
+        exchange: Exchanger,
+        told: Callable[[int], None],
+        checks: Callable[[int], None],
+    ) -> None:
+        types, place_of_source = source._types(table), source.qualified(table)
+        replacement = Replacement(source._schema(table), exchange.outputs, {})
+        trouble: list[BaseException] = []
+        done = 0
+
+        def released() -> Iterator[Any]:
+            nonlocal done
+            try:
+                for batch in _batches(source._connection, f"SELECT * FROM {place_of_source}"):
+                    yield replacement.batch(batch, exchange(batch))
+                    done += batch.num_rows
+                    told(done)
+            except BaseException as error:
+                trouble.append(error)  # DuckDB would make a text of it
+                raise
+
+        # Untouched columns get the very types that they had; the types of the others follow from the outcomes.
+        columns = ", ".join(
+            quoted(name) if name in exchange.outputs else f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}"
+            for name, kind in types.items()
+        )
+        place = self._place(target)
+        reader = pa.RecordBatchReader.from_batches(replacement.schema, released())
+        connection = self._connection
+        connection.register(_STREAM, reader)
+        connection.execute("BEGIN TRANSACTION")
+        try:
+            connection.execute(f"DROP TABLE IF EXISTS {place}")
+            connection.execute(f"CREATE TABLE {place} AS SELECT {columns} FROM {quoted(_STREAM)}")
+            checks(done)
+            connection.execute("COMMIT")
+        except BaseException as error:
+            connection.execute("ROLLBACK")
+            if trouble:
+                raise trouble[0] from error
+            raise
+        finally:
+            connection.unregister(_STREAM)
+
+    def _place(self, target: str) -> str:
+        """Where a table is made: in a schema that there is, else in the main one under the whole name."""
+        schema, dot, rest = target.partition(".")
+        schemas = self._connection.execute("SELECT schema_name FROM information_schema.schemata").fetchall()
+        if dot and rest and (schema,) in schemas and find_table(self._tables(), target) in (None, (schema, rest)):
+            return f"{quoted(schema)}.{quoted(rest)}"
+        return f"{quoted('main')}.{quoted(target)}"

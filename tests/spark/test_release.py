@@ -1,0 +1,268 @@
+"""Releases on a local Spark of four threads: the law, one draw per row whatever fails, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import leakwise as lw
+
+# All of these share one Spark: with pytest-xdist and --dist loadgroup they go to one worker.
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+FALSE_ALARM = 1e-9
+ROWS = 20_000
+YES_NO = lw.randomized_response(["no", "yes"], lift=3)
+
+
+def people(session: Any, rows: int = ROWS) -> Any:
+    """Four partitions; the id tells the true values: every fourth smokes, ages run from 0 to 99."""
+    return session.range(0, rows, 1, 4).selectExpr(
+        "id", "case when id % 4 = 0 then 'yes' else 'no' end as smokes", "cast(id % 100 as int) as age"
+    )
+
+
+def chi_square_level(mechanism: lw.Mechanism, letters: list[Any], outcomes: list[Any]) -> float:
+    """The p-value of the joint counts of letters and outcomes, given the letters."""
+    rows = np.array([mechanism.input_alphabet.index[letter] for letter in letters])
+    columns = np.array([mechanism.output_alphabet.index[outcome] for outcome in outcomes])
+    statistic, degrees = 0.0, 0
+    for code, row in enumerate(mechanism.matrix):
+        seen = np.bincount(columns[rows == code], minlength=row.size)
+        assert not seen[row == 0].any()
+        expected = row[row > 0] * (rows == code).sum()
+        statistic += float(((seen[row > 0] - expected) ** 2 / expected).sum())
+        degrees += int((row > 0).sum()) - 1
+    return float(chi2.sf(statistic, degrees))
+
+
+def smokes(row_id: int) -> str:
+    return "yes" if row_id % 4 == 0 else "no"
+
+
+def check_rows(table: Any, rows: int = ROWS) -> None:
+    """Every row once, the other columns as they were, the secret one by the law."""
+    table = table.sort_values("id")
+    assert table["id"].tolist() == list(range(rows))
+    assert table["age"].tolist() == [row % 100 for row in range(rows)]
+    assert chi_square_level(YES_NO, [smokes(i) for i in range(rows)], table["smokes"].tolist()) > FALSE_ALARM
+
+
+def data_files(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if name.startswith("part-")]
+
+
+@pytest.fixture
+def table_of() -> Any:
+    """A DataFrame as a pandas table by way of Arrow."""
+    return lambda df: df.toArrow().to_pandas()
+
+
+# ------------------------------------------------------------------------------------------------------- the law
+
+
+def test_plain_spark_releases_counts_and_estimates(spark, tmp_path, table_of):
+    path = tmp_path / "released"
+    out = lw.spark.release(people(spark), YES_NO, "smokes", path=path)
+    table = table_of(out)
+    check_rows(table)
+    # Read again, by the same DataFrame and by a stranger: the same draws.
+    assert table_of(out).sort_values("id").equals(table.sort_values("id"))
+    again = spark.read.parquet(str(path))
+    assert table_of(again).sort_values("id").equals(table.sort_values("id"))
+    assert len(data_files(path)) == 4
+    assert "_temporary" not in os.listdir(path)
+    # The way back.
+    counts = lw.spark.counts(again, "smokes")
+    assert counts == table["smokes"].value_counts().to_dict()
+    carried = lw.spark.mechanism(again)
+    assert carried == YES_NO
+    estimate = lw.estimate(counts, carried)
+    # Six standard errors: false alarm 2e-9.
+    assert abs(estimate.frequencies[1] - 0.25) < 6 * estimate.standard_error[1]
+    # The folder itself says how it was made, to those who have no Spark.
+    local = lw.estimate(path)
+    assert local.frequencies.tolist() == estimate.frequencies.tolist()
+    # A second release needs another place.
+    with pytest.raises(lw.InvalidInput, match=r"exists already\. A second release"):
+        lw.spark.release(people(spark), YES_NO, "smokes", path=path)
+    assert table_of(spark.read.parquet(str(path))).shape == (ROWS, 3)
+
+
+def test_spark_connect(connect, tmp_path, table_of):
+    path = tmp_path / "released"
+    df = people(connect)
+    assert type(df).__module__ == "pyspark.sql.connect.dataframe"
+    out = lw.spark.release(df, YES_NO, "smokes", path=path)
+    table = table_of(out)
+    check_rows(table)
+    assert lw.spark.mechanism(out, "smokes") == YES_NO
+    assert lw.spark.counts(out, "smokes") == table["smokes"].value_counts().to_dict()
+    # Without a path it finds one, since the server runs on this machine.
+    unnamed = lw.spark.release(df.limit(10), YES_NO, "smokes")
+    assert table_of(unnamed).equals(table_of(unnamed))
+    with pytest.raises(lw.InvalidInput, match="exists already"):
+        lw.spark.release(df, YES_NO, "smokes", path=path)
+    bad = df.selectExpr("id", "case when id = 19999 then 'perhaps' else smokes end as smokes")
+    with pytest.raises(lw.InvalidInput, match=r"partition 3: column 'smokes' .*'perhaps'.*nothing was released"):
+        lw.spark.release(bad, YES_NO, "smokes", path=tmp_path / "bad")
+    assert not (tmp_path / "bad").exists()
+
+
+def test_without_a_path_it_is_materialised_all_the_same(spark, table_of):
+    """Lazy evaluation does not redraw: filters, joins and repeated reads see one draw."""
+    noise = lw.constant(["no", "yes"], law=[1 / 256] * 256)
+    out = lw.spark.release(people(spark, 2000), noise, "smokes")
+    first, second = (table_of(out).sort_values("id")["smokes"].tolist() for _ in range(2))
+    assert first == second
+    twins = out.alias("a").join(out.alias("b"), "id").where("a.smokes <> b.smokes")
+    assert twins.count() == 0
+    # Four partitions with the same rows draw differently: equal by chance with probability 256^-500.
+    parts = [tuple(first[start : start + 500]) for start in range(0, 2000, 500)]
+    assert len(set(parts)) == 4
+    (file, *_) = out.inputFiles()
+    assert stat.S_IMODE(os.stat(Path(file.removeprefix("file://")).parents[1]).st_mode) == 0o700
+
+
+def test_mappings_joint_secrets_bins_and_missing_values(spark, table_of):
+    joint = lw.identity([("no", "f"), ("no", "m"), ("yes", "f"), ("yes", "m")])
+    ages = lw.randomized_response(lw.bins(0, 100, 4), lift=2)
+    kinds = lw.identity([None, 1, 2])
+    df = people(spark, 400).selectExpr(
+        "*",
+        "case when id % 2 = 0 then 'f' else 'm' end as sex",
+        "nullif(cast(id % 3 as int), 0) as kind",
+        "id as `odd.name``s`",
+    )
+    out = lw.spark.release(df, {("smokes", "sex"): joint, "age": ages, "kind": kinds})
+    table = table_of(out).sort_values("id")
+    assert table["smokes"].tolist() == [smokes(i) for i in range(400)]
+    assert table["sex"].tolist() == ["fm"[i % 2] for i in range(400)]
+    assert set(table["age"]) <= set(lw.bins(0, 100, 4))
+    kind = {row["id"]: row["kind"] for row in out.select("id", "kind").collect()}
+    assert kind == {i: (i % 3) or None for i in range(400)}
+    assert out.schema["kind"].dataType.simpleString() == "int"
+    assert lw.spark.counts(out, ("smokes", "sex")) == {("no", "f"): 100, ("no", "m"): 200, ("yes", "f"): 100}
+    assert lw.spark.counts(out, "kind")[None] == 134
+    assert sum(lw.spark.counts(out, "odd.name`s").values()) == 400
+    assert lw.spark.mechanism(out, ("smokes", "sex")) == joint
+    assert lw.spark.mechanism(out, "age").outputs == ages.outputs
+    with pytest.raises(lw.InvalidInput, match="column must say which"):
+        lw.spark.mechanism(out)
+    with pytest.raises(lw.InvalidInput, match="does not carry"):
+        lw.spark.mechanism(df)
+
+
+# ------------------------------------------------------------------------------------------------- what goes wrong
+
+
+def test_failed_tasks_are_drawn_again_and_seen_once(spark, tmp_path, table_of):
+    """Two tasks die after they have drawn and written rows; their second attempts alone are committed."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+
+    def failing(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        attempt, part = context.attemptNumber(), context.partitionId()
+        for turn, batch in enumerate(batches):
+            if turn == 3 and attempt == 0 and part in (1, 2):
+                (notes / f"died {part}").touch()
+                raise RuntimeError("this executor is lost")
+            yield batch
+
+    df = people(spark)
+    broken = df.mapInArrow(failing, df.schema)
+    path = tmp_path / "released"
+    out = lw.spark.release(broken, YES_NO, "smokes", path=path)
+    assert sorted(os.listdir(notes)) == ["died 1", "died 2"]
+    check_rows(table_of(out))
+    assert len(data_files(path)) == 4
+    assert "_temporary" not in os.listdir(path)
+
+
+def test_a_value_found_late_fails_the_whole_job(spark, tmp_path):
+    bad = people(spark).selectExpr("id", "case when id = 19999 then 'perhaps' else smokes end as smokes")
+    path = tmp_path / "bad"
+    with pytest.raises(lw.InvalidInput) as caught:
+        lw.spark.release(bad, YES_NO, "smokes", path=path)
+    assert str(caught.value) == (
+        "In a batch of 1000 rows of partition 3: column 'smokes' has 1 of 1000 rows with values outside the declared "
+        "domain: 'perhaps'. The domain is 'no', 'yes'. Declare every value that can occur, or clean the column. The "
+        "job was stopped, and nothing was released."
+    )
+    assert not path.exists()
+
+
+def test_a_column_that_some_files_lack_reads_as_missing(spark, tmp_path):
+    people(spark, 40).write.parquet(str(tmp_path / "all" / "k=1"))
+    people(spark, 40).drop("smokes").write.parquet(str(tmp_path / "all" / "k=2"))
+    df = spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "all"))
+    with pytest.raises(lw.InvalidInput, match=r"missing values .*Add None to the domain"):
+        lw.spark.release(df, YES_NO, "smokes", path=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_executors_without_leakwise(spark, tmp_path, monkeypatch):
+    """Workers whose Python does not find the package: the error names it and the way to get it."""
+    hidden = tmp_path / "site"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Hide:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] == 'leakwise':\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Hide())\n"
+    )
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{hidden}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    with pytest.raises(lw.MissingExtra, match=r"leakwise cannot be loaded on an executor .*leakwise\[spark\]"):
+        lw.spark.release(people(spark, 4).coalesce(1), YES_NO, "smokes", path=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_refused_before_anything_runs(spark, tmp_path, monkeypatch):
+    df = people(spark, 4)
+    release = lw.spark.release
+    with pytest.raises(lw.InvalidInput, match=r"'smoke' is not in the table.*Did you mean 'smokes'"):
+        release(df, YES_NO, "smoke")
+    with pytest.raises(lw.InvalidInput, match="column must say which column"):
+        release(df, YES_NO)
+    with pytest.raises(lw.InvalidInput, match="mechanism must be a Mechanism"):
+        release(df, "smokes", "smokes")
+    with pytest.raises(lw.InvalidInput, match=r"must be a Spark DataFrame. Got builtins.dict"):
+        release({"smokes": ["no"]}, YES_NO, "smokes")
+    with pytest.raises(lw.InvalidInput, match="must not be a stream"):
+        release(spark.readStream.format("rate").load(), lw.identity([1]), "value")
+    with pytest.raises(lw.InvalidInput, match="columns of one name: 'age', 'AGE'"):
+        release(df.selectExpr("*", "age as AGE"), YES_NO, "smokes")
+    with pytest.raises(lw.InvalidInput, match="power of two"):
+        release(df, lw.Mechanism([["1/3", "2/3"], ["2/3", "1/3"]], inputs=["no", "yes"]), "smokes")
+    with pytest.raises(lw.InvalidInput, match="not in the table"):
+        lw.spark.counts(df, "smoke")
+    monkeypatch.setattr("leakwise.spark.driver.setting", lambda *_: "false")
+    with pytest.raises(lw.InvalidInput, match=r"outputCommitCoordination.enabled is false"):
+        release(df, YES_NO, "smokes")
+
+
+def test_a_large_mechanism_is_not_put_into_the_schema(spark, monkeypatch):
+    monkeypatch.setattr("leakwise.spark.driver._LARGEST", 10)
+    with pytest.warns(lw.LeakwiseWarning, match="Save it beside the released table"):
+        out = lw.spark.release(people(spark, 4), YES_NO, "smokes")
+    with pytest.raises(lw.InvalidInput, match="mechanism must be given"):
+        lw.spark.mechanism(out)
