@@ -123,7 +123,7 @@ else:
         return sorted({*globals(), "sklearn", "spark"})
 
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "AllPriors",
