@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -120,3 +121,10 @@ def test_a_warning_is_a_note() -> None:
     done = RUN.invoke(other, ["warn"])
     assert done.exit_code == 0
     assert done.stderr == "Note: look out\n"
+
+
+def test_the_shell_completes_commands() -> None:
+    asked = {**os.environ, "_LEAKWISE_COMPLETE": "complete_bash", "COMP_WORDS": "leakwise des", "COMP_CWORD": "1"}
+    script = "import sys; from leakwise.cli import main; sys.argv = ['leakwise']; main()"
+    done = subprocess.run([sys.executable, "-c", script], env=asked, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["design"]
