@@ -13,6 +13,7 @@ import math
 import time
 
 import numpy as np
+from book import Book
 from rich.console import Console
 from rich.table import Table
 from scipy.optimize import linprog
@@ -59,7 +60,7 @@ def plain_least(allowed: np.ndarray, p: np.ndarray) -> tuple[float, int]:
     return high, programs
 
 
-def curve(size: int, levels: list[int], console: Console) -> None:
+def curve(size: int, levels: list[int], console: Console, book: Book) -> None:
     rng = np.random.default_rng(SEED)
     utility = rng.random((size, size))
     order = utility.argsort(axis=1).argsort(axis=1) + 1
@@ -83,10 +84,13 @@ def curve(size: int, levels: list[int], console: Console) -> None:
     all_levels = spent / len(levels) * len(found.levels)
     table.add_row("bisection, all levels (counted up)", f"{all_levels:.0f}", "", "")
     console.print(table)
-    console.print(f"{all_levels / ours:.0f} times faster.")
+    faster = all_levels / ours
+    console.print(f"{faster:.0f} times faster.")
+    figure = f"{faster:.0f}×, gap {found.gap:.1e}"
+    book.note(f"full curve {size} × {size} against bisection with (10)", figure, target="≥ 20×", kept=faster >= 20)
 
 
-def banded(console: Console) -> None:
+def banded(console: Console, book: Book) -> None:
     table = Table(title="Banded utility -|x-y|, 2,000 letters, mechanism and proof included")
     for header in ("prior", "level", "least ε", "gap", "utility-safe ε", "CPU-s"):
         table.add_column(header, justify="right")
@@ -107,6 +111,8 @@ def banded(console: Console) -> None:
             table.add_row(
                 name, f"{level}", f"{found.epsilon:.9f}", f"{found.gap:.1e}", f"{safe.epsilon:.6f}", f"{spent:.1f}"
             )
+            figure = f"{spent:.1f} CPU-s, gap {found.gap:.1e}"
+            book.note(f"2,000 letters, banded, {name}, level {level}", figure, target="< 60 s", kept=spent < 60)
     console.print(table)
 
 
@@ -118,8 +124,10 @@ def main() -> None:
     parser.add_argument("--levels", type=int, nargs="+", default=levels, help="levels the plain program is timed on")
     chosen = parser.parse_args()
     console = Console()
-    curve(chosen.size, chosen.levels, console)
-    banded(console)
+    book = Book("worst_case")
+    curve(chosen.size, chosen.levels, console, book)
+    banded(console, book)
+    book.close()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from itertools import product
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,41 +15,12 @@ from typer.testing import CliRunner
 import leakwise as lw
 from leakwise.cli import app
 from leakwise.optimize.masks.comparison import local_epsilon, pml_exponential, pml_randomized_response, worst_utility
+from optimize.masks.plain import bisected
 
 # The counting query of [WC] (11): quadratic loss, one more for an answer below the truth (-10, where the paper has -9).
 COUNTING = np.array([[-((j - i) ** 2) - (j < i) for j in range(7)] for i in range(7)], dtype=float)
 # [WC] (12)
 ORDER = np.argsort(np.argsort(COUNTING, axis=1), axis=1) + 1
-
-
-def bisected(prior, mask):
-    """The least ε by bisection on the plain linear program (10), by SciPy."""
-    from scipy.optimize import linprog
-
-    p = np.array(prior, dtype=float)
-    size, outputs = mask.shape
-    pairs = [(i, j) for i, j in product(range(size), range(outputs)) if mask[i, j]]
-
-    def feasible(ratio):
-        rows = []
-        for i, j in pairs:
-            row = np.zeros(len(pairs))
-            for place, (letter, output) in enumerate(pairs):
-                if output == j:
-                    row[place] -= ratio * p[letter]
-                    row[place] += letter == i
-            rows.append(row)
-        sums = [[float(letter == i) for letter, _ in pairs] for i in range(size)]
-        sharp = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False}
-        zeros = np.zeros(len(rows))
-        answer = linprog(np.zeros(len(pairs)), rows, zeros, sums, np.ones(size), method="highs", options=sharp)
-        return answer.status == 0
-
-    low, high = 1.0, 1 / p.min()
-    for _ in range(45):
-        middle = (low + high) / 2
-        low, high = (low, middle) if feasible(middle) else (middle, high)
-    return math.log(high)
 
 
 @settings(max_examples=25)
@@ -61,7 +32,8 @@ def test_least_leakage_equals_bisection_and_is_proven(seed):
     mask[np.arange(size), generator.integers(0, outputs, size)] = True
     prior = generator.integers(1, 9, size)
     found = lw.least_leakage(lw.Prior(prior.tolist()), mask)
-    assert found.epsilon == pytest.approx(bisected(prior / prior.sum(), mask), abs=1e-7)
+    masses = [Fraction(int(weight), int(prior.sum())) for weight in prior]
+    assert found.epsilon == pytest.approx(bisected(mask, masses), abs=1e-9)
     assert found.gap < 1e-9
     assert found.lower <= found.epsilon
     found.certificate.verify()

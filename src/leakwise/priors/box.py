@@ -121,6 +121,11 @@ class Box(Around):
     def exact_least_mass(self, column: Sequence[int]) -> Fraction:
         values = [int(value) for value in column]
         rising = sorted(range(len(values)), key=values.__getitem__)
+        masses = self.least_member(rising)
+        return sum((mass * value for mass, value in zip(masses, values, strict=True)), Fraction(0))
+
+    def least_member(self, rising: Sequence[int]) -> tuple[Fraction, ...]:
+        """The masses of the prior that gives a column the least mass, for the letters in the order of its entries."""
         filled = list(self.lower)
         room = 1 - sum(self.lower, Fraction(0))
         for place in rising:
@@ -137,7 +142,7 @@ class Box(Around):
                     step = min(room, abs(bounds[place] - nominal[place]))
                     filled[place] += sign * step
                     room -= step
-        return sum((mass * value for mass, value in zip(filled, values, strict=True)), Fraction(0))
+        return tuple(filled)
 
     def reordered(self, order: npt.NDArray[np.intp]) -> Box:
         return Box(

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import float_above, log_upper
@@ -32,6 +32,7 @@ from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechani
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.prior import PriorBody
+from leakwise.proof.shown import ShownCertificate
 
 __all__ = ["EnvelopeCertificate", "load_envelope_certificate"]
 
@@ -50,7 +51,7 @@ class EnvelopeBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class EnvelopeCertificate:
+class EnvelopeCertificate(ShownCertificate):
     """A proof that after any post-processing a leakage above log(lift) has probability at most delta.
 
     Attributes
@@ -121,12 +122,6 @@ class EnvelopeCertificate:
             ["except with probability δ", number(float_above(self.delta), 6)],
             ["letters in the dual vector", str(sum(value > 0 for value in self.dual))],
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["", "certificate"], self._rows(), title=self.sentence())
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "certificate"], self._rows(), caption=self.sentence())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the claim and the dual vector."""

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from flint import arb, ctx, fmpq
 
 from leakwise.alphabet import Label, alphabet_from_plain, label_to_plain
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import log_lower
@@ -33,8 +33,9 @@ from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
 from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
 from leakwise.proof.certificate import Certificate, certify
+from leakwise.proof.shown import ShownCertificate
 
-__all__ = ["MaskCertificate", "load_mask_certificate", "proven_ratio", "verify_mask"]
+__all__ = ["MaskCertificate", "divergence_within", "load_mask_certificate", "proven_ratio", "verify_mask"]
 
 FORMAT = "leakwise.mask-certificate"
 VERSION = 1
@@ -144,11 +145,11 @@ def _inside(masses: Sequence[Fraction], priors: PriorSet) -> bool:
         within = all(low <= q <= high for low, q, high in zip(priors.lower, masses, priors.upper, strict=True))
         return within and (priors.beta is None or distance <= priors.beta)
     if isinstance(priors, KLBall):
-        return _divergence_within(nominal, masses, priors.radius)
+        return divergence_within(nominal, masses, priors.radius)
     return False
 
 
-def _divergence_within(nominal: Sequence[Fraction], masses: Sequence[Fraction], radius: Fraction) -> bool:
+def divergence_within(nominal: Sequence[Fraction], masses: Sequence[Fraction], radius: Fraction) -> bool:
     """Whether KL(π‖Q) ≤ radius, in balls: True only when it is certain."""
     with ctx.workprec(PRECISION):
         total = arb(0)
@@ -180,7 +181,7 @@ class MaskBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, repr=False)
-class MaskCertificate:
+class MaskCertificate(ShownCertificate):
     """A proof that a mechanism keeps to a mask, what it leaks, and that no other on the mask leaks less than ``lower``.
 
     Attributes
@@ -298,12 +299,6 @@ class MaskCertificate:
             ["gap", number(self.gap, 2)],
             ["pairs allowed", f"{int(self.allowed.sum()):,} of {self.allowed.size:,}"],
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["", "certificate"], self._rows(), title=self.sentence())
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "certificate"], self._rows(), caption=self.sentence())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the claim and both sides."""

@@ -15,6 +15,7 @@ from leakwise.optimize.masks.columns import MaskColumns
 from leakwise.optimize.masks.large import least_ratio_of
 from leakwise.optimize.masks.robust import robust_ratio
 from leakwise.optimize.masks.search import least_ratio, safe_ratio
+from optimize.masks.plain import bisected
 
 COUNTING = lw.distance_utility(range(7), power=2, below=1)
 # [WC] (12)
@@ -125,6 +126,108 @@ def test_figure_2_one_low_three_high(step: int) -> None:
         assert safe.optimal
 
 
+@settings(max_examples=60, deadline=None)
+@given(masks(most=5))
+def test_random_masks_against_plain_bisection(case: tuple[list[Fraction], np.ndarray]) -> None:
+    p, allowed = case
+    found = lw.least_leakage(lw.Prior(p), allowed)
+    assert found.epsilon == pytest.approx(bisected(allowed, p), abs=1e-9)
+    assert found.gap < 1e-10
+
+
+@settings(max_examples=60, deadline=None)
+@given(masks())
+def test_laws(case: tuple[list[Fraction], np.ndarray]) -> None:
+    p, allowed = case
+    prior = lw.Prior(p)
+    found = lw.least_leakage(prior, allowed)
+    mechanism = found.mechanism
+    # Only allowed pairs, exact rows, leakage as said, both sides proven again.
+    places = list(mechanism.outputs)
+    names = found.mask.names(prior.alphabet).labels
+    for column, label in enumerate(places):
+        forbidden = ~allowed[:, names.index(label)]
+        assert not mechanism.weights[forbidden, column].any()
+    assert lw.epsilon(mechanism, prior) == pytest.approx(found.epsilon, abs=1e-12)
+    found.certificate.verify()
+    assert 0 <= found.lower <= found.epsilon
+    assert found.gap < 1e-10
+    # The utility-safe mechanism is never below; the two lower bounds of MATH are never above.
+    safe = lw.utility_safe(prior, allowed.astype(float), 1)
+    assert safe.epsilon >= found.lower - 1e-12
+    mass = np.array([float(x) for x in p]) @ allowed
+    with np.errstate(divide="ignore"):
+        bottleneck = np.where(allowed, 1 / mass, np.inf).min(axis=1).max()
+    assert math.log(bottleneck) <= found.epsilon + 1e-12
+    # A wider mask never leaks more.
+    wider = allowed.copy()
+    wider[0] = True
+    assert lw.least_leakage(prior, wider).lower <= found.epsilon + 1e-12
+
+
+REGRESSIONS = {
+    # 19/6 is where a letter drops out of a column: beyond it the basis misses nothing.
+    "flat beyond the root": (
+        [2, 1, 3, 5, 3, 5],
+        ["100010", "110001", "010101", "000010", "001100", "010110"],
+        Fraction(19, 6),
+    ),
+    # At 7/2 an unrelated output becomes usable, and y = (0, 1, 1, -2, 0) has y·λ = 0 on an output of its own.
+    "a root at a breakpoint": (
+        [2, 1, 1, 2, 1],
+        ["00010001", "00000100", "11000010", "01000100", "00011011"],
+        Fraction(7, 2),
+    ),
+    # The basis is singular at its root.
+    "singular at the root": ([3, 1, 2, 3, 5], ["10100", "11101", "10011", "00110", "11101"], Fraction(2)),
+    # [WC] Example 1 at its border, the other two letters of mass 1/2: a gap of 1.1e-9 once.
+    "example 1 at its border": ([1, 2, 3], ["00101", "10100", "10001"], Fraction(2)),
+}
+
+
+@pytest.mark.parametrize("case", REGRESSIONS)
+def test_ties_and_degenerate_bases_are_exact_too(case: str) -> None:
+    weights, rows, ratio = REGRESSIONS[case]
+    found = lw.least_leakage(lw.Prior(weights), [[int(entry) for entry in row] for row in rows])
+    assert found.epsilon == pytest.approx(math.log(ratio), abs=1e-10)
+    assert found.gap < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("weights", "rows"),
+    [
+        # The plain sums of masses lost the digits of the small ones, and the search went round in circles.
+        (
+            [291, 1, 6369833, 537295206, 81222182, 23, 2, 184368],
+            ["00110011", "00000001", "00000100", "10000000", "01000000", "00000001", "00100000", "10000010"],
+        ),
+        # A lift of 1e12: on the heavy letters the columns have entries of 1e-12 of the largest possible.
+        (
+            [10**12, 1, 2 * 10**8, 6 * 10**5, 10**10, 1, 2 * 10**8, 2 * 10**11],
+            ["000001", "000101", "100000", "000001", "001001", "000100", "100000", "010000"],
+        ),
+        # At a breakpoint of 4e6 the solver misses 3e-10 of a cover that is whole: that proves nothing.
+        ([15744067408849900, 1786319952349049, 75557846195753621389312], ["10011110", "10001011", "01010001"]),
+        # Columns that differ by 3e-10, with which the solver does not come to an end.
+        ([1106602, 3, 286053, 1, 2, 1908620, 1], ["11", "10", "01", "11", "10", "01", "11"]),
+        ([14158525, 2, 5, 2125, 196944, 47109849, 16], ["11", "11", "11", "11", "01", "10", "11"]),
+        # A lift of 1e12 that hangs on a probability of 1e-19.
+        ([4951760157146472200456372224, 4951760748377976, 4951760157141567], ["0000101", "0000010", "0011100"]),
+        # Two breakpoints that differ by 1e-10.
+        (
+            [10**4, 5 * 10**10, 12, 1, 24 * 10**9, 25 * 10**9],
+            ["101010", "011111", "101101", "110110", "010110", "011011"],
+        ),
+    ],
+)
+def test_masses_of_a_billionth(weights: list[int], rows: list[str]) -> None:
+    prior = lw.Prior(weights)
+    allowed = np.array([[entry == "1" for entry in row] for row in rows])
+    found = lw.least_leakage(prior, allowed)
+    assert found.gap < 1e-10
+    assert found.epsilon == pytest.approx(bisected(allowed, prior.fractions), abs=1e-9)
+
+
 @settings(max_examples=40, deadline=None)
 @given(masks(), st.integers(1, 6))
 def test_utility_safe_formula_for_uneven_rows(case: tuple[list[Fraction], np.ndarray], seed: int) -> None:
@@ -194,6 +297,19 @@ def test_other_sets_are_proven_too(make: object) -> None:
         assert found.gap < 1e-7
         assert found.epsilon > lw.least_leakage(prior, level <= SQUARE).epsilon
         assert len(found.certificate.witnesses or ()) == 4
+
+
+def test_a_kl_ball_where_a_letter_has_nearly_no_mass_keeps_its_witnesses_inside() -> None:
+    prior = lw.Prior([997 * 10**9, 1, 3 * 10**9, 50])
+    found = lw.least_leakage(lw.KLBall(prior, "0.06"), [[0, 1, 0], [1, 0, 0], [1, 0, 1], [1, 1, 1]])
+    assert found.certificate.verify().holds
+    assert found.lower > lw.least_leakage(prior, found.mask).epsilon
+
+
+def test_a_kl_ball_on_a_dense_mask_is_closed() -> None:
+    prior = lw.Prior(["0.244", "0.247", "0.186", "0.323"])
+    mask = [[1, 0, 0, 1, 0], [1, 1, 1, 1, 1], [1, 1, 0, 1, 0], [0, 1, 1, 0, 1]]
+    assert lw.least_leakage(lw.KLBall(prior, "0.006"), mask).gap < 1e-8
 
 
 def test_all_priors_allow_a_constant_answer_only() -> None:

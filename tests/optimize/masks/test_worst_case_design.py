@@ -18,6 +18,7 @@ from leakwise.optimize.masks.columns import MaskColumns
 from leakwise.optimize.masks.comparison import local_epsilon, pml_exponential, pml_randomized_response, worst_utility
 from leakwise.optimize.masks.cone import MaskedCone
 from leakwise.optimize.masks.mask import Levels
+from optimize.masks.plain import feasible
 
 COUNTING = lw.distance_utility(range(7), power=2, below=1)
 UNIFORM = lw.Prior.uniform(7)
@@ -84,6 +85,93 @@ def test_second_stage_against_all_vertices(rows: int, columns: int, seed: int, l
         scores = mask.allowed
         for column, label in enumerate(found.says):
             assert not found.mechanism.weights[~scores[:, mask.names(prior.alphabet).labels.index(label)], column].any()
+
+
+THEN: dict[str, Any] = {
+    "mutual_information": lambda p, u: information(p),
+    "guessing": lambda p, u: lambda column, output: float((p * column).max()),
+    "expected": lambda p, u: lambda column, output: float((p * u[:, output]) @ column),
+}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 5), st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(["value", "order"]), st.data())
+def test_the_least_lift_of_a_level_reaches_it(rows: int, columns: int, seed: int, by: str, data: st.DataObject) -> None:
+    """Asked for exactly, where no rounding is allowed: the level, and the best second utility on its mask."""
+    rng = np.random.default_rng(seed)
+    utility = rng.integers(0, 4, (rows, columns)).astype(float)
+    prior = lw.Prior(rng.integers(1, 6, rows).tolist())
+    levels = Levels(utility, by)
+    level = data.draw(st.sampled_from(levels.thresholds.tolist()))
+    allowed = levels.mask(level).allowed
+    lift = Fraction(math.exp(lw.least_leakage(prior, allowed).epsilon)).limit_denominator(10_000)
+    if not feasible(allowed, prior.fractions, lift):
+        return  # an irrational one, or with a large denominator
+    then = data.draw(st.sampled_from(sorted(THEN)))
+    goal = lw.WorstCase(utility, by, then=lw.Expected(utility) if then == "expected" else then)
+    found = lw.design(prior, lift=lift, utility=goal)
+    reached = [h for h in levels.thresholds if feasible(levels.mask(h).allowed, prior.fractions, lift)]
+    assert found.level == found.bound == max(reached) >= level
+    assert found.certificate.verify().ratio <= lift
+    p = prior.probabilities
+    # Beside the border by what the floats of the brute force need.
+    nearby = float(lift) * (1 + 1e-12)
+    expected = best_by_brute_force(levels.mask(found.level).allowed, p, nearby, THEN[then](p, utility))
+    assert found.second == pytest.approx(expected, abs=1e-7)
+    assert found.second <= found.second_bound
+
+
+def test_the_same_by_epsilon() -> None:
+    """ε = log 2 rounded up by an ulp or two: no float between, and the second utility is the best all the same."""
+    utility = np.array([[0, -2, 0, -1, -3, 0], [-4, -2, -3, 0, 0, 0], [0, -3, -4, -1, -3, -4], [-3, 0, -2, -4, 0, -4]])
+    prior = lw.Prior(["0.3", "0.2", "0.2", "0.3"])
+    goal = lw.WorstCase(utility, "order", then="mutual_information")
+    least = lw.least_leakage(prior, goal.levels().mask(6).allowed)
+    assert least.epsilon == pytest.approx(math.log(2), abs=1e-12)
+    found = lw.design(prior, epsilon=least.epsilon, utility=goal)
+    assert found.level == found.bound == 6
+    assert found.second_gap < 1e-7
+
+
+def test_an_output_that_only_the_whole_lift_can_use() -> None:
+    """Its breakpoint is the lift asked for: inside there is no such column, and the bound must know of it."""
+    utility = np.array([[-4, -1, -3, -4, -3], [-2, 0, -3, 0, -4], [-4, -1, -1, -4, 0], [-1, -3, 0, 0, 0]], dtype=float)
+    goal = lw.WorstCase(utility, then=lw.Expected(utility))
+    found = lw.design(lw.Prior([1, 1, 2, 2]), lift=2, utility=goal)
+    assert found.second == pytest.approx(-1 / 3, abs=1e-9)
+    assert found.second_gap < 1e-9
+
+
+def test_letters_without_mass_may_need_an_answer_of_their_own() -> None:
+    """It never occurs and leaks nothing: the level of the others is not lost for it."""
+    prior = lw.Prior(["3/7", "2/7", "0", "0", "2/7"])
+    utility = np.array(
+        [
+            [-4.0, -np.inf, -np.inf, -1.0, -1.0],
+            [-2.0, -1.0, -1.0, -2.0, -1.0],
+            [-4.0, -1.0, -2.0, -3.0, -3.0],
+            [-1.0, -2.0, -4.0, -np.inf, -3.0],
+            [-1.0, 0.0, -np.inf, 0.0, -2.0],
+        ]
+    )
+    for then in (None, "mutual_information", lw.Expected(np.maximum(utility, -9.0))):
+        found = lw.design(prior, lift=Fraction(7, 4), utility=lw.WorstCase(utility, "order", then=then))
+        assert found.level == found.bound == 5
+        assert found.certificate.verify().ratio <= Fraction(7, 4)
+        places = [prior.labels.index(label) for label in found.says]
+        used = np.asarray(found.mechanism.weights != 0, dtype=bool)
+        assert not (used & ~Levels(utility, "order").mask(5).allowed[:, places]).any()
+
+
+def test_without_any_leakage_the_answer_is_the_best_constant() -> None:
+    utility = np.array([[0.0, -1.0, -1.0], [-2.0, -1.0, 0.0]])
+    prior = lw.Prior([1, 10**9])
+    found = lw.design(prior, epsilon=0, utility=lw.WorstCase(utility, then=lw.Expected(utility)))
+    assert (found.level, found.says) == (-1.0, (2,))
+    assert found.second == pytest.approx(-1 / (10**9 + 1), abs=1e-12)
+    assert found.second_gap < 1e-11
+    silent = lw.design(prior, epsilon=0, utility=lw.WorstCase(utility, then="chi_square"))
+    assert 0 <= silent.second_gap < 1e-11
 
 
 @settings(max_examples=25, deadline=None)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
+from leakwise.proof.masks import divergence_within
 
 __all__ = ["Member", "member_weights", "worst_member"]
 
@@ -36,7 +37,7 @@ def worst_member(priors: PriorSet, column: Floats) -> tuple[Member, Floats]:
     elif isinstance(priors, Ball):
         exact = _moved(priors.nominal.fractions, column, priors.moved)
     elif isinstance(priors, Box):
-        exact = _in_box(priors, column)
+        exact = priors.least_member(np.argsort(column, kind="stable").tolist())
     elif isinstance(priors, KLBall):
         exact = _in_kl_ball(priors, column)
     else:
@@ -74,27 +75,6 @@ def _moved(nominal: Sequence[Fraction], column: Floats, amount: Fraction) -> Mem
     return tuple(masses)
 
 
-def _in_box(box: Box, column: Floats) -> Member:
-    rising = np.argsort(column, kind="stable").tolist()
-    masses = list(box.lower)
-    room = 1 - sum(box.lower, Fraction(0))
-    for place in rising:
-        added = min(room, box.upper[place] - box.lower[place])
-        masses[place] += added
-        room -= added
-    nominal = box.nominal.fractions
-    moved = sum((max(p - q, Fraction(0)) for p, q in zip(nominal, masses, strict=True)), Fraction(0))
-    if box.beta is not None and moved > box.beta / 2:
-        masses = list(nominal)
-        for places, bounds, sign in ((rising, box.upper, 1), (rising[::-1], box.lower, -1)):
-            room = box.beta / 2
-            for place in places:
-                step = min(room, abs(bounds[place] - nominal[place]))
-                masses[place] += sign * step
-                room -= step
-    return tuple(masses)
-
-
 def _in_kl_ball(ball: KLBall, column: Floats) -> Member:
     """Q ∝ π/(v - τ) with τ below every entry, at the border of the ball; letters never seen where that helps."""
     p, radius = ball.nominal.probabilities, float(ball.radius)
@@ -123,8 +103,12 @@ def _in_kl_ball(ball: KLBall, column: Floats) -> Member:
             left, right = (middle, right) if divergence(math.exp(middle)) > radius else (left, middle)
         shape = here / (above + math.exp(right))
         masses[seen] = shape / shape.sum()
-    # A little towards the middle, so that rounding does not leave the ball.
-    masses = (1 - 1e-13) * masses + 1e-13 * p
-    units = [int(mass * _KL_BITS) for mass in masses.tolist()]
-    units[int(np.argmax(p))] += _KL_BITS - sum(units)
-    return tuple(Fraction(unit, _KL_BITS) for unit in units)
+    # Towards the middle as far as it takes that rounding does not leave the ball.
+    for inward in (1e-13, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3):
+        moved = (1 - inward) * masses + inward * p
+        units = [int(mass * _KL_BITS) for mass in moved.tolist()]
+        units[int(np.argmax(p))] += _KL_BITS - sum(units)
+        member = tuple(Fraction(unit, _KL_BITS) for unit in units)
+        if divergence_within(ball.nominal.fractions, member, ball.radius):
+            return member
+    return ball.nominal.fractions

@@ -15,7 +15,9 @@ Floats = npt.NDArray[np.float64]
 
 # Up to so many rows a dense solve is quicker than a sparse factorisation.
 _DENSE = 300
-_STEPS = 40
+_STEPS = 80
+_NOTHING = 1e-15  # what is missing per letter and only noise of the solve
+_COVERED = 1e-13
 
 
 @dataclass(frozen=True)
@@ -78,23 +80,34 @@ def _residual(matrix: Floats, x: Floats, right: Floats) -> Floats:
 
 
 def basis_root(packing: Packing, covered: Covered, highest: float) -> AtRatio | None:
-    """The ratio in (covered.ratio, highest] at which the basis covers everything, by secants; None without one."""
+    """The least ratio in (covered.ratio, highest] at which the basis covers everything; None without one.
+
+    By secants from below. From the root on nothing may be missing, or the basis may be singular, or it may miss more
+    again (where a letter has dropped out of a column): a step beyond says only that the root is not above it.
+    """
     here = at_ratio(packing, covered, covered.ratio, duals=False)
     if here is None or here.missing <= 0:
         return None
-    before, missing = here.ratio, here.missing
-    at = before * (1 + 1e-6)
-    for _ in range(_STEPS):
-        if not covered.ratio < at <= highest:
-            return None
+    nothing = _NOTHING * packing.whole
+    low, missing, slope = here.ratio, here.missing, np.nan
+    root, wall = np.inf, np.inf
+    at = min(low * (1 + 1e-6), highest)
+    for step in range(_STEPS):
         here = at_ratio(packing, covered, at, duals=False)
-        if here is None:
-            return None
-        slope = (here.missing - missing) / (at - before)
-        if here.missing == 0 or not np.isfinite(slope) or slope == 0:
+        if here is not None and here.missing <= nothing:
+            root = wall = at
+        elif here is None or here.missing >= missing:
+            wall = at
+        else:
+            slope = (here.missing - missing) / (at - low)
+            low, missing = at, here.missing
+        end = min(wall, highest)
+        if end - low <= 4e-16 * end:
             break
-        before, missing, after = at, here.missing, at - here.missing / slope
-        if abs(after - at) <= 4e-16 * at:
-            break
-        at = after
-    return at_ratio(packing, covered, at) if here is not None and abs(here.missing) < 1e-9 else None
+        guess = low - missing / slope if slope < 0 else np.nan
+        if not np.isfinite(wall):
+            at = min(guess, highest)
+        else:
+            at = guess if low < guess < wall and step % 4 else (low + wall) / 2
+    found = at_ratio(packing, covered, root if np.isfinite(root) else low)
+    return found if found is not None and abs(found.missing) < _COVERED * packing.whole else None

@@ -65,18 +65,21 @@ class MaskColumns:
         density = np.where(self.letters < self.size, gains / self._divisor[self.letters], -np.inf)
         order = np.argsort(-density, axis=1, kind="stable")
         letters = np.take_along_axis(self.letters, order, axis=1)
-        mass = self._mass[letters]
-        return letters, np.take_along_axis(gains, order, axis=1), np.cumsum(mass, axis=1) - mass
+        return letters, np.take_along_axis(gains, order, axis=1), self.earlier(letters)
+
+    def earlier(self, letters: Places) -> Floats:
+        """The mass of the letters that come earlier in each row."""
+        return _before(self._mass[letters])
 
     def greedy(self, gains: Floats, ratio: float) -> Greedy:
         """max g·λ over 0 ≤ λ ≤ ratio on the letters of each output, π·λ = 1; ``gains`` as :meth:`per_pair` gives it."""
         letters, sorted_gains, before = self._sorted(gains)
-        lifts = self.lifts(letters, before, ratio)
+        lifts = ratio * self.filled(letters, before, ratio)
         return Greedy((lifts * sorted_gains).sum(axis=1), letters, before, lifts)
 
-    def lifts(self, letters: Places, before: Floats, ratio: float) -> Floats:
-        """The lift vectors that fill the letters up to ``ratio`` in the order given, for any ratio."""
-        filled = np.clip((1.0 - ratio * before) / self._divisor[letters], 0.0, ratio)
+    def filled(self, letters: Places, before: Floats, ratio: float) -> Floats:
+        """The lift vectors that fill the letters in the order given up to any ratio, divided by it: at most one."""
+        filled = np.clip((1.0 / ratio - before) / self._divisor[letters], 0.0, 1.0)
         return np.where(letters < self.size, filled, 0.0)
 
     def proven(self, y: Floats) -> float:
@@ -87,7 +90,7 @@ class MaskColumns:
         """
         letters, gain, before = self._sorted(self.per_pair(y))
         after = np.cumsum(gain, axis=1)
-        prefix = after - gain
+        prefix = _before(gain)
         real = letters < self.size
         # It passes zero inside the letter that takes the running sum from above zero to zero or below.
         here = real & (prefix > 0) & (after <= 0)
@@ -104,3 +107,10 @@ class MaskColumns:
             best = np.where(needed > 0, best, 0.0)
         letter = int(best.argmax())
         return float(best[letter]), letter
+
+
+def _before(values: Floats) -> Floats:
+    """Running sums without the entry itself; taking it away again would cost small masses their digits."""
+    sums: Floats = np.zeros(values.shape)
+    np.cumsum(values[:, :-1], axis=1, out=sums[:, 1:])
+    return sums

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.alphabet import Alphabet, Label
+from leakwise.alphabet import Label
 from leakwise.charts.table import number
-from leakwise.errors import Infeasible, InvalidInput, NotConverged
-from leakwise.exact import Level, float_below, round_float_rows
-from leakwise.mechanism import DenseKernel, Mechanism
-from leakwise.mechanism.catalog import BITS
-from leakwise.optimize.evaluate import utility_interval
-from leakwise.optimize.masks.cone import MaskedCone
+from leakwise.errors import Infeasible, InvalidInput
+from leakwise.exact import Level, float_below
 from leakwise.optimize.masks.least_leakage import LeastLeakage, on_mask
 from leakwise.optimize.masks.mask import Levels, Mask
+from leakwise.optimize.masks.second_design import exact_kernel, labelled, second_best, supported_prior
 from leakwise.optimize.masks.worst_case import WorstCase
 from leakwise.optimize.result import Design
 from leakwise.optimize.search import Limits
-from leakwise.optimize.utilities import Expected, LinearUtility, Utility
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import certify
 
 __all__ = ["WorstCaseDesign", "design_worst_case"]
 
 Floats = npt.NDArray[np.float64]
-
-# The second stage is solved at a lift smaller by this, so that its rounding to integers keeps the promise.
-_INSIDE = 2.0**-36
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,10 +117,9 @@ def design_worst_case(priors: PriorSet, asked: Level, goal: WorstCase, limits: L
     thresholds = levels.thresholds
     if not len(thresholds):
         levels.checked(-math.inf, priors)
-    place, least, following = _best_level(priors, asked, levels, thresholds, limits)
-    level = float(thresholds[place])
+    place, least, following, highest = _best_level(priors, asked, levels, thresholds, limits)
+    level, bound = float(thresholds[place]), float(thresholds[highest])
     mask = levels.mask(level)
-    bound = level if following is None or not asked.allows(_floor(following)) else float(thresholds[place + 1])
     next_level = None
     if place + 1 < len(thresholds) and following is not None:
         next_level = (float(thresholds[place + 1]), following.lower)
@@ -137,7 +128,7 @@ def design_worst_case(priors: PriorSet, asked: Level, goal: WorstCase, limits: L
     how = f"search over {len(thresholds)} levels; {least.method}"
     if goal.then is not None:
         assert isinstance(priors, Prior)
-        found = _second(priors, asked, mask, goal.then, limits, least)
+        found = second_best(priors, asked, mask, goal.then, limits, least)
         mechanism, says, second, second_bound = found.mechanism, found.says, found.value, found.bound
         how = f"search over {len(thresholds)} levels; then {goal.then.name}: {found.how}"
     certificate = certify(mechanism, priors, **_level_arguments(asked)).verify()
@@ -163,17 +154,13 @@ def _level_arguments(asked: Level) -> dict[str, Any]:
     return {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
 
 
-def _floor(solution: LeastLeakage) -> Fraction:
-    return solution.certificate.ratio
-
-
 # ------------------------------------------------------------------------------------------------------ the level
 
 
 def _best_level(
     priors: PriorSet, asked: Level, levels: Levels, thresholds: Floats, limits: Limits
-) -> tuple[int, LeastLeakage, LeastLeakage | None]:
-    """The highest level within the leakage with its least leakage, and the proof for the next one."""
+) -> tuple[int, LeastLeakage, LeastLeakage | None, int]:
+    """The highest level within the leakage with its least leakage, that of the next, and the highest not excluded."""
     low, high = -1, len(thresholds)  # low: known to be within; high: known not to be
     target = float_below(asked.below)
     work: Any = None  # what the highest level within hands on to those above it
@@ -188,16 +175,25 @@ def _best_level(
         if limits.exhausted:
             break
     above: LeastLeakage | None = None
-    if high < len(thresholds):
-        above = on_mask(priors, levels.mask(float(thresholds[high])))
+    highest = len(thresholds) - 1
+    for place in range(high, len(thresholds)):
+        try:
+            following = on_mask(priors, levels.mask(float(thresholds[place])))
+        except Infeasible:  # for a set of priors: no mechanism on this mask has bounded leakage
+            highest = place - 1
+            break
+        above = following if place == high else above
+        if not asked.allows(following.certificate.ratio):
+            highest = place - 1
+            break
     while low >= 0:
         least = on_mask(priors, levels.mask(float(thresholds[low])))
         ratio = least.certificate.guarantee.ratio
         if ratio is not None and asked.allows(ratio):
-            return low, least, above
+            return low, least, above, highest
         exact = _exactly(priors, asked, least)
         if exact is not None:
-            return low, exact, above
+            return low, exact, above, highest
         low, above = low - 1, least  # within by less than the integers can keep: the level below is honest
     lowest = on_mask(priors, levels.mask(float(thresholds[0])))
     raise Infeasible(
@@ -230,13 +226,12 @@ def _exactly(priors: PriorSet, asked: Level, least: LeastLeakage) -> LeastLeakag
         return None
     from leakwise.optimize.masks.exact_basis import exact_matrix
 
-    found = exact_matrix(priors, least.mask, asked.below)
+    found = exact_matrix(supported_prior(priors), least.mask.allowed[priors.support], asked.below)
     if found is None:
         return None
     matrix, used = found
     names = least.mask.names(priors.alphabet)
-    chosen = Alphabet([names.labels[place] for place in used], name="outcomes", declared=True)
-    mechanism = Mechanism(matrix, inputs=priors.alphabet, outputs=chosen)
+    mechanism, _ = labelled(exact_kernel(matrix), np.array(used), priors, least.mask, names)
     guarantee = certify(mechanism, priors)
     if guarantee.ratio is None or not asked.allows(guarantee.ratio):
         return None
@@ -244,144 +239,3 @@ def _exactly(priors: PriorSet, asked: Level, least: LeastLeakage) -> LeastLeakag
 
     certificate = replace(least.certificate, guarantee=guarantee).verify()
     return LeastLeakage(mechanism, f"{least.method}, in fractions", certificate, least.mask)
-
-
-# ----------------------------------------------------------------------------------------------- the second utility
-
-
-@dataclass(frozen=True)
-class _Found:
-    mechanism: Mechanism
-    says: tuple[Label, ...]
-    value: float
-    bound: float
-    how: str
-
-
-def _second(prior: Prior, asked: Level, mask: Mask, utility: Utility, limits: Limits, least: LeastLeakage) -> _Found:
-    from leakwise.optimize.masks.columns import MaskColumns
-    from leakwise.optimize.masks.second import second_stage
-
-    support = prior.support
-    supported = prior if support.all() else prior.reordered(np.flatnonzero(support))
-    goal = _restricted(utility, prior)
-    columns = MaskColumns(mask.allowed[support], supported.probabilities)
-    outer = float(asked.above) * (1 + 2.0**-50)
-    inner = float_below(asked.below) * (1 - _INSIDE)
-    found = second_stage(columns, supported, goal, inner, outer, limits)
-    if found is None:  # the level is tight: only the leakage asked for, to the last digit, reaches it
-        found = second_stage(columns, supported, goal, float_below(asked.below), outer, limits)
-    if found is None:
-        raise NotConverged("The second utility found no mechanism at this level.", lower=-math.inf, upper=math.inf)
-    names = mask.names(prior.alphabet)
-    kernel, outputs = _rounded(supported, asked, mask.allowed[support], found.lifts, found.weights, found.outputs, goal)
-    if kernel is None:
-        kernel, outputs = _in_fractions(supported, asked, found.lifts, found.outputs, goal)
-    if kernel is None:
-        # The integers cannot keep the promise so close to the border: the mechanism of least leakage does.
-        rows = least.mechanism.kernel.weights[support]
-        kernel = DenseKernel(rows, least.mechanism.denominator)
-        outputs = np.array([names.index[label] for label in least.mechanism.outputs])
-    value = _value(kernel, outputs, supported, goal)
-    mechanism, says = _labelled(kernel, outputs, prior, mask, names)
-    return _Found(mechanism, says, value, max(found.bound, value), found.how)
-
-
-def _restricted(utility: Utility, prior: Prior) -> Utility:
-    if isinstance(utility, LinearUtility) and not prior.support.all():
-        gains = utility.gains(prior)[prior.support]
-        if isinstance(utility, Expected):
-            return Expected(gains, utility.says(prior))
-        from leakwise.optimize.utilities import Gain
-
-        return Gain(gains, utility.says(prior))
-    if isinstance(utility, LinearUtility):
-        utility.gains(prior)  # refuses a matrix of another size
-    return utility
-
-
-def _rounded(
-    prior: Prior,
-    asked: Level,
-    allowed: npt.NDArray[np.bool_],
-    lifts: Floats,
-    weights: Floats,
-    outputs: npt.NDArray[np.intp],
-    goal: Utility,
-) -> tuple[DenseKernel | None, npt.NDArray[np.intp]]:
-    """Integers on the mask within the leakage; columns that say the same are added up where that loses nothing."""
-    parts = lifts * weights
-    if isinstance(goal, Expected):
-        different = np.unique(outputs)
-        parts = np.stack([parts[:, outputs == output].sum(axis=1) for output in different], axis=1)
-        outputs = different
-    parts = np.where(parts > 2.0**-54, parts, 0.0)
-    parts = parts / parts.sum(axis=1, keepdims=True)
-    matrix = round_float_rows(parts, BITS)
-    used = np.flatnonzero(matrix.any(axis=0))
-    matrix, outputs = matrix[:, used], outputs[used]
-    for column, output in zip(matrix.T.tolist(), outputs.tolist(), strict=True):
-        if not MaskedCone(prior, asked.below, allowed[:, output]).contains(column):
-            return None, outputs
-    return DenseKernel(matrix, 1 << BITS), outputs
-
-
-def _in_fractions(
-    prior: Prior, asked: Level, lifts: Floats, outputs: npt.NDArray[np.intp], goal: Utility
-) -> tuple[DenseKernel | None, npt.NDArray[np.intp]]:
-    """The same columns solved in fractions, for a lift that leaves no room for rounding."""
-    from leakwise.optimize.masks.exact_basis import exact_lifts, mixture
-
-    exact = exact_lifts(prior, lifts, asked.below)
-    weights = None if exact is None else mixture(exact, len(prior))
-    if exact is None or weights is None:
-        return None, outputs
-    groups = list(range(len(outputs)))
-    if isinstance(goal, Expected):
-        groups = np.unique(outputs, return_inverse=True)[1].tolist()
-        outputs = np.unique(outputs)
-    matrix = [[Fraction(0)] * len(outputs) for _ in range(len(prior))]
-    for group, weight, column in zip(groups, weights, exact, strict=True):
-        for letter, entry in column.items():
-            matrix[letter][group] += weight * entry
-    used = [place for place in range(len(outputs)) if any(row[place] for row in matrix)]
-    common = math.lcm(*(entry.denominator for row in matrix for entry in row))
-    whole = np.array([[int(row[place] * common) for place in used] for row in matrix], dtype=np.object_)
-    return DenseKernel(whole, common), outputs[used]
-
-
-def _value(kernel: DenseKernel, outputs: npt.NDArray[np.intp], prior: Prior, goal: Utility) -> float:
-    if not isinstance(goal, Expected):
-        return utility_interval(kernel, prior, goal)[0]
-    terms = prior.probabilities[:, None] * kernel.matrix * goal.gains(prior)[:, outputs]
-    size = float(np.abs(terms).sum()) + 1.0
-    return math.fsum(terms.ravel().tolist()) - size * 8 * 2.0**-52
-
-
-def _labelled(
-    kernel: DenseKernel, outputs: npt.NDArray[np.intp], prior: Prior, mask: Mask, names: Alphabet
-) -> tuple[Mechanism, tuple[Label, ...]]:
-    """The mechanism over all declared letters, its outcomes named after what they say."""
-    weights = kernel.weights
-    support = prior.support
-    if not support.all():
-        full = np.zeros((len(prior), weights.shape[1]), dtype=weights.dtype)
-        full[support] = weights
-        for letter in np.flatnonzero(~support):
-            may = np.flatnonzero(mask.allowed[letter][outputs])
-            if not len(may):
-                raise Infeasible(
-                    f"The letter {prior.labels[letter]!r} has mass zero; the best mechanism uses none of its outputs. "
-                    "Leave it out of the prior, or allow it more outputs.",
-                    witness=prior.labels[letter],
-                )
-            full[letter, may[0]] = kernel.denominator
-        weights = full
-    says = tuple(names.labels[place] for place in outputs)
-    counted: dict[Label, int] = {}
-    labels: list[Label] = []
-    for label in says:
-        counted[label] = counted.get(label, 0) + 1
-        labels.append(label if says.count(label) == 1 else f"{label} #{counted[label]}")
-    chosen = Alphabet(labels, name="outcomes", declared=True)
-    return Mechanism.from_kernel(DenseKernel(weights, kernel.denominator), prior.alphabet, chosen), says

@@ -1,107 +1,110 @@
-"""A cover solved in fractions: for a lift that is exactly the least one, where no rounding is allowed."""
+"""Mixtures of lift vectors in fractions: for a lift that is exactly the least one, where no rounding is allowed.
+
+The columns that a search in floats has found become exact vertices at the exact lift, and the simplex method in
+fractions finds the best of their mixtures that is a mechanism.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from leakwise.exact.simplex import Column, best_mixture
 from leakwise.optimize.masks.columns import MaskColumns
-from leakwise.optimize.masks.mask import Mask
 from leakwise.optimize.masks.packing import Packing
 from leakwise.priors import Prior
 
-__all__ = ["exact_lifts", "exact_matrix", "mixture"]
+__all__ = ["exact_lifts", "exact_matrix", "matrix_of"]
 
 _MOST_LETTERS = 48
+_MOST_COLUMNS = 400
 
 
-def exact_matrix(prior: Prior, mask: Mask, ratio: Fraction) -> tuple[list[list[Fraction]], list[int]] | None:
-    """Probabilities on the mask with largest lift at most ``ratio``, and the outputs used; None if none was found."""
-    size = len(prior)
-    if size > _MOST_LETTERS or not prior.support.all():
-        return None
-    columns = MaskColumns(mask.allowed, prior.probabilities)
-    pool = Packing(columns)
-    covered = pool.cover(float(ratio))
-    if not covered.whole:
-        return None
-    p = prior.fractions
-    lifts: list[dict[int, Fraction]] = []
-    for place in covered.columns.tolist():
-        left = Fraction(1)
-        column: dict[int, Fraction] = {}
-        for letter in pool.letters[place].tolist():
-            if letter == size or left <= 0:
-                break
-            column[letter] = min(ratio, left / p[letter])
-            left -= column[letter] * p[letter]
-        if left > 0:
-            return None  # the output cannot be used at this lift
-        lifts.append(column)
-    weights = mixture(lifts, size)
-    if weights is None:
-        return None
-    outputs = sorted({int(pool.outputs[place]) for place, w in zip(covered.columns, weights, strict=True) if w})
-    matrix = [[Fraction(0)] * len(outputs) for _ in range(size)]
-    for place, weight, column in zip(covered.columns.tolist(), weights, lifts, strict=True):
-        for letter, lift in column.items():
-            if weight and lift:
-                matrix[letter][outputs.index(int(pool.outputs[place]))] += weight * lift
-    return matrix, outputs
+def exact_matrix(
+    prior: Prior, allowed: npt.NDArray[np.bool_], ratio: Fraction
+) -> tuple[list[list[Fraction]], list[int]] | None:
+    """Probabilities on a mask with largest lift at most ``ratio``, and the outputs used; None if none was found.
 
-
-def exact_lifts(prior: Prior, lifts: npt.NDArray[np.float64], ratio: Fraction) -> list[dict[int, Fraction]] | None:
-    """Vertices in floats (N × R) as exact ones at ``ratio``: zero, the ratio itself, and one letter that fills up."""
+    For a prior of full support.
+    """
     size = len(prior)
     if size > _MOST_LETTERS:
         return None
-    found: list[dict[int, Fraction]] = []
-    for column in lifts.T.tolist():
-        entries = {letter: ratio for letter, lift in enumerate(column) if lift > float(ratio) * (1 - 1e-9)}
-        between = [
-            letter for letter, lift in enumerate(column) if 1e-9 * float(ratio) < lift <= float(ratio) * (1 - 1e-9)
-        ]
-        left = 1 - sum((lift * prior.fractions[letter] for letter, lift in entries.items()), Fraction(0))
-        if len(between) > 1 or left < 0 or (left > 0 and not between):
-            return None
-        if left > 0:
-            entries[between[0]] = left / prior.fractions[between[0]]
-        found.append(entries)
-    return found
-
-
-def mixture(lifts: list[dict[int, Fraction]], size: int) -> list[Fraction] | None:
-    """Weights ≥ 0 with Σ ρ λ = 1 in every letter, exactly; None where there are none for these columns."""
-    weights = _solved([[column.get(row, Fraction(0)) for column in lifts] for row in range(size)], len(lifts))
-    return None if weights is None or min(weights, default=Fraction(0)) < 0 else weights
-
-
-def _solved(rows: list[list[Fraction]], unknowns: int) -> list[Fraction] | None:
-    """x with rows·x = 1, free unknowns zero, by elimination; None where it has no solution."""
-    table = [[*row, Fraction(1)] for row in rows]
-    found: list[tuple[int, int]] = []
-    for unknown in range(unknowns):
-        start = len(found)
-        best = min(
-            (row for row in range(start, len(table)) if table[row][unknown]),
-            key=lambda row: table[row][unknown].denominator,
-            default=None,
-        )
-        if best is None:
-            continue
-        table[start], table[best] = table[best], table[start]
-        lead = table[start][unknown]
-        table[start] = [value / lead for value in table[start]]
-        for row in range(len(table)):
-            factor = table[row][unknown]
-            if row != start and factor:
-                table[row] = [a - factor * b if b else a for a, b in zip(table[row], table[start], strict=True)]
-        found.append((start, unknown))
-    if any(row[-1] for row in table[len(found) :]):
+    pool = Packing(MaskColumns(allowed, prior.probabilities))
+    # An output may become usable at this very lift: the floats must not be below it.
+    covered = pool.cover(float(ratio) * (1 + 2.0**-50))
+    if not covered.whole:
         return None
-    x = [Fraction(0)] * unknowns
-    for row, unknown in found:
-        x[unknown] = table[row][-1]
-    return x
+    places = np.concatenate([covered.columns, np.setdiff1d(np.arange(len(pool.outputs)), covered.columns)])
+    orders = [[letter for letter in pool.letters[place].tolist() if letter < size] for place in places.tolist()]
+    lifts, chosen = _vertices(orders, prior.fractions, ratio)
+    weights = best_mixture(lifts, size)
+    outputs = pool.outputs[places]
+    return None if weights is None else matrix_of(lifts, weights, [int(outputs[k]) for k in chosen], size)
+
+
+def matrix_of(
+    lifts: Sequence[Column], weights: Sequence[Fraction], groups: Sequence[int], size: int
+) -> tuple[list[list[Fraction]], list[int]]:
+    """The weighted columns added up by group, and the groups that have any weight."""
+    used = sorted({group for group, weight in zip(groups, weights, strict=True) if weight})
+    matrix = [[Fraction(0)] * len(used) for _ in range(size)]
+    for column, weight, group in zip(lifts, weights, groups, strict=True):
+        if weight:
+            for letter, lift in column.items():
+                matrix[letter][used.index(group)] += weight * lift
+    return matrix, used
+
+
+def exact_lifts(
+    prior: Prior, lifts: npt.NDArray[np.float64], allowed: npt.NDArray[np.bool_], ratio: Fraction
+) -> tuple[list[Column], list[int]]:
+    """Lift vectors in floats (N × R) as exact vertices at ``ratio`` on their allowed letters, with their places.
+
+    The letters are filled in the order of their lifts; an output that cannot be used at this lift is left out.
+    """
+    if len(prior) > _MOST_LETTERS:
+        return [], []
+    orders = [
+        [letter for letter in np.argsort(-lifts[:, place], kind="stable").tolist() if allowed[letter, place]]
+        for place in range(lifts.shape[1])
+    ]
+    return _vertices(orders, prior.fractions, ratio)
+
+
+def _vertices(orders: Sequence[list[int]], p: Sequence[Fraction], ratio: Fraction) -> tuple[list[Column], list[int]]:
+    """The vertices of these orders, and for each its order.
+
+    Floats do not tell letters that are full from one that is nearly: each vertex brings those with another letter last.
+    """
+    found: dict[tuple[int, frozenset[tuple[int, Fraction]]], Column] = {}
+    later: dict[tuple[int, frozenset[tuple[int, Fraction]]], Column] = {}
+    for place, order in enumerate(orders):
+        if len(found) + len(later) > _MOST_COLUMNS:
+            break
+        column = _filled(order, p, ratio)
+        if column is None:
+            continue
+        found[place, frozenset(column.items())] = column
+        rest = order[len(column) :]
+        for last in column:
+            turned = _filled([*(letter for letter in column if letter != last), last, *rest], p, ratio)
+            if turned is not None:
+                later[place, frozenset(turned.items())] = turned
+    every = {**found, **later}
+    return list(every.values()), [place for place, _ in every]
+
+
+def _filled(order: Iterable[int], p: Sequence[Fraction], ratio: Fraction) -> Column | None:
+    """The letters filled up to ``ratio`` in this order until π·λ = 1; None where they do not suffice."""
+    column: Column = {}
+    left = Fraction(1)
+    for letter in order:
+        column[letter] = min(ratio, left / p[letter])
+        left -= column[letter] * p[letter]
+        if not left:
+            return column
+    return None

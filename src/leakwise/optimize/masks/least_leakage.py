@@ -14,10 +14,11 @@ from leakwise.alphabet import Alphabet
 from leakwise.charts.render import to_altair
 from leakwise.charts.specs import heatmap
 from leakwise.charts.table import html_table, number, text_table
-from leakwise.exact import over_common_denominator, round_float_rows
+from leakwise.exact import over_common_denominator
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.masks.mask import Mask, as_mask
+from leakwise.optimize.masks.rounding import DUST, round_columns
 from leakwise.priors import Prior, PriorSet, as_prior_set
 from leakwise.proof import certify
 from leakwise.proof.masks import MaskCertificate
@@ -200,7 +201,8 @@ def on_mask(priors: PriorSet, mask: Mask, *, found: Any = None) -> LeastLeakage:
         found, witnesses = robust_ratio(priors, mask.allowed)
     duals = np.zeros(len(support))
     duals[support] = found.y
-    mechanism = mechanism_on(found.matrix, mask, support, priors.alphabet)
+    matrix = without_dust(found.matrix, priors.nominal.probabilities[support])
+    mechanism = mechanism_on(matrix, mask, support, priors.alphabet)
     guarantee = certify(mechanism, priors)
     names = mask.names(priors.alphabet).labels
     certificate = MaskCertificate.of(guarantee, mask.allowed, names, whole_numbers(duals), witnesses)
@@ -212,21 +214,26 @@ def whole_numbers(values: Sequence[float] | Floats) -> list[int]:
     return over_common_denominator([Fraction(float(value)) for value in values])[0]
 
 
+def without_dust(matrix: Floats, p: Floats) -> Floats:
+    """Without the outputs that no letter gives, and the probabilities that are nothing, but for rounding.
+
+    However small, a probability stays where the mass of its letter makes it count: a lift of 1e12 hangs on 1e-19.
+    """
+    kept = np.where(matrix.max(axis=0) > DUST, matrix, 0.0)
+    counts = p[:, None] * kept > 2.0**-50 * (p @ kept)
+    return np.where((kept > 2.0**-56) | counts, kept, 0.0)
+
+
 def mechanism_on(matrix: Floats, mask: Mask, support: Bools, letters: Alphabet) -> Mechanism:
     """Probabilities on the mask as exact integers; letters without mass answer like the others where they may."""
-    kept = np.where(matrix.max(axis=0) > 2.0**-46, matrix, 0.0)  # dust of the linear program
-    kept = np.where(kept > 2.0**-56, kept, 0.0)
-    short = kept.sum(axis=1) < 0.5
-    kept[short] = matrix[short]
     full = np.zeros(mask.allowed.shape)
-    full[support] = kept
+    full[support] = matrix
     for letter in np.flatnonzero(~support):
         allowed = mask.allowed[letter]
         share = np.where(allowed, full[support].sum(axis=0), 0.0)
         full[letter] = share if share.any() else allowed.astype(np.float64)
-    full /= full.sum(axis=1, keepdims=True)
     used = np.flatnonzero(full.any(axis=0))
-    weights = round_float_rows(full[:, used], BITS)
+    weights = round_columns(full[:, used], BITS)
     names = mask.names(letters)
     chosen = Alphabet([names.labels[place] for place in used], name="outcomes", declared=True)
     return Mechanism.from_kernel(DenseKernel(weights, 1 << BITS), letters, chosen)

@@ -1,9 +1,9 @@
 """How much of the letters the columns of a mask can cover at a given ratio: a linear program by column generation.
 
 max Σ_r ρ_r Σ_i λ_ri  s.t.  Σ_r ρ_r λ_ri ≤ 1 over all lift vectors on the mask with largest lift c. The value is N iff a
-mechanism exists (MATH section 3). A part of a large secret may ask to cover only some letters,
-or some of them in part. A column is kept as the order in which it fills its letters, so that it is a column
-at every ratio, and the program stays warm when the ratio moves.
+mechanism exists (MATH section 3). The program holds λ divided by its largest entry, however large c is. A part of a
+large secret may ask to cover only some letters, or some of them in part. A column is kept as the order in which it
+fills its letters, so that it is a column at every ratio, and the program stays warm when the ratio moves.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ _HANDED_ON = 6  # columns per letter that one mask hands on to the next
 # Covered up to this share counts as covered: what is missing is far below the accuracy of the linear program.
 _DUST = 1e-11
 _CRUMB = 1e-10
+# The tolerances of the solver are absolute: costs multiplied by this give duals that are so much sharper.
+_SHARP = 2.0**7
+_WORTH = 1e-12  # what a column must be worth to be taken in
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,11 @@ class Packing:
         self.outputs = np.empty(0, dtype=np.intp)
         self.letters = np.empty((0, width), dtype=np.intp)
         self.before = np.empty((0, width))
+        self._known = set[tuple[int, bytes]]()  # columns that pricing has found
         self.solved = 0  # linear programs so far
         self._program: LinearProgram | None = None
         self._ratio = np.nan
+        self._crumb = _CRUMB
 
     def add(self, greedy: Greedy, chosen: Places) -> None:
         """Take columns into the pool (and into the program, if there is one)."""
@@ -78,9 +83,8 @@ class Packing:
 
     def orders(self, outputs: Places, letters: Places) -> None:
         """Take columns given by the order of their letters (padded with N)."""
-        mass = np.concatenate([self.columns.p, [0.0]])[letters]
         nothing = np.zeros(letters.shape)
-        greedy = Greedy(nothing[:, 0], letters, np.cumsum(mass, axis=1) - mass, nothing)
+        greedy = Greedy(nothing[:, 0], letters, self.columns.earlier(letters), nothing)
         before = len(self.outputs)
         self.add(greedy, np.arange(len(outputs)))
         self.outputs[before:] = outputs
@@ -100,29 +104,32 @@ class Packing:
         pool.orders(different[:, 0], different[:, 1:])
         return pool
 
-    def lifts(self, chosen: Places, ratio: float) -> Floats:
-        """The lifts of pool columns at a ratio, in the layout of the pool (n×K)."""
-        return self.columns.lifts(self.letters[chosen], self.before[chosen], ratio)
+    def shapes(self, chosen: Places, ratio: float) -> Floats:
+        """Pool columns at a ratio, their largest entry one, in the layout of the pool (n×K)."""
+        filled = self.columns.filled(self.letters[chosen], self.before[chosen], ratio)
+        # The first letter has the most; a column without letters (its last one was forbidden) stays zero.
+        return filled / np.where(filled[:, :1] > 0, filled[:, :1], 1.0)
 
     def dense(self, chosen: Places, ratio: float) -> Floats:
-        """The lifts of pool columns as N×n."""
+        """Pool columns at a ratio, their largest entry one, as N×n."""
         matrix = np.zeros((self.columns.size + 1, len(chosen)))
-        matrix[self.letters[chosen], np.arange(len(chosen))[:, None]] = self.lifts(chosen, ratio)
+        matrix[self.letters[chosen], np.arange(len(chosen))[:, None]] = self.shapes(chosen, ratio)
         return matrix[:-1]
 
     def _compressed(self, chosen: Places, ratio: float) -> tuple[Floats, tuple[Floats, Places, Places]]:
-        lifts = self._coefficients(chosen, ratio)
-        positive = lifts > 0
+        shapes = self._coefficients(chosen, ratio)
+        positive = shapes > 0
         starts = np.concatenate([[0], np.cumsum(positive.sum(axis=1))])
-        return self._costs(chosen, lifts), (lifts[positive], self.letters[chosen][positive], starts)
+        return self._costs(chosen, shapes), (shapes[positive], self.letters[chosen][positive], starts)
 
     def _coefficients(self, chosen: Places, ratio: float) -> Floats:
-        """The lifts for the linear program, without the crumbs that make it run in circles."""
-        lifts = self.lifts(chosen, ratio)
-        return np.where(lifts > _CRUMB * ratio, lifts, 0.0)
+        """The columns for the linear program, without the crumbs that make it run in circles."""
+        shapes = self.shapes(chosen, ratio)
+        shapes = np.where(shapes > 1 - self._crumb, 1.0, shapes)
+        return np.where(shapes > self._crumb, shapes, 0.0)
 
-    def _costs(self, chosen: Places, lifts: Floats) -> Floats:
-        costs: Floats = (lifts * np.concatenate([self.needed, [0.0]])[self.letters[chosen]]).sum(axis=1)
+    def _costs(self, chosen: Places, shapes: Floats) -> Floats:
+        costs: Floats = _SHARP * (shapes * np.concatenate([self.needed, [0.0]])[self.letters[chosen]]).sum(axis=1)
         return costs
 
     def cover(self, ratio: float, *, strictly: bool = False, enough: Enough | None = None) -> Covered:
@@ -139,18 +146,27 @@ class Packing:
         self._close(usable)
         for _ in range(_ROUNDS):
             solution = self._solved(usable)
-            y = self.needed - solution.duals
-            whole = solution.objective >= self.whole * (1 - _DUST)
+            y = self.needed - solution.duals / _SHARP
+            value = float(solution.objective) / _SHARP
+            # Primal and dual value differ by the tolerances of the solver: whole is what is so by either.
+            whole = max(value, self.whole - float(self.room @ y)) >= self.whole * (1 - _DUST)
             priced = columns.greedy(columns.per_pair(y), ratio)
-            chosen = np.flatnonzero(usable & (priced.values > 1e-10))
+            worth = priced.values > _WORTH * priced.lifts[:, 0]
+            chosen = self._unknown(priced, np.flatnonzero(usable & worth))
             if whole or not len(chosen) or (enough is not None and enough(y)):
                 break
             self.add(priced, chosen)
+            self._known.update((output, priced.letters[output].tobytes()) for output in chosen.tolist())
         basis = solution.basis
         assert basis is not None
         tight = np.ones(size, dtype=np.bool_)
         tight[basis.rows] = False
-        return Covered(ratio, whole, self.whole - solution.objective, solution.x, y, basis.columns, tight)
+        return Covered(ratio, whole, self.whole - value, solution.x, y, basis.columns, tight)
+
+    def _unknown(self, priced: Greedy, chosen: Places) -> Places:
+        """Those that are not in the pool: a column of the pool is worth more only within the solver's tolerance."""
+        fresh = [output for output in chosen.tolist() if (output, priced.letters[output].tobytes()) not in self._known]
+        return np.array(fresh, dtype=np.intp)
 
     def _fresh(self) -> LinearProgram:
         assert self._program is not None  # just built
@@ -158,22 +174,24 @@ class Packing:
 
     def _solved(self, usable: Bools) -> Solution:
         """The program solved; built anew where the warm basis leads round in circles."""
-        assert self._program is not None
         self.solved += 1
         patience = _PATIENCE * (1 + self.columns.size / 50)
-        solution = self._program.solve(patience)
-        if not solution.optimal:
-            self._program = None
+        for crumb in (_CRUMB, 1e2 * _CRUMB, 1e4 * _CRUMB, None):
+            try:
+                solution = self._fresh().solve(patience)
+            except NotConverged:  # numbers of very different size: without the smallest of them, then
+                pass
+            else:
+                if solution.optimal:
+                    return solution
+            if crumb is None:
+                break
+            self._program, self._crumb, patience = None, crumb, 20 * _PATIENCE * (1 + self.columns.size / 50)
             self._at(self._ratio)
             self._close(usable)
-            solution = self._fresh().solve(20 * patience)
-        if not solution.optimal:
-            raise NotConverged(
-                f"The linear program over {len(self.outputs):,} columns was not solved ({solution.status}).",
-                lower=0.0,
-                upper=float("inf"),
-            )
-        return solution
+        raise NotConverged(
+            f"The linear program over {len(self.outputs):,} columns was not solved.", lower=0.0, upper=float("inf")
+        )
 
     def _close(self, usable: Bools) -> None:
         """Keep the outputs out that cannot be used."""
@@ -191,8 +209,8 @@ class Packing:
             nothing = np.full(self.columns.size, -np.inf)
             self._program = LinearProgram(costs, matrix, nothing, self.room, maximize=True)
             return
-        lifts = self._coefficients(every, ratio)
+        shapes = self._coefficients(every, ratio)
         real = self.letters < self.columns.size
         column = np.broadcast_to(every[:, None], real.shape)[real]
-        self._program.change_coefficients(self.letters[real], column, lifts[real])
-        self._program.change_costs(self._costs(every, lifts))
+        self._program.change_coefficients(self.letters[real], column, shapes[real])
+        self._program.change_costs(self._costs(every, shapes))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.errors import Infeasible, some_of
+from leakwise.errors import Infeasible, NotConverged, some_of
 from leakwise.lp import LinearProgram
 from leakwise.optimize.masks.adversary import Member, member_weights, worst_member
 from leakwise.optimize.masks.search import LeastRatio, centred, safe_matrix
@@ -24,6 +24,7 @@ Bools = npt.NDArray[np.bool_]
 _CUTS = 400
 _STEPS = 80
 _CLOSE = 1e-12
+_DUST = 1e-11
 
 
 def robust_ratio(priors: PriorSet, allowed: Bools) -> tuple[LeastRatio, list[tuple[int, ...]]]:
@@ -101,10 +102,10 @@ class _Robust:
             columns[self.letter, self.output] = np.maximum(solution.x[: len(self.output)], 0.0)
             largest = columns.max(axis=0)
             new = 0
-            for output in np.flatnonzero(largest > 1e-9).tolist():
+            for output in np.flatnonzero(largest > _DUST).tolist():
                 member = worst_member(self.priors, columns[:, output])
                 if ratio * float(member[1] @ columns[:, output]) < largest[output] * (1 - 1e-12):
-                    if any(np.array_equal(member[1], known[1]) for known in self.members[output]):
+                    if any(np.abs(member[1] - known[1]).max() < 1e-14 for known in self.members[output]):
                         continue
                     self.members[output].append(member)
                     self._cut(output, len(self.members[output]) - 1, ratio)
@@ -120,7 +121,8 @@ class _Robust:
         return missing
 
     def _attain(self, columns: Floats) -> None:
-        rows = columns[self._letters]
+        # Below the tolerance of the linear program an output obeys no cut: it is dust.
+        rows = np.where(columns.max(axis=0) > _DUST, columns, 0.0)[self._letters]
         total = rows.sum(axis=1, keepdims=True)
         if (total <= 0.5).any():
             return
@@ -190,7 +192,12 @@ class _Robust:
         first = self._bottleneck()
         at, points = first, list[tuple[float, float]]()
         for _ in range(_STEPS):
-            missing = self._at(at)
+            try:
+                missing = self._at(at)
+            except NotConverged:
+                if not np.isfinite(self.upper):
+                    raise
+                break  # what is known by now is proven, and the gap is honest
             if self.upper <= self.lower * (1 + _CLOSE):
                 break
             if missing > 1e-12 * self.size:

@@ -7,12 +7,14 @@ that nothing smaller will do (MATH section 3).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from leakwise.errors import NotConverged
 from leakwise.lp import LinearProgram
 from leakwise.optimize.masks.basis import AtRatio, at_ratio, basis_root
 from leakwise.optimize.masks.columns import MaskColumns
@@ -26,6 +28,7 @@ Bools = npt.NDArray[np.bool_]
 _STEPS = 200
 _WHOLE = 2e-14  # what a sharpened cover may miss per letter and still be whole
 _APART = 1e-8  # how far from a breakpoint a linear program is solved, if not at it
+_HAIRS = (1e-13, 1e-12, 1e-11, 1e-10)
 _CLOSE = 4e-14  # relative distance of the two sides at which floats have no more to say
 
 
@@ -130,14 +133,22 @@ class _Search:
             self.lower = self.upper = 1.0
             self.how = "a constant answer"
             return self._result()
+        with suppress(NotConverged):  # what is known by then has its proofs, and the gap says how good it is
+            self._approach()
+        return self._result()
+
+    def _approach(self) -> None:
+        """Bring both sides together: over the breakpoints, then from root to root."""
         self._bisect()
         tried = set[float]()
         at, strictly = (self.upper, True) if self.upper in self.points else (self.lower, False)
         for _ in range(_STEPS):
+            if not strictly:
+                apart = self._apart(at)
+                at = at if apart in tried else apart
             if self._closed or (not strictly and at in tried):
                 break
             if not strictly:
-                at = self._apart(at)
                 tried.add(at)
             root = self._look(at, strictly)
             strictly = False
@@ -147,7 +158,6 @@ class _Search:
                 at = self.lower
             else:
                 at = float(np.sqrt(self.lower * self.upper))
-        return self._result()
 
     def _apart(self, at: float) -> float:
         """A little below, where a breakpoint is so close that lifts would be crumbs."""
@@ -165,15 +175,15 @@ class _Search:
 
     def _bisect(self) -> None:
         """Until no breakpoint is left between the two sides; the first to be tried is the lower bound itself."""
-        at = self.lower
+        at = below = self.lower
         while not self._closed:
             covered = self.packing.cover(at, enough=partial(self._passed, at))
             if self._is_whole(covered):
                 self._reached(at, covered, None)
             else:
                 self._prove(covered.y)
-                self.lower = max(self.lower, at)
-            inner = self.points[(self.points > self.lower) & (self.points < self.upper)]
+                below = max(self.lower, at)
+            inner = self.points[(self.points > below) & (self.points < self.upper)]
             if not len(inner):
                 return
             at = float(inner[(len(inner) - 1) // 2])
@@ -203,10 +213,23 @@ class _Search:
         found = basis_root(self.packing, covered, self.upper)
         if found is None:
             return None
-        self._prove(found.y)
+        self._prove_below(covered, found)
         if found.least > -1e-12 and found.ratio < self.upper:
             self._reached(found.ratio, covered, found)
         return found.ratio
+
+    def _prove_below(self, covered: Covered, found: AtRatio) -> None:
+        """Raise the lower side by the duals of a basis at its root, and a hair below it.
+
+        At the root Σ y = 0, which proves nothing where an output has y·λ = 0; a hair below it is positive.
+        """
+        self._prove(found.y)
+        for hair in _HAIRS:
+            if self.upper <= self.lower * (1 + hair / 2):
+                return
+            near = at_ratio(self.packing, covered, found.ratio * (1 - hair))
+            if near is not None:
+                self._prove(near.y)
 
     def _prove(self, y: Floats) -> bool:
         """Raise the lower side by duals, if they do."""
@@ -219,20 +242,44 @@ class _Search:
 
     def _result(self) -> LeastRatio:
         if self._cover is not None:
-            covered, found = self._cover
-            if found is None:
-                found = at_ratio(self.packing, covered, self.upper, duals=False)
-            chosen, weights = covered.columns, covered.weights[covered.columns]
-            if found is not None and found.least > -1e-12 and abs(found.missing) < 1e-9:
-                weights = found.weights
-            self.matrix = self._mechanism(chosen, weights)
+            self.matrix = self._sharpest(*self._cover)
         return LeastRatio(
             min(self.lower, self.upper), self.upper, self.y, self.matrix, self.how, self.packing.solved, self.packing
         )
 
-    def _mechanism(self, chosen: npt.NDArray[np.intp], weights: Floats) -> Floats:
+    def _sharpest(self, covered: Covered, found: AtRatio | None) -> Floats:
+        """The probabilities of the cover that was reached.
+
+        Where its basis is nearly singular the weights are only as good as the tolerance of the linear program, and a
+        cover at a ratio that is larger by a hair may come closer to what was reached.
+        """
+        best, least = self._mechanism(self.upper, covered, found)
+        for hair in _HAIRS:
+            if least <= self.upper * (1 + hair):
+                break
+            at = self.upper * (1 + hair)
+            try:
+                covers = (covered, self.packing.cover(at))
+            except NotConverged:
+                covers = (covered, covered)
+            for again in covers:
+                matrix, ratio = self._mechanism(at, again, None)
+                if ratio < least:
+                    best, least = matrix, ratio
+        return best if np.isfinite(least) else self.matrix
+
+    def _mechanism(self, at: float, covered: Covered, found: AtRatio | None) -> tuple[Floats, float]:
+        """The mechanism of a cover with rows that add up to one, and its largest lift."""
+        chosen, weights = covered.columns, covered.weights[covered.columns]
+        sharp = at_ratio(self.packing, covered, at, duals=False) if found is None else found
+        if sharp is not None and sharp.least > -1e-12 and abs(sharp.missing) < 1e-9:
+            weights = sharp.weights
         matrix = np.zeros(self.columns.allowed.shape)
-        usable = self.columns.usable(self.upper * (1 + 1e-13))[self.packing.outputs[chosen]]
-        parts = self.packing.dense(chosen, self.upper) * np.where((weights > 1e-14) & usable, weights, 0.0)
+        usable = self.columns.usable(at * (1 + 1e-13))[self.packing.outputs[chosen]]
+        parts = self.packing.dense(chosen, at) * np.where((weights > 1e-14) & usable, weights, 0.0)
         np.add.at(matrix.T, self.packing.outputs[chosen], parts.T)
-        return matrix
+        rows = matrix.sum(axis=1, keepdims=True)
+        if not (rows > 0.5).all():
+            return matrix, np.inf
+        matrix /= rows
+        return matrix, safe_ratio(matrix, self.columns.p)

@@ -7,12 +7,13 @@ was missed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, NotConverged
 from leakwise.optimize.masks.columns import MaskColumns
 from leakwise.optimize.masks.packing import Packing
 from leakwise.optimize.master import Master
@@ -26,17 +27,23 @@ Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 _ROUNDS = 400
+_DUST = 1e-13
+_CRUMB = 1e-9
 _MOST_VERTICES = 150_000
 _LISTED_LETTERS = 14
 
 
 @dataclass(frozen=True)
 class Second:
-    """Columns with weights and what each says, and what no mechanism can beat."""
+    """Columns with what each says and its weight, and what no mechanism can beat.
+
+    The columns with weight come first; those without are what else the search has found.
+    """
 
     lifts: Floats  # N × R
     weights: Floats
     outputs: Places
+    worth: Callable[[Floats, Places], Floats]  # the utilities of lift vectors (N × n) with what they say
     bound: float
     how: str
     stopped: bool = False
@@ -62,7 +69,8 @@ def second_stage(
     if not covered.whole:
         return None
     chosen = np.flatnonzero(covered.weights > 1e-14)
-    lifts, outputs = pool.dense(chosen, ratio), pool.outputs[chosen]
+    shapes, outputs = pool.dense(chosen, ratio), pool.outputs[chosen]
+    lifts = shapes / (columns.p @ shapes)
     utilities = pricing.utilities(lifts, outputs)
     size = columns.size
     # Artificial columns keep the master feasible however tight the ratio is; they cost more than any dual should.
@@ -71,7 +79,12 @@ def second_stage(
     says = np.concatenate([np.full(size, -1), outputs])
     bound, stopped = np.inf, False
     for _ in range(_ROUNDS):
-        solution = master.solve()
+        try:
+            solution = master.solve()
+        except NotConverged:  # numbers of very different size: without the smallest of them, then
+            kept = np.where(master.columns > _CRUMB * ratio, master.columns, 0.0)
+            master = Master(master.utilities, kept)
+            solution = master.solve()
         priced = pricing.price(solution.duals)
         bound = min(bound, float(solution.duals.sum()) + priced.largest)
         limits.tell("second utility", solution.value, bound)
@@ -87,13 +100,14 @@ def second_stage(
         says = np.concatenate([says, priced.outputs[better]])
     if (solution.weights[:size] > 1e-9).any():
         return None
-    used = np.flatnonzero(solution.weights > 1e-13)
-    used = used[used >= size]
+    real = np.arange(size, len(solution.weights))
+    found = real[np.argsort(solution.weights[real] <= _DUST, kind="stable")]
     scale = 1.0 + float(np.abs(solution.duals).sum())
     return Second(
-        master.columns[:, used],
-        solution.weights[used],
-        says[used],
+        master.columns[:, found],
+        np.where(solution.weights[found] > _DUST, solution.weights[found], 0.0),
+        says[found],
+        pricing.utilities,
         bound + scale * (size + 16) * 2.0**-50,
         pricing.how,
         stopped,
