@@ -1,0 +1,47 @@
+"""``leakwise studio``: see the leakage, turn the knob, in a browser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from leakwise.cli.output import JsonOption, print_json
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang the command on the command line."""
+    app.command()(studio)
+
+
+def studio(
+    port: Annotated[
+        int | None,
+        typer.Option("--port", metavar="N", help="Where to listen on 127.0.0.1 [default: 8765, or any that is free]."),
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open no browser.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Explore a secret on a local page: its prior, its mechanism, what it leaks, what that costs.
+
+    The page is served to this machine only and asks nothing of any other. A table that is opened there is counted in
+    the browser; the state of the page is in its address, after the #, which a browser sends to nobody.
+
+    \b
+    leakwise studio
+    leakwise studio --port 9000 --no-browser
+    leakwise studio --no-browser --json
+
+    End it with Ctrl-C.
+    """
+    from leakwise.studio.server import serve
+
+    def started(address: str) -> None:
+        if as_json:
+            print_json({"url": address})
+        else:
+            typer.echo(f"The studio is at {address}\nEnd it with Ctrl-C.")
+
+    serve(port, started=started, browser=not no_browser)

@@ -1,0 +1,132 @@
+"""The report of the studio: one HTML page without scripts, in the look of the report of a release.
+
+A release has a report of its own (:mod:`leakwise.report`); here nothing was released, and none is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+from leakwise.charts.table import html_table, number
+from leakwise.leakage import Audit
+from leakwise.leakage.sentences import percent
+from leakwise.priors import Prior
+from leakwise.report.pictures import bar, heat_table
+from leakwise.report.style import STYLE
+
+if TYPE_CHECKING:
+    from leakwise.studio.answers import Solved
+
+__all__ = ["page"]
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_MOST_DRAWN = 60
+
+
+def page(solved: Solved, looked: Audit) -> str:
+    """The whole page."""
+    sections = [
+        _section("The promise", _promise(solved, looked)),
+        _section("What was assumed to be known before", _prior(solved)),
+        _section("What somebody can come to believe", _beliefs(looked)),
+        _section("The mechanism", _mechanism(solved)),
+        _section("What it is worth", _worth(solved)),
+        _section("Every measure", _measures(looked)),
+        _section("How to make it again, and how to check it", _lines(solved)),
+    ]
+    title = "What this mechanism leaks"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<header><h1>{title}</h1></header>
+<main>
+{"".join(sections)}
+</main>
+</body>
+</html>
+"""
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section>\n<h2>{escape(title)}</h2>\n{body}</section>\n"
+
+
+def _p(text: str) -> str:
+    return f"<p>{escape(text)}</p>\n"
+
+
+def _promise(solved: Solved, looked: Audit) -> str:
+    first, *others = looked.sentences()
+    items = "".join(f"<li>{escape(words)}</li>\n" for words in others)
+    return f'<p class="promise">{escape(first)}</p>\n{_p(solved.certificate.sentence())}<ul>{items}</ul>\n'
+
+
+def _prior(solved: Solved) -> str:
+    priors = solved.priors
+    if isinstance(priors, Prior):
+        return _p("This prior, taken as known:") + priors._repr_html_()
+    about: str = priors._repr_html_() if hasattr(priors, "_repr_html_") else ""
+    return (
+        _p("The frequencies of a sample, and every prior that the sample leaves possible:")
+        + about
+        + (priors.nominal._repr_html_())
+    )
+
+
+def _beliefs(looked: Audit) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{escape(str(one.label))}</th><td class="n">{percent(one.prior)}</td>'
+        f'<td class="n">{percent(one.least)}</td><td class="n">{percent(one.most)}</td>'
+        f"<td>{bar(one.prior, min(one.least, 1.0), min(one.most, 1.0))}</td></tr>\n"
+        for one in looked.letters
+    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("value", "before", "least after", "most after", ""))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table>\n"
+
+
+def _mechanism(solved: Solved) -> str:
+    mechanism = solved.mechanism
+    rows, columns = mechanism.shape
+    if max(rows, columns) > _MOST_DRAWN:
+        return _p(
+            f"It has {rows:,} values and {columns:,} outcomes, too many to draw. The file mechanism.json holds it."
+        )
+    words = "Each row is a true value, each column an outcome; a cell says how often the outcome is drawn, in %."
+    picture = heat_table(
+        [str(name) for name in mechanism.inputs], [str(name) for name in mechanism.outputs], mechanism.matrix
+    )
+    return _p(words) + picture
+
+
+def _worth(solved: Solved) -> str:
+    design = solved.design
+    if design is None:
+        return _p("The mechanism was brought, not designed: no utility was maximised.")
+    rows = [["utility", design.utility], ["value", number(design.value, 6)]]
+    if math.isfinite(design.bound):
+        rows += [["nothing within the bound has more than", number(design.bound, 6)], ["gap", number(design.gap, 2)]]
+    rows += [["found by", design.method]]
+    return html_table(["", "design"], rows, caption="The design")
+
+
+def _measures(looked: Audit) -> str:
+    return "".join(html_table(headers, rows, caption=title) for title, headers, rows in looked._tables()[:2])
+
+
+def _lines(solved: Solved) -> str:
+    from leakwise.studio.takeaway import how_to_reproduce
+
+    code = how_to_reproduce(solved)
+    check = "Anybody can check the certificate again with: leakwise verify certificate.json"
+    line = "" if code["cli"] is None else f"<pre><code>{escape(code['cli'])}</code></pre>\n"
+    return f"<pre><code>{escape(code['python'])}</code></pre>\n{line}{_p(check)}"

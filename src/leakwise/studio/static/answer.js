@@ -1,0 +1,123 @@
+// The answer as it comes: the promise, the figures, the pictures, and what to take away.
+
+import { clear, draw, setPoint } from "./charts.js";
+import { byId, chosen, make, say, showError } from "./dom.js";
+
+const MOST_CELLS = 900;
+
+export class AnswerPanel {
+  constructor() {
+    this.body = null;
+    for (const input of document.querySelectorAll('input[name="view"]')) input.addEventListener("change", () => this.body && this.mechanism());
+    byId("numbers").addEventListener("toggle", () => this.table());
+  }
+
+  busy(stage, done = null) {
+    byId("busy").hidden = !stage;
+    if (!stage) return;
+    byId("stage").textContent = stage;
+    const bar = byId("bar");
+    if (done === null || done === undefined) bar.removeAttribute("value");
+    else bar.value = done;
+  }
+
+  stale(is) {
+    byId("found").classList.toggle("stale", is);
+    byId("pictures").classList.toggle("stale", is);
+  }
+
+  failed(error) {
+    this.stale(true);
+    showError("answer-error", error.message);
+  }
+
+  async show(body, drawn) {
+    this.body = body.draft ? { ...this.body, ...body, charts: { ...this.body?.charts, ...body.charts } } : body;
+    showError("answer-error", "");
+    byId("found").classList.remove("stale");
+    byId("promise").textContent = body.promise;
+    this.seal(body);
+    this.figures(body);
+    setPoint("chart-tradeoff", body.point);
+    await this.mechanism();
+    drawn();
+    // What does not follow the knob at every turn waits, a little paler, until it rests.
+    byId("pictures").classList.toggle("turning", body.draft);
+    if (body.draft) return;
+    this.stale(false);
+    byId("sentences").replaceChildren(...body.sentences.map((words) => make("li", { textContent: words })));
+    byId("figure-worth").hidden = !body.worth.length;
+    byId("worth-rows").replaceChildren(...body.worth.map(({ name, ours, other }) =>
+      make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", { textContent: ours }), make("td", { textContent: other }))));
+    this.code(body.code);
+    const pictures = [draw("chart-outcomes", body.charts.outcomes)];
+    byId("figure-beliefs").hidden = !body.charts.beliefs;
+    if (body.charts.beliefs) pictures.push(draw("chart-beliefs", body.charts.beliefs));
+    await Promise.all(pictures);
+    say(`${body.promise} ${body.certificate.words}`);
+  }
+
+  seal({ certificate, complete, notes, draft }) {
+    const seal = byId("seal");
+    seal.className = `seal ${certificate.holds ? "" : "broken"} ${certificate.holds && !complete ? "draft" : ""}`;
+    const state = certificate.holds ? (complete ? "Proven" : "Proven, perhaps not the best") : "Not kept";
+    seal.replaceChildren(make("b", { textContent: state }), make("span", { textContent: certificate.words }));
+    byId("notes").hidden = !notes.length || draft;
+    byId("notes").textContent = notes.join(" ");
+  }
+
+  figures({ figures, draft }) {
+    const tile = ({ name, value, note }) =>
+      make("div", {}, make("dt", { textContent: name }), make("dd", { textContent: value }), make("dd", { textContent: note }));
+    const box = byId("figures");
+    if (!draft) { box.replaceChildren(...figures.map(tile)); return; }
+    figures.forEach((figure, place) => {
+      if (box.children[place]) box.children[place].replaceWith(tile(figure));
+      else box.append(tile(figure));
+    });
+    for (const other of [...box.children].slice(figures.length)) other.className = "old";
+  }
+
+  async mechanism() {
+    const lifts = this.body.charts.lifts;
+    const spec = chosen("view") === "lifts" && lifts ? lifts : this.body.charts.mechanism ?? lifts;
+    byId("view").hidden = lifts === null;
+    byId("caption-mechanism").textContent = spec === lifts
+      ? "How many times likelier each outcome (column) makes each value (row): above 1 raised, below 1 lowered."
+      : "How often each outcome (column) comes for each value (row). Point at a cell for its exact number.";
+    await draw("chart-mechanism", spec);
+    this.table();
+  }
+
+  // The same numbers for those who do not see the colours, or want the exact ones.
+  table() {
+    const [rows, columns] = this.body?.shape ?? [0, 0];
+    const small = rows * columns > 0 && rows * columns <= MOST_CELLS && Math.max(rows, columns) <= 100;
+    byId("numbers").hidden = !small;
+    if (!small || !byId("numbers").open) return;
+    const values = this.body.charts.mechanism?.data.values ?? [];
+    const names = [...new Set(values.map((one) => one.c))];
+    const head = make("tr", {}, make("th", { scope: "col", textContent: "value" }), ...names.map((name) => make("th", { scope: "col", textContent: name })));
+    const body = [];
+    for (let place = 0; place < values.length; place += names.length) {
+      body.push(make("tr", {}, make("th", { scope: "row", textContent: values[place].r }),
+        ...values.slice(place, place + names.length).map((one) => make("td", { textContent: one.t, title: one.exact ?? "" }))));
+    }
+    byId("numbers-table").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
+  }
+
+  async envelope({ chart, words }) {
+    if (chart) await draw("chart-envelope", chart);
+    else clear("chart-envelope", words);
+  }
+
+  code({ python, cli, cli_reads: reads, cli_note: note }) {
+    byId("python").textContent = python;
+    byId("cli").textContent = cli ?? "";
+    byId("cli").parentElement.hidden = !cli;
+    const files = { prior: "prior.csv", utility: "utility.csv", matrix: "matrix.csv", mechanism: "mechanism.json" };
+    const needs = reads.length ? `It reads ${reads.map((what) => files[what]).join(" and ")}: take ${reads.length > 1 ? "them" : "it"} from above. ` : "";
+    byId("cli-note").textContent = needs + note;
+    document.querySelector('[data-copy="cli"]').hidden = !cli;
+  }
+}

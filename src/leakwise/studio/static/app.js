@@ -1,0 +1,199 @@
+// The page as a whole: panels, the state, and when what is solved again.
+
+import { AnswerPanel } from "./answer.js";
+import { file, Panel, start } from "./api.js";
+import { clear, draw, loadVega, setLook } from "./charts.js";
+import { byId, chosen, download, say, showError } from "./dom.js";
+import { GoalPanel } from "./goal.js";
+import { PriorPanel } from "./prior.js";
+import { checked, DEFAULT, exported, fromFragment, hasSteps, isWorstCase, toFragment } from "./state.js";
+
+const SETTLED = 300; // milliseconds without a change after which a full solve begins
+
+const state = structuredClone(DEFAULT);
+const answer = new AnswerPanel();
+const prior = new PriorPanel(state, () => changed({ prior: true }));
+const goal = new GoalPanel(state, changed);
+
+// ------------------------------------------------------------------------------------------------------- solving
+
+let full = 0, keeping = 0, busyTimer = 0;
+const done = { tradeoff: "", steps: "" }; // what the curves on the screen were drawn for
+
+const panels = {
+  prior: new Panel("prior", {
+    part: ({ body }) => { prior.facts(body); goal.setRange(body.epsilon_max, body.regions); },
+    failed: (error) => {
+      showError("prior-error", error.message);
+      byId("prior-facts").textContent = "";
+      answer.stale(true);
+    },
+  }),
+  answer: new Panel("answer", {
+    part: async ({ name, body }) => {
+      if (name === "envelope") { await answer.envelope(body); return; }
+      await answer.show(body, () => mark("picture"));
+      if (!body.draft) curves();
+    },
+    progress: ({ stage, done: share }) => answer.busy(stage, share),
+    failed: (error) => {
+      if (error.about !== "prior") answer.failed(error);
+      else { showError("prior-error", error.message); answer.stale(true); }
+    },
+    ended: () => {
+      clearTimeout(busyTimer);
+      answer.busy(null);
+      if (!full) document.body.dataset.idle = "yes"; // for the tests: nothing is on its way
+    },
+  }),
+  tradeoff: new Panel("tradeoff", {
+    part: ({ body }) => {
+      byId("caption-tradeoff").textContent = body.words;
+      return draw("chart-tradeoff", body.chart, answer.body?.point);
+    },
+    failed: (error) => { clear("chart-tradeoff"); showError("tradeoff-error", error.message); },
+  }),
+  steps: new Panel("steps", {
+    part: async ({ body }) => {
+      byId("caption-steps").textContent = body.free === null ? "The best level of the worst answer at each leakage."
+        : `The best level of the worst answer at each leakage. Up to level ${body.free} a constant answer keeps it: that costs nothing.`;
+      await draw("chart-steps", body.chart);
+    },
+    failed: (error) => { clear("chart-steps"); showError("steps-error", error.message); },
+  }),
+};
+
+function ask(draft) {
+  clearTimeout(busyTimer);
+  busyTimer = setTimeout(() => answer.busy("solving"), 400);
+  panels.answer.ask({ state: structuredClone(state), draft, view: chosen("view") });
+}
+
+// While the knob turns, quick drafts follow it; the full solve begins when it rests.
+function changed({ turning = false, settled = false, prior: priorChanged = false } = {}) {
+  delete document.body.dataset.idle;
+  clearTimeout(keeping);
+  keeping = setTimeout(() => history.replaceState(null, "", toFragment(state)), 150);
+  if (priorChanged) {
+    goal.fitToPrior();
+    panels.prior.ask({ state: structuredClone(state) });
+  }
+  byId("figure-tradeoff").hidden = isWorstCase(state);
+  byId("figure-steps").hidden = !hasSteps(state);
+  for (const what of ["utility", "matrix"]) {
+    const { utility, source } = state.goal;
+    const there = what === "utility" ? utility && utility.kind !== "named" : source?.kind === "matrix";
+    document.querySelector(`[data-file="${what}"]`).hidden = !there;
+  }
+  clearTimeout(full);
+  if (turning) { mark("turn"); ask(true); }
+  full = setTimeout(() => { full = 0; ask(false); }, settled ? 0 : SETTLED);
+}
+
+// The curves do not depend on where the knob stands, so they are drawn again only for another prior or utility.
+function curves() {
+  const key = JSON.stringify([state.prior, state.goal]);
+  if (!isWorstCase(state) && done.tradeoff !== key) {
+    done.tradeoff = key;
+    showError("tradeoff-error", "");
+    clear("chart-tradeoff", "…");
+    panels.tradeoff.ask({ state: structuredClone(state) });
+  }
+  if (hasSteps(state) && done.steps !== key) {
+    done.steps = key;
+    showError("steps-error", "");
+    panels.steps.ask({ state: structuredClone(state) });
+  }
+}
+
+// Times that the tests and the curious read from the browser's own list.
+const mark = (name) => performance.mark(`leakwise-${name}`);
+
+// ---------------------------------------------------------------------------------------------- the state as file
+
+function adopt(given) {
+  Object.assign(state, structuredClone(checked(given)));
+  prior.show();
+  goal.show();
+  changed({ settled: true, prior: true });
+}
+
+byId("export").addEventListener("click", () => {
+  download("leakwise-studio.json", "application/json", exported(state));
+  say("The state was exported.");
+});
+byId("import").addEventListener("click", () => byId("import-file").click());
+byId("import-file").addEventListener("change", async () => {
+  const [given] = byId("import-file").files;
+  if (!given) return;
+  try {
+    adopt(JSON.parse(await given.text()));
+    say("The state was imported.");
+  } catch (error) {
+    showError("answer-error", `${given.name} cannot be imported. ${error instanceof SyntaxError ? "It is no JSON file." : error.message}`);
+  }
+  byId("import-file").value = "";
+});
+byId("cancel").addEventListener("click", () => { panels.answer.stop(); say("Stopped."); });
+
+byId("files").addEventListener("click", async (event) => {
+  const what = event.target.dataset?.file;
+  if (!what) return;
+  event.target.disabled = true;
+  showError("take-error", "");
+  try {
+    const { name, type, text } = await file(structuredClone(state), what);
+    download(name, type, text);
+    say(`${name} is ready.`);
+  } catch (error) {
+    showError("take-error", error.message);
+  } finally {
+    event.target.disabled = false;
+  }
+});
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    const words = button.textContent;
+    button.textContent = "Copied";
+    say("Copied.");
+    setTimeout(() => { button.textContent = words; }, 1500);
+  } catch {
+    showError("take-error", "The browser does not allow copying here. Select the text and copy it by hand.");
+  }
+}
+byId("link").addEventListener("click", (event) => copy(location.origin + location.pathname + toFragment(state), event.target));
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", () => copy(byId(button.dataset.copy).textContent, button));
+}
+
+addEventListener("hashchange", () => {
+  try {
+    const given = fromFragment(location.hash);
+    if (given) adopt(given);
+  } catch (error) {
+    showError("answer-error", `The address does not hold a state of the studio. ${error.message}`);
+  }
+});
+
+// ------------------------------------------------------------------------------------------------------ beginning
+
+try {
+  const given = await start();
+  setLook(given.look);
+  byId("version").textContent = `Leakwise ${given.version}`;
+  prior.setExamples(given.examples);
+  const [first] = given.examples;
+  state.prior = { kind: "counts", labels: [...first.labels], values: [...first.values] };
+  let linked = null;
+  try {
+    linked = fromFragment(location.hash);
+  } catch (error) {
+    showError("answer-error", `The address does not hold a state of the studio. ${error.message}`);
+  }
+  adopt(linked ?? state);
+  loadVega().catch((error) => showError("answer-error", error.message));
+} catch (error) {
+  showError("answer-error", error.message);
+}

@@ -1,0 +1,49 @@
+// Everything that is on the screen, as one plain object: what the API gets, what the address carries, what is exported.
+
+export const DEFAULT = {
+  version: 1,
+  prior: { kind: "probabilities", labels: ["a", "b", "c"], values: ["0.5", "0.3", "0.2"] },
+  level: { kind: "lift", value: "2" },
+  goal: { kind: "design", utility: { kind: "named", name: "frequencies" } },
+};
+
+// The address keeps the state behind its #, which a browser sends to nobody.
+export function toFragment(state) {
+  const bytes = new TextEncoder().encode(JSON.stringify(state));
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return "#s=" + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+export function fromFragment(fragment) {
+  if (!fragment.startsWith("#s=")) return null;
+  const text = atob(fragment.slice(3).replaceAll("-", "+").replaceAll("_", "/"));
+  return checked(JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (mark) => mark.charCodeAt(0)))));
+}
+
+// Enough to draw the controls from; every value is checked again, with words, when it is solved.
+export function checked(given) {
+  const texts = (list) => Array.isArray(list) && list.length > 0 && list.length <= 200 && list.every((one) => typeof one === "string");
+  const matrix = (rows) => Array.isArray(rows) && rows.length > 0 && rows.every(texts);
+  const state = given?.format === "leakwise.studio" ? given.state : given;
+  const { prior, level, goal } = state ?? {};
+  const utility = goal?.utility, source = goal?.source;
+  const fine =
+    ["probabilities", "counts"].includes(prior?.kind) && texts(prior.labels) && texts(prior.values) &&
+    prior.labels.length === prior.values.length && ["epsilon", "lift"].includes(level?.kind) && typeof level.value === "string" &&
+    ((goal?.kind === "design" && ["named", "distance", "worst_case"].includes(utility?.kind) &&
+      (utility.kind !== "worst_case" || matrix(utility.matrix))) ||
+     (goal?.kind === "mechanism" && ["catalog", "matrix"].includes(source?.kind) && (source.kind !== "matrix" || matrix(source.rows))));
+  if (!fine) throw new Error("This is not a state of the studio: something is missing, or of another kind.");
+  return { version: 1, prior, level, goal };
+}
+
+export const exported = (state) => JSON.stringify({ format: "leakwise.studio", version: 1, state }, null, 1) + "\n";
+
+export function levelOf(state) {
+  const value = Number(state.level.value);
+  return state.level.kind === "epsilon" ? value : Math.log(value);
+}
+
+export const isWorstCase = (state) => state.goal.kind === "design" && state.goal.utility.kind === "worst_case";
+export const hasSteps = (state) => state.goal.kind === "design" && state.goal.utility.kind !== "named";

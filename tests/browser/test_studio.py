@@ -1,0 +1,603 @@
+"""The studio in a real Chromium: each panel's main path, by mouse and by keyboard, wide and narrow, light and dark."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import os
+import shutil
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import leakwise as lw
+from leakwise.studio.examples import counted
+from leakwise.studio.server import Running
+from studio.states import brought, design_for, distance, make_state, matrix, worst_case
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = os.environ.get("LEAKWISE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("Chromium is not installed (or name it in LEAKWISE_CHROMIUM).", allow_module_level=True)
+playwright_api = pytest.importorskip("playwright.sync_api")
+expect = playwright_api.expect
+expect.set_options(timeout=30_000)
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--no-first-run",
+]
+DRAWN = "(count) => performance.getEntriesByName('leakwise-picture').length > count"
+TOOK = (
+    "() => performance.getEntriesByName('leakwise-picture').at(-1).startTime"
+    " - performance.getEntriesByName('leakwise-turn').at(-1).startTime"
+)
+KEPT = Path(__file__).parent / "screenshots"
+PATIENT = 30_000
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[str]:
+    with Running() as running:
+        yield running.address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    # Of this module only: while Playwright runs, no other event loop can run in this thread.
+    with playwright_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield found
+        found.close()
+
+
+class Visit:
+    """A page that was opened, and everything that went wrong on it."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page, self.address = page, address
+        self.wrong: list[str] = []
+        page.on(
+            "console",
+            lambda said: self.wrong.append(f"{said.type}: {said.text}") if said.type in ("error", "warning") else None,
+        )
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on("request", lambda sent: None if self.mine(sent.url) else self.wrong.append(f"request: {sent.url}"))
+        page.on("dialog", lambda dialog: self.wrong.append(f"dialog: {dialog.message}"))
+        page.set_default_timeout(PATIENT)
+
+    def mine(self, url: str) -> bool:
+        return url.startswith((self.address, "blob:" + self.address, "data:"))
+
+    def open(self, state: dict[str, Any] | None = None) -> Page:
+        self.page.goto(self.address + ("" if state is None else fragment(state)))
+        return self.settled()
+
+    def settled(self) -> Page:
+        self.page.wait_for_selector("body[data-idle=yes]")
+        return self.page
+
+    def expect_error(self) -> None:
+        """The browser itself notes every refusal in its console; the page shows it in words."""
+        self.wrong = [one for one in self.wrong if "the server responded with a status of 4" not in one]
+
+
+@pytest.fixture
+def visit(browser: Browser, studio: str) -> Iterator[Visit]:
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, accept_downloads=True)
+    found = Visit(context.new_page(), studio)
+    yield found
+    context.close()
+    assert found.wrong == []
+
+
+def fragment(state: dict[str, Any]) -> str:
+    return "#s=" + base64.urlsafe_b64encode(json.dumps(state).encode()).decode().rstrip("=")
+
+
+def heat_map(page: Page) -> list[str]:
+    """The cells of the heat map, in words."""
+    found: list[str] = page.eval_on_selector_all(
+        "#chart-mechanism svg [aria-roledescription='rect mark']",
+        "cells => cells.map((cell) => cell.getAttribute('aria-label'))",
+    )
+    return found
+
+
+def state_of(page: Page) -> Any:
+    text = page.evaluate("location.hash").removeprefix("#s=")
+    return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+
+
+def shown_state(page: Page) -> Any:
+    """The state in the address, which follows the screen after a moment."""
+    page.wait_for_function("() => location.hash.startsWith('#s=')")
+    before = None
+    while before != (before := page.evaluate("new Promise((done) => setTimeout(() => done(location.hash), 200))")):
+        pass
+    return state_of(page)
+
+
+def pick(page: Page, name: str, value: str) -> None:
+    page.locator(f'label:has(> input[name="{name}"][value="{value}"])').click()
+
+
+# ------------------------------------------------------------------------------------------------- the first look
+
+
+def test_the_first_picture(visit: Visit, capsys: Any) -> None:
+    page = visit.open()
+    expect(page.locator("#promise")).to_contain_text("more than 2.00 times likelier")
+    expect(page.locator("#seal")).to_contain_text("Proven")
+    for name in ("mechanism", "outcomes", "beliefs", "tradeoff", "envelope"):
+        expect(page.locator(f"#chart-{name} svg").first).to_be_visible()
+    assert len(heat_map(page)) == 7 * int(page.locator("#figures div:last-child dd").first.inner_text())
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    picture = page.evaluate("performance.getEntriesByName('leakwise-picture')[0].startTime")
+    with capsys.disabled():
+        print(f"\nstudio: first paint {paint:.0f} ms, first picture {picture:.0f} ms")
+
+
+def test_a_turn_of_the_knob_changes_the_heat_map(visit: Visit, capsys: Any) -> None:
+    page = visit.open(make_state(goal=design_for("mutual_information")))
+    before = heat_map(page)
+    box = page.locator("#slider").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    at = box["x"] + box["width"] * 0.65
+    page.mouse.move(at, middle)
+    page.mouse.down()
+    times = []
+    for _ in range(12):
+        count = page.evaluate("performance.getEntriesByName('leakwise-picture').length")
+        at -= box["width"] * 0.025
+        page.mouse.move(at, middle)
+        page.wait_for_function(DRAWN, arg=count)
+        times.append(page.evaluate(TOOK))
+    during = heat_map(page)
+    page.mouse.up()
+    visit.settled()
+    assert before != during
+    epsilon = float(page.input_value("#epsilon"))
+    assert epsilon < 0.6931
+    exact = lw.design([0.5, 0.3, 0.2], page.input_value("#epsilon")).mechanism
+    assert len(heat_map(page)) == exact.matrix.size
+    assert float(page.input_value("#lift")) == pytest.approx(2.718281828459045**epsilon, abs=0.006)
+    assert f"ε {epsilon:.3f}".rstrip("0") in str(page.get_attribute("#slider", "aria-valuetext"))
+    with capsys.disabled():
+        print(f"\nstudio: from a turn to the picture, 3 values: median {statistics.median(times):.0f} ms")
+
+
+def test_a_turn_with_fifteen_values(visit: Visit, capsys: Any) -> None:
+    for name in ("mutual_information", "frequencies"):
+        counts = counted("occupation")
+        plain = make_state(list(counts), [str(n) for n in counts.values()], kind="counts", goal=design_for(name))
+        visit.open(plain)
+        page = visit.settled()
+        page.locator("#slider").focus()
+        times = []
+        for _ in range(4):
+            count = page.evaluate("performance.getEntriesByName('leakwise-picture').length")
+            page.keyboard.press("ArrowLeft")
+            page.wait_for_function(DRAWN, arg=count)
+            times.append(page.evaluate(TOOK))
+        with capsys.disabled():
+            print(f"\nstudio: from a turn to the picture, 15 values, {name}: median {statistics.median(times):.0f} ms")
+        assert float(page.input_value("#epsilon")) < 0.6931
+        visit.settled()
+
+
+def test_exact_numbers_on_hover_and_as_a_table(visit: Visit) -> None:
+    page = visit.open(make_state(["no", "yes"], ["0.75", "0.25"], goal=brought(value="3")))
+    page.locator("#chart-mechanism svg [aria-roledescription='rect mark']").first.hover()
+    expect(page.locator("#tip")).to_contain_text(f"{3 << 58}/{1 << 60}")
+    page.keyboard.press("Escape")
+    expect(page.locator("#tip")).to_be_hidden()
+    page.locator("#numbers summary").click()
+    expect(page.locator("#numbers-table td").first).to_be_visible()
+    assert page.locator("#numbers-table td").all_inner_texts() == ["0.7500", "0.2500", "0.2500", "0.7500"]
+    pick(page, "view", "lifts")
+    expect(page.locator("#caption-mechanism")).to_contain_text("times likelier")
+
+
+# ------------------------------------------------------------------------------------------------------ the prior
+
+
+def test_a_prior_is_typed(visit: Visit) -> None:
+    page = visit.open(make_state())
+    page.get_by_label("Number of a", exact=True).fill("0.25")
+    expect(page.locator("#prior-error")).to_contain_text("sum to 1")
+    page.get_by_label("Number of b", exact=True).fill("0.55")
+    visit.settled()
+    expect(page.locator("#prior-error")).to_be_hidden()
+    expect(page.locator("#prior-facts")).to_contain_text("3 values")
+    page.locator("#add-row").click()
+    page.keyboard.type("d")
+    page.keyboard.press("Tab")
+    page.keyboard.type("0")
+    visit.settled()
+    expect(page.locator("#prior-facts")).to_contain_text("never seen: d")
+    page.get_by_label("Remove d").click()
+    pick(page, "prior-kind", "counts")
+    expect(page.locator("#prior-error")).to_contain_text("whole numbers")
+    visit.expect_error()
+
+
+def test_an_example_is_taken(visit: Visit) -> None:
+    page = visit.open(make_state())
+    pick(page, "prior-source", "example")
+    page.select_option("#example", "occupation")
+    page.locator("#take-example").click()
+    visit.settled()
+    expect(page.locator("#prior-facts")).to_contain_text("15 values · from 32,561 rows")
+    pick(page, "prior-source", "example")
+    page.select_option("#example", "uniform")
+    page.fill("#uniform-size", "4")
+    page.locator("#take-example").click()
+    visit.settled()
+    assert shown_state(page)["prior"]["values"] == ["1/4"] * 4
+    expect(page.locator("#region")).to_contain_text("of 4")
+
+
+def test_a_column_is_pasted_over_a_declared_domain(visit: Visit) -> None:
+    page = visit.open(make_state())
+    pick(page, "prior-source", "paste")
+    page.locator("#count").click()
+    expect(page.locator("#prior-error")).to_have_text("Paste the column first.")
+    page.fill("#pasted", "no\nyes\nno\nmaybe\n\nno")
+    page.locator("#count").click()
+    expect(page.locator("#prior-error")).to_contain_text("Declare the domain")
+    page.fill("#domain", "no, yes, never")
+    page.locator("#count").click()
+    expect(page.locator("#prior-error")).to_contain_text("Not in the domain: “maybe” (1×), “(empty)” (1×)")
+    page.locator("#suggest").click()
+    assert page.input_value("#domain").split("\n") == ["(empty)", "maybe", "no", "yes"]
+    page.locator("#count").click()
+    visit.settled()
+    assert shown_state(page)["prior"] == {
+        "kind": "counts",
+        "labels": ["(empty)", "maybe", "no", "yes"],
+        "values": ["1", "1", "3", "1"],
+    }
+
+
+def test_a_csv_file_is_counted_in_the_page(visit: Visit, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text('name;"age; years";smokes\nAnn;31;no\n"Bob ""B""";58;yes\nCy;77;no\n', encoding="utf-8")
+    page = visit.open(make_state())
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.post_data or ""))
+    pick(page, "prior-source", "csv")
+    page.locator("#count").click()
+    expect(page.locator("#prior-error")).to_have_text("Open a CSV file first.")
+    page.set_input_files("#csv-file", table)
+    page.select_option("#csv-column", label="smokes")
+    page.fill("#domain", "no\nyes\nunknown")
+    page.locator("#count").click()
+    visit.settled()
+    prior = shown_state(page)["prior"]
+    assert dict(zip(prior["labels"], prior["values"], strict=True)) == {"no": "2", "yes": "1", "unknown": "0"}
+    pick(page, "prior-source", "csv")
+    page.select_option("#csv-column", label="age; years")
+    page.fill("#domain", "bins: 0, 100, 4")
+    page.locator("#count").click()
+    visit.settled()
+    prior = shown_state(page)["prior"]
+    assert prior["labels"] == ["[0, 25)", "[25, 50)", "[50, 75)", "[75, 100]"]
+    assert prior["values"] == ["0", "1", "1", "1"]
+    assert not any("Ann" in body for body in sent), "rows stay in the page"
+
+
+def test_a_sample_makes_a_set(visit: Visit) -> None:
+    page = visit.open(make_state(values=["500", "300", "200"], kind="counts"))
+    page.locator("#sample summary").click()
+    page.locator("#sampled").check()
+    visit.settled()
+    expect(page.locator("#set-words")).to_contain_text("0.1767")
+    expect(page.locator("#seal")).to_contain_text("sample misleads")
+    page.fill("#failure", "0")
+    page.keyboard.press("Tab")
+    expect(page.locator("#prior-error")).to_contain_text("between 0 and 1")
+    visit.settled()
+    visit.expect_error()
+
+
+# ------------------------------------------------------------------------------------------------------- the goal
+
+
+def test_each_use_has_its_answer(visit: Visit) -> None:
+    page = visit.open(make_state(["1", "2", "3"], goal=design_for("frequencies")))
+    for use, words in {
+        "mutual_information": "Information kept",
+        "guessing": "Guessed right",
+        "distance": "Expected worth",
+        "worst_case": "Worst answer",
+        "frequencies": "Standard error",
+    }.items():
+        pick(page, "utility", use)
+        visit.settled()
+        expect(page.locator("#figures")).to_contain_text(words)
+    pick(page, "utility", "distance")
+    visit.settled()
+    expect(page.locator("#chart-steps svg").first).to_be_visible()
+    expect(page.locator("#chart-tradeoff svg").first).to_be_visible()
+
+
+def test_the_worth_of_answers_can_be_edited(visit: Visit) -> None:
+    page = visit.open(make_state(goal=worst_case()))
+    expect(page.locator("#chart-steps svg").first).to_be_visible()
+    expect(page.locator("#figure-tradeoff")).to_be_hidden()
+    cell = page.get_by_label("Worth of b for a", exact=True)
+    cell.fill("-7")
+    cell.press("Tab")
+    visit.settled()
+    assert shown_state(page)["goal"]["utility"]["matrix"][0] == ["0", "-7", "-2"]
+    cell.fill("seven")
+    cell.press("Tab")
+    expect(page.locator("#answer-error")).to_contain_text("row 1, column 2")
+    visit.settled()
+    page.select_option("#fill", "agree")
+    visit.settled()
+    expect(page.locator("#answer-error")).to_be_hidden()
+    assert shown_state(page)["goal"]["utility"]["matrix"][0] == ["1", "0", "0"]
+    visit.expect_error()
+
+
+def test_a_mechanism_is_brought(visit: Visit) -> None:
+    page = visit.open(make_state(["no", "yes"], ["0.7", "0.3"], level=("lift", "1.5")))
+    pick(page, "goal-kind", "mechanism")
+    visit.settled()
+    expect(page.locator("#seal")).to_contain_text("Not kept")
+    expect(page.locator("#promise")).to_contain_text("1.88")
+    page.select_option("#catalog", "matrix")
+    visit.settled()
+    page.fill("#matrix", "low high\n0.6 0.4\n0.4 0.6")
+    page.keyboard.press("Tab")
+    visit.settled()
+    expect(page.locator("#seal")).to_contain_text("Proven")
+    assert shown_state(page)["goal"]["source"]["outputs"] == ["low", "high"]
+    page.fill("#matrix", "0.6 0.4\n0.4 0.7")
+    page.keyboard.press("Tab")
+    expect(page.locator("#answer-error")).to_contain_text("sum")
+    visit.settled()
+    visit.expect_error()
+
+
+def test_the_bound_can_be_typed_and_mistakes_are_told(visit: Visit) -> None:
+    page = visit.open(make_state())
+    page.fill("#lift", "0.5")
+    page.keyboard.press("Enter")
+    expect(page.locator("#goal-error")).to_contain_text("at least 1")
+    page.fill("#lift", "1.25")
+    page.keyboard.press("Enter")
+    visit.settled()
+    expect(page.locator("#goal-error")).to_be_hidden()
+    expect(page.locator("#promise")).to_contain_text("1.25")
+    page.fill("#epsilon", "0")
+    page.keyboard.press("Enter")
+    visit.settled()
+    expect(page.locator("#promise")).to_contain_text("says nothing")
+
+
+# --------------------------------------------------------------------------------------------------- to take away
+
+
+def test_files_are_those_of_the_library(visit: Visit, tmp_path: Path) -> None:
+    page = visit.open(make_state(goal=design_for("frequencies")))
+    for what, name in {
+        "Mechanism": "mechanism.json",
+        "Certificate": "certificate.json",
+        "Report": "report.html",
+    }.items():
+        with page.expect_download() as download:
+            page.get_by_role("button", name=what, exact=True).click()
+        assert download.value.suggested_filename == name
+        download.value.save_as(tmp_path / name)
+    mechanism = lw.Mechanism.load(tmp_path / "mechanism.json")
+    certificate: Any = lw.verify(tmp_path / "certificate.json")
+    assert certificate.holds
+    assert certificate.mechanism.weights.tolist() == mechanism.weights.tolist()
+    assert "What this mechanism leaks" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'lw.design(prior, lift="2", utility="frequencies"' in page.inner_text("#python")
+    assert page.inner_text("#cli").startswith("leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        make_state(values=["5", "3", "2"], kind="counts", sample={"failure": "1e-3", "method": "best", "size": None}),
+        make_state(["é ü", "<b>", "=1+1"], level=("epsilon", "0.3"), goal=distance(2)),
+        make_state(goal=worst_case(by="order", then="expected", outputs=None)),
+        make_state(goal=matrix("1 0", "0 1", "1/2 1/2", outputs=["x", "y"])),
+    ],
+)
+def test_export_then_import_gives_the_same_state(visit: Visit, tmp_path: Path, state: dict[str, Any]) -> None:
+    page = visit.open(state)
+    with page.expect_download() as download:
+        page.locator("#export").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    before, promise, cells = shown_state(page), page.inner_text("#promise"), heat_map(page)
+    assert {name: before[name] for name in ("prior", "level", "goal")} == state
+    other = make_state(["x"], ["1"], goal=design_for("guessing"))
+    page.evaluate("address => { location.hash = address; }", fragment(other))
+    expect(page.locator("#promise")).to_contain_text("says nothing")
+    visit.settled()
+    assert shown_state(page)["prior"] == other["prior"]
+    page.set_input_files("#import-file", file)
+    visit.settled()
+    expect(page.locator("#promise")).to_have_text(promise)
+    assert shown_state(page) == before
+    assert heat_map(page) == cells
+    page.reload()
+    visit.settled()
+    assert shown_state(page) == before
+    assert heat_map(page) == cells
+
+
+def test_what_is_no_state_is_refused_in_words(visit: Visit, tmp_path: Path) -> None:
+    page = visit.open(make_state())
+    for name, text in {"a.json": "{", "b.json": '{"prior": 1}', "c.json": '{"format": "leakwise.studio"}'}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        page.set_input_files("#import-file", tmp_path / name)
+        expect(page.locator("#answer-error")).to_contain_text(f"{name} cannot be imported")
+    page.goto(visit.address + "#s=%%%")
+    page.reload()
+    expect(page.locator("#answer-error")).to_contain_text("does not hold a state")
+    visit.settled()
+
+
+def test_hostile_labels_stay_text(visit: Visit) -> None:
+    nasty = "<img src=x onerror=alert(1)>"
+    page = visit.open(make_state([nasty, "'; alert(2); //", "${3}"]))
+    page.locator("#numbers summary").click()
+    page.locator("#meaning summary").click()
+    expect(page.locator("#numbers-table")).to_contain_text(nasty)
+    assert page.locator("main img").count() == 0
+    page.locator("#chart-mechanism svg [aria-roledescription='rect mark']").first.hover()
+    expect(page.locator("#tip")).to_be_visible()
+
+
+# ------------------------------------------------------------------------------------------------ under its weight
+
+
+def test_two_heavy_solves_do_not_freeze_the_page(visit: Visit, browser: Browser) -> None:
+    heavy = make_state(
+        [f"v{k}" for k in range(40)],
+        [str(1000 + 37 * k * k % 991) for k in range(40)],
+        kind="counts",
+        goal=design_for("frequencies"),
+    )
+    other = browser.new_page()
+    other.goto(visit.address + fragment(heavy))
+    page = visit.page
+    page.goto(visit.address + fragment(heavy))
+    for one in (page, other):
+        one.wait_for_selector("#busy:not([hidden])")
+    page.get_by_label("Number of v0", exact=True).fill("1001")
+    assert page.input_value("[aria-label='Number of v0']") == "1001"
+    other.locator("#cancel").click()
+    other.wait_for_selector("#busy", state="hidden")
+    pick(page, "utility", "guessing")
+    visit.settled()
+    expect(page.locator("#figures")).to_contain_text("Guessed right")
+    other.close()
+
+
+# ---------------------------------------------------------------------------------------------- for everybody
+
+
+def test_everything_by_keyboard(visit: Visit) -> None:
+    page = visit.open(make_state())
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    seen = []
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        here = page.evaluate(
+            "(document.activeElement.id || document.activeElement.name || document.activeElement.tagName)"
+        )
+        seen.append(here)
+        if here == "slider":
+            break
+    assert seen[-1] == "slider"
+    before = heat_map(page)
+    for _ in range(10):
+        page.keyboard.press("ArrowLeft")
+    visit.settled()
+    assert float(page.input_value("#epsilon")) < 0.6931
+    assert heat_map(page) != before
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.value") == "design"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    visit.settled()
+    assert shown_state(page)["goal"]["utility"]["name"] == "guessing"
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.file") == "mechanism":
+            break
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    assert download.value.suggested_filename == "mechanism.json"
+
+
+def test_every_control_has_a_name_and_results_are_announced(visit: Visit) -> None:
+    page = visit.open(make_state(goal=worst_case()))
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll('input, select, textarea, button, progress')]
+        .filter((one) => !(one.labels?.length || one.getAttribute('aria-label') || one.textContent.trim()))
+        .map((one) => one.outerHTML)"""
+    )
+    assert nameless == []
+    assert page.locator("svg[role=graphics-document], svg[role=img], svg [role=graphics-object]").count() > 0
+    expect(page.locator("#live")).to_contain_text("Proven on exact integers")
+    assert page.get_attribute("#live", "aria-live") == "polite"
+    for name in ("Prior", "Goal", "Answer", "Take away"):
+        assert page.get_by_role("region", name=name, exact=True).count() == 1
+    headings = page.locator("h1, h2, h3").evaluate_all("all => all.map((one) => Number(one.tagName[1]))")
+    assert headings[0] == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(headings))
+
+
+CONTRAST = """() => {
+  const light = (c) => c.map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+  const parts = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const behind = (one) => {
+    for (let here = one; here; here = here.parentElement) {
+      const found = parts(getComputedStyle(here).backgroundColor);
+      if (found.length === 3 || found[3] === 1) return found.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const one of document.querySelectorAll('main *, header *, footer *')) {
+    const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || one.closest('svg, .chart, option') || !one.checkVisibility({ checkOpacity: true })) continue;
+    const [a, b] = [light(parts(getComputedStyle(one).color).slice(0, 3)), light(behind(one))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) poor.push(`${ratio.toFixed(2)} ${one.tagName} ${one.textContent.trim().slice(0, 40)}`);
+  }
+  return poor;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1600])
+def test_both_widths_in_light_and_dark(browser: Browser, studio: str, tmp_path: Path, scheme: Any, width: int) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 860},
+        color_scheme=scheme,
+        # A small picture is enough to look at.
+        device_scale_factor=0.75 if width > 1000 else 1,
+    )
+    visit = Visit(context.new_page(), studio)
+    page = visit.open()
+    expect(page.locator("#chart-tradeoff svg").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "nothing runs over the edge"
+    cards = page.locator(".card:visible").evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
+    assert max(cards) <= width
+    assert page.evaluate(CONTRAST) == []
+    folder = KEPT if os.environ.get("LEAKWISE_SCREENSHOTS") else tmp_path
+    folder.mkdir(exist_ok=True)
+    expect(page.locator("#caption-tradeoff")).to_contain_text("circle")
+    for name, top in (("top", "header"), ("pictures", "#figure-tradeoff")):
+        page.locator(top).evaluate("one => one.scrollIntoView({ behavior: 'instant' })")
+        picture = page.screenshot(path=folder / f"studio-{name}-{scheme}-{width}.png")
+        assert 5_000 < len(picture) < 200_000
+    assert visit.wrong == []
+    context.close()

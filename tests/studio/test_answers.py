@@ -1,0 +1,329 @@
+"""What the panels show, and that what is taken away is the same."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import leakwise as lw
+from leakwise.cli.app import app
+from leakwise.errors import InvalidInput, LeakwiseError
+from leakwise.studio.answers import AboutPrior, answer, prior_facts, solve
+from leakwise.studio.curves import steps, tradeoff_parts
+from leakwise.studio.examples import counted, examples
+from leakwise.studio.reading import label, number, read_prior
+from leakwise.studio.state import Part, State
+from studio.states import GOALS, brought, design_for, distance, make_state, matrix, worst_case
+
+
+def typed(plain: dict[str, Any]) -> State:
+    return msgspec.convert(plain, State)
+
+
+def quiet(stage: str, done: float | None) -> None:
+    assert stage
+    assert done is None or 0 <= done <= 1
+
+
+def parts_of(plain: dict[str, Any], draft: bool = False) -> dict[str, Any]:
+    return {part.name: part.body for part in answer(typed(plain), draft=draft, progress=quiet)}
+
+
+# ------------------------------------------------------------------------------------------------------ the prior
+
+
+def test_facts_of_a_prior() -> None:
+    body = prior_facts(typed(make_state()).prior).body
+    assert body["labels"] == ["a", "b", "c"]
+    assert body["exact"] == ["1/2", "3/10", "1/5"]
+    np.testing.assert_allclose(body["regions"], lw.Prior([0.5, 0.3, 0.2]).regions())
+    assert body["set"] is None
+
+
+def test_counts_and_a_failure_make_a_set() -> None:
+    plain = make_state(values=["500", "300", "200"], kind="counts", sample={"failure": "1e-6"})
+    body = prior_facts(typed(plain).prior).body
+    assert body["sample_size"] == 1000
+    assert "0.1767" in body["set"]["words"]
+    assert body["set"]["failure"] == pytest.approx(1e-6)
+
+
+def test_probabilities_and_a_size_are_the_counts_they_must_have_been() -> None:
+    sample = {"failure": "1e-6", "size": 1000}
+    as_shares = read_prior(typed(make_state(sample=sample)).prior)
+    as_counts = read_prior(
+        typed(make_state(values=["500", "300", "200"], kind="counts", sample={"failure": "1e-6"})).prior
+    )
+    assert as_shares == as_counts
+
+
+def test_a_sample_too_small_to_say_anything_is_said_to_be() -> None:
+    plain = make_state(values=["2", "1", "1"], kind="counts", sample={"failure": "1e-6"})
+    body = prior_facts(typed(plain).prior).body
+    assert body["set"]["is_everything"]
+    assert "larger sample" in body["set"]["words"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"values": ["0.5", "0.3", "0.1"]}, "sum to 1"),
+        ({"values": ["0.5", "0.3", "x"]}, "number of 'c' must be a number"),
+        ({"values": ["0.5", "0.5", ""]}, "It is empty"),
+        ({"values": ["0.5", "0.5"]}, "3 labels and 2 numbers"),
+        ({"labels": ["a", "a", "c"]}, "Twice or more"),
+        ({"labels": ["a", " ", "c"]}, "row 2"),
+        ({"values": ["1", "2", "-1"], "kind": "counts"}, "negative"),
+        ({"values": ["1", "2", "0.5"], "kind": "counts"}, "whole numbers"),
+        ({"sample": {"failure": "1e-6"}}, "sample size is missing"),
+        ({"sample": {"failure": "1e-6", "size": 7}}, "no whole number of rows"),
+        ({"sample": {"failure": "2", "size": 10}}, "between 0 and 1"),
+    ],
+)
+def test_what_is_wrong_with_a_prior_is_said_in_its_panel(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(AboutPrior, match=words):
+        prior_facts(typed(make_state(**change)).prior)
+
+
+def test_examples_are_the_census_counts() -> None:
+    by_key = {one["key"]: one for one in examples()}
+    assert sum(map(int, by_key["occupation"]["values"])) == 32561
+    assert len(by_key["income"]["labels"]) == 2
+    with pytest.raises(InvalidInput, match="no column"):
+        counted("shoe size")
+
+
+def test_labels_and_numbers_are_read_as_on_the_command_line() -> None:
+    assert [label(text) for text in (" 7 ", "07", "x y", "-3")] == [7, "07", "x y", -3]
+    for text in ("1e9999", "0x10", "nan", "inf", "1_000", "١", "__import__('os')"):
+        with pytest.raises(InvalidInput):
+            number(text, "it")
+
+
+# ----------------------------------------------------------------------------------------------------- the answer
+
+
+@pytest.mark.parametrize("goal", GOALS.values(), ids=GOALS)
+def test_an_answer_is_what_the_library_finds(goal: dict[str, Any]) -> None:
+    plain = make_state(goal=goal)
+    found = parts_of(plain)
+    body = found["answer"]
+    solved = solve(typed(plain), draft=False, progress=quiet)
+    exact = float(lw.epsilon(solved.mechanism, solved.nominal))
+    assert body["certificate"]["epsilon"] == pytest.approx(exact, abs=1e-9)
+    assert body["certificate"]["holds"] == (lw.certify(solved.mechanism, solved.nominal, lift=2).holds)
+    assert body["promise"].endswith(".")
+    cells = body["charts"]["mechanism"]["data"]["values"]
+    assert [cell["v"] for cell in cells] == solved.mechanism.matrix.ravel().tolist()
+    weights = solved.mechanism.weights.ravel().tolist()
+    assert [cell["exact"] for cell in cells] == [f"{weight}/{solved.mechanism.denominator}" for weight in weights]
+    assert "envelope" in found
+    assert set(body["files"]) >= {"mechanism", "certificate", "report", "prior"}
+
+
+def test_a_draft_is_quick_and_has_no_files() -> None:
+    found = parts_of(make_state(), draft=True)
+    assert list(found) == ["answer"]
+    assert "files" not in found["answer"]
+    assert list(found["answer"]["charts"]) == ["mechanism"]
+    (lifts,) = answer(typed(make_state()), draft=True, progress=quiet, view="lifts")
+    assert lifts.body["charts"]["lifts"]["title"]["text"].startswith("How many times likelier")
+
+
+def test_a_search_that_was_stopped_says_so() -> None:
+    counts = counted("occupation")
+    plain = make_state(list(counts), [str(n) for n in counts.values()], kind="counts", goal=design_for("frequencies"))
+    body = parts_of(plain, draft=True)["answer"]
+    assert not body["complete"]
+    assert "gap" in body["figures"][1]["note"]
+
+
+def test_a_promise_that_is_not_kept_is_said_not_to_be() -> None:
+    certificate = parts_of(make_state(level=("lift", "1.5"), goal=brought()))["answer"]["certificate"]
+    assert not certificate["holds"]
+    assert certificate["words"].startswith("Not kept")
+
+
+def test_an_outcome_that_says_nothing_has_no_envelope_to_draw() -> None:
+    found = parts_of(make_state(goal=brought("constant", "none", "")))
+    assert found["answer"]["promise"].startswith("The outcome says nothing")
+    assert found["envelope"]["chart"] is None
+    assert "says nothing" in found["envelope"]["words"]
+
+
+@pytest.mark.parametrize("goal", [design_for("mutual_information"), design_for("guessing"), worst_case()])
+def test_a_design_for_a_set_holds_for_the_set(goal: dict[str, Any]) -> None:
+    plain = make_state(values=["500", "300", "200"], kind="counts", sample={"failure": "1e-6"}, goal=goal)
+    body = parts_of(plain)["answer"]
+    priors = lw.Prior.from_counts({"a": 500, "b": 300, "c": 200}).confidence("1e-6")
+    solved = solve(typed(plain), draft=False, progress=quiet)
+    assert lw.epsilon(solved.mechanism, priors) <= np.log(2) + 1e-9
+    assert "sample misleads" in body["certificate"]["words"]
+    assert body["code"]["cli"] is None
+
+
+def test_a_mechanism_that_no_prior_of_the_set_bounds_is_refused_in_words() -> None:
+    plain = make_state(
+        values=["500", "300", "0"], kind="counts", sample={"failure": "1e-6"}, goal=brought("identity", "none", "")
+    )
+    with pytest.raises(InvalidInput, match="without any bound"):
+        parts_of(plain)
+
+
+def test_letters_that_cannot_occur_are_left_out_of_pictures_that_need_them() -> None:
+    body = parts_of(make_state(values=["0.6", "0.4", "0"]))["answer"]
+    assert body["charts"]["lifts"] is None
+    assert body["worth"] == []
+    assert any("no probability to 'c'" in words for words in body["sentences"])
+
+
+@pytest.mark.parametrize(
+    ("goal", "words"),
+    [
+        (matrix("0.5 0.5", "1 0"), "2 rows for the 3 values"),
+        (matrix("0.5 0.5", "1 0", "1"), "rows of one length"),
+        (matrix("0.5 0.5", "1 0", "0.5 x"), "row 3, column 2"),
+        (matrix("0.5 0.5", "1 0", "0.5 0.6"), "sum"),
+        (brought("k_singular", "k", "1.5"), "whole number"),
+        (brought("k_singular", "lift", "2"), "takes k"),
+        (brought("identity", "k", "2"), "takes no parameter"),
+        (worst_case(2), "2 rows for the 3 values"),
+        (worst_case(outputs=["x"]), "outputs"),
+    ],
+)
+def test_what_is_wrong_with_a_goal_is_said_in_words(goal: dict[str, Any], words: str) -> None:
+    with pytest.raises(LeakwiseError, match=words):
+        parts_of(make_state(goal=goal))
+
+
+# ----------------------------------------------------------------------------------------------------- the curves
+
+
+def test_a_tradeoff_comes_in_rounds_and_agrees_with_the_library() -> None:
+    state = typed(make_state())
+    rounds = list(tradeoff_parts(state, progress=quiet))
+    assert [part.body["points"] for part in rounds] == sorted(part.body["points"] for part in rounds)
+    data = rounds[-1].body["chart"]["layer"][0]["data"]["values"]
+    points = sorted((one["x"], one["y"]) for one in data if one["series"] == "optimal for ε-PML")
+    curve = lw.tradeoff([0.5, 0.3, 0.2], [x for x, _ in points], "mutual_information")
+    np.testing.assert_allclose(curve.values, [y for _, y in points], atol=1e-9)
+    names = {layer.get("data", {}).get("name") for layer in rounds[-1].body["chart"]["layer"]}
+    assert "current" in names
+
+
+def test_the_point_lies_on_the_curve() -> None:
+    body = parts_of(make_state(level=("epsilon", "0.4")))["answer"]
+    value = lw.design([0.5, 0.3, 0.2], "0.4").value
+    assert body["point"] == {"x": pytest.approx(0.4), "y": pytest.approx(value)}
+    assert parts_of(make_state(goal=worst_case()))["answer"]["point"] is None
+
+
+def test_the_words_below_a_tradeoff() -> None:
+    brings = list(tradeoff_parts(typed(make_state(goal=brought())), progress=quiet))
+    assert "information kept" in brings[0].body["words"]
+    plain = make_state(values=["500", "300", "200"], kind="counts", sample={"failure": "1e-6"})
+    sampled = list(tradeoff_parts(typed(plain), progress=quiet))
+    assert "middle of the set" in sampled[0].body["words"]
+    alone = list(tradeoff_parts(typed(make_state(["a"], ["1"])), progress=quiet))
+    assert alone[-1].body["points"] == 1
+
+
+def test_steps_agree_with_the_library() -> None:
+    (part,) = steps(typed(make_state(goal=worst_case())), progress=quiet)
+    assert isinstance(part, Part)
+    curve = lw.worst_case_curve([0.5, 0.3, 0.2], lw.ordered_utility("abc"))
+    np.testing.assert_allclose([row["epsilon"] for row in part.body["levels"]], curve.epsilon)
+    assert part.body["free"] == curve.free_level
+    (other,) = steps(typed(make_state(goal=distance(2))), progress=quiet)
+    assert [row["level"] for row in other.body["levels"]] == ["-4", "-1", "0"]
+
+
+def test_each_curve_has_its_utilities() -> None:
+    with pytest.raises(InvalidInput, match="steps instead"):
+        list(tradeoff_parts(typed(make_state(goal=worst_case())), progress=quiet))
+    with pytest.raises(InvalidInput, match="worst-case utility or a distance"):
+        list(steps(typed(make_state()), progress=quiet))
+
+
+# ------------------------------------------------------------------------------------------------ what is taken
+
+
+TAKEN = {
+    **{name: make_state(goal=goal) for name, goal in GOALS.items()},
+    "numbers as labels": make_state(["1", "2", "5"], goal=distance()),
+    "labels that need care": make_state(["<=50K", 'a "b"', "c, d"], ["3", "2", "1"], kind="counts"),
+    "by epsilon": make_state(level=("epsilon", "0.4321"), goal=design_for("frequencies")),
+    "catalog with labels that need care": make_state(["a/b", "c", "d"], goal=brought()),
+    "outputs of their own": make_state(goal=worst_case(outputs=["x", "y", "z"], then="expected")),
+    "never": make_state(
+        goal={"kind": "design", "utility": {"kind": "worst_case", "matrix": [["1", "never"], ["0.5", "1"], ["0", "1"]]}}
+    ),
+}
+SAMPLED = {
+    "a set": make_state(values=["500", "300", "200"], kind="counts", sample={"failure": "1e-6"}),
+    "a set of shares": make_state(sample={"failure": "1e-3", "size": 1000, "method": "best"}, goal=brought()),
+}
+
+
+def taken(plain: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    body = parts_of(plain)["answer"]
+    return body["code"], {what: file.text for what, file in body["files"].items()}
+
+
+def _in(folder: Path, action: Any) -> None:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        action()
+    finally:
+        os.chdir(before)
+
+
+@pytest.mark.parametrize("plain", [*TAKEN.values(), *SAMPLED.values()], ids=[*TAKEN, *SAMPLED])
+def test_the_python_lines_make_the_same_files(plain: dict[str, Any], tmp_path: Path, capsys: Any) -> None:
+    code, files = taken(plain)
+    _in(tmp_path, lambda: exec(compile(code["python"], "lines", "exec"), {}))
+    assert (tmp_path / "mechanism.json").read_text(encoding="utf-8") == files["mechanism"]
+    assert (tmp_path / "certificate.json").read_text(encoding="utf-8") == files["certificate"]
+    certificate = lw.proof.certificate.load_certificate(tmp_path / "certificate.json")
+    if certificate.holds:
+        lw.verify(tmp_path / "certificate.json")
+
+
+NAMES = {"prior": "prior.csv", "utility": "utility.csv", "matrix": "matrix.csv", "mechanism": "mechanism.json"}
+
+
+@pytest.mark.parametrize("plain", TAKEN.values(), ids=TAKEN)
+def test_the_command_line_makes_the_same_mechanism(plain: dict[str, Any], tmp_path: Path) -> None:
+    code, files = taken(plain)
+    for what in code["cli_reads"]:
+        (tmp_path / NAMES[what]).write_text(files[what], encoding="utf-8")
+    words = shlex.split(code["cli"])
+    assert words[0] == "leakwise"
+    results: list[Any] = []
+    _in(tmp_path, lambda: results.append(CliRunner().invoke(app, words[1:])))
+    assert results[0].exit_code == 0, results[0].output
+    if plain["goal"]["kind"] == "design":
+        made = lw.Mechanism.load(tmp_path / "mechanism.json")
+        (tmp_path / "taken.json").write_text(files["mechanism"], encoding="utf-8")
+        assert made.matrix.tolist() == lw.Mechanism.load(tmp_path / "taken.json").matrix.tolist()
+    else:
+        assert "ε of PML" in results[0].output
+
+
+def test_the_report_claims_no_release_and_runs_nothing() -> None:
+    _, files = taken(make_state(["<script>alert(1)</script>", "b", "c"]))
+    text = files["report"]
+    assert "<script" not in text
+    assert "default-src 'none'" in text
+    assert "&lt;script&gt;" in text
+    assert "Released" not in text
+    _, set_files = taken(SAMPLED["a set"])
+    assert "Set of priors" in set_files["report"]
