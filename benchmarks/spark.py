@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from book import Book
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import chi2
@@ -257,6 +258,10 @@ def main() -> int:
         "kept": fast and whole and single,
     }
     RESULTS.write_text(json.dumps(figures, indent=1) + "\n")
+    book = Book("spark")
+    book.note(f"{rows:,} rows beside identity mapInArrow", f"{ratio:.0%}", target=f"≥ {GOAL:.0%}", kept=fast)
+    book.note("every row once, law not refused", f"level {level:.3g}", target="goodness of fit", kept=whole)
+    book.close()
     return 0 if figures["kept"] else 1
 
 

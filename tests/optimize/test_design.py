@@ -376,3 +376,70 @@ def test_results_print_plot_and_turn_into_data():
     assert design.to_dict()["gap"] == design.gap
     assert "lift" in str(design.plot().to_dict())
     assert design.chart()["title"]
+
+
+# -- numbers at the edge of what doubles hold --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lip", "utility"), [(4.462e-6, "total_variation"), (1e-7, "total_variation"), (3e-4, "chi_square")]
+)
+def test_narrow_boxes_of_lifts_keep_their_vertices(lip, utility):
+    # A tolerance that is relative to the width of the box alone took raised letters for free ones.
+    design = lw.design(lw.Prior([4, 1, 3, 2, 1, 2, 3, 1, 4, 3]), lip=lip, utility=utility)
+    assert design.value > 0
+    assert design.gap <= 1e-3 * design.bound + 1e-9
+
+
+def test_outputs_too_rare_to_be_kept_still_serve_rare_letters():
+    weights = np.array([0.702, 6.71e-08, 0.172, 0.00192, 6.08e-12, 1.05e-12, 3.31e-06, 0.000263, 1.0, 6.69e-11])
+    design = lw.design(lw.Prior(weights / weights.sum()), epsilon=0.5801, utility="guessing")
+    assert design.gap <= 1e-10
+
+
+@pytest.mark.parametrize("utility", ["mutual_information", "chi_square", "hellinger", "guessing", "total_variation"])
+@pytest.mark.parametrize("ldp", [None, 0.01])
+def test_an_enormous_epsilon_is_no_crash(utility, ldp):
+    prior = lw.Prior([1.0, 1e-80, 4e-206, 1e-133])
+    with np.errstate(all="ignore"):
+        design = lw.design(prior, epsilon=400.0, ldp=ldp, utility=utility)
+    assert design.epsilon <= 400.0
+    assert design.value <= design.bound
+    if ldp is not None:
+        assert design.gap <= 1e-9
+
+
+def test_large_lifts_do_not_widen_the_bound():
+    # The roundings of a letter's terms are bounded by its own mass, not by the largest lift of all.
+    weights = np.array([0.0765, 2.34e-05, 1.0, 1.03e-07, 0.000105, 0.00794])
+    for utility in ("mutual_information", "total_variation"):
+        design = lw.design(lw.Prior(weights / weights.sum()), epsilon=11.0, utility=utility)
+        assert design.gap <= 1e-6
+
+
+def test_columns_that_are_all_alike_are_no_crash():
+    design = lw.design([0.0002764, 0.9997236], epsilon=1e-12, lip=0.5, utility="frequencies")
+    assert design.value <= design.bound
+
+
+@pytest.mark.parametrize("letters", [9, 12, 24])
+def test_intersections_with_ldp_are_exact_and_fast(letters):
+    prior = lw.Prior(np.random.default_rng(letters).dirichlet(np.ones(letters)))
+    design = lw.design(prior, epsilon=0.6, ldp=0.9)
+    assert design.gap <= 1e-6 * design.bound
+    assert design.value <= lw.design(prior, epsilon=0.6).value + 1e-9
+    assert design.value <= lw.design(prior, ldp=0.9).value + 1e-9
+    assert lw.ldp(design.mechanism) <= 0.9 + 1e-12
+
+
+def test_enumeration_lists_the_vertices_of_every_bound_on_lifts():
+    prior = lw.Prior([5, 4, 3, 2, 1])
+    for constraint in (
+        {"lip": 0.5},
+        {"ldp": 0.7},
+        {"epsilon": 0.4, "ldp": 0.7},
+        {"epsilon": 0.3, "lip": 0.5, "ldp": 0.7},
+    ):
+        listed = lw.design(prior, method="enumeration", **constraint)
+        searched = lw.design(prior, method="columns", **constraint)
+        assert listed.value == pytest.approx(searched.value, abs=1e-9)

@@ -85,6 +85,19 @@ def test_local_information_privacy_and_zero_mass():
     check_optimality(design.certificate.optimality, design.mechanism, prior)
 
 
-def test_what_the_checker_does_not_know_carries_no_claim():
-    assert lw.design([0.5, 0.3, 0.2], ldp=0.5).certificate.optimality is None
-    assert lw.design([0.5, 0.3, 0.2], epsilon=0.5, utility="frequencies").certificate.optimality is None
+def test_a_function_of_the_users_own_is_said_not_to_be_checked(tmp_path):
+    # A name that the checker knows does not make the function one that it knows.
+    for name in ("fourth", "mutual_information"):
+        design = lw.design([0.5, 0.3, 0.2], epsilon=0.5, utility=lw.FInformation(lambda x: (x - 1) ** 4, name=name))
+        assert design.certificate.optimality is None
+        assert "Python function" in design.certificate.remark
+        design.certificate.save(tmp_path / "proof.json")
+        again = lw.verify(tmp_path / "proof.json")
+        assert "Python function" in again.remark
+        assert "Python function" in repr(again)
+    assert lw.design([0.5, 0.3, 0.2], epsilon=0.5, utility=lw.FInformation("hellinger")).certificate.optimality
+
+
+def test_a_layer_cake_is_said_not_to_be_checked():
+    priors = lw.Prior.from_counts([600, 300, 100]).confidence(failure=0.01, method="layer-cake")
+    assert "LayerCake" in lw.design(priors, epsilon=0.8).certificate.remark

@@ -257,7 +257,12 @@ def _encode_arrow_chunk(chunk: Any, found: _Found) -> Codes:
     if nulls:
         indices = indices.cast(pa.int64()).fill_null(-1)
     places = indices.to_numpy(zero_copy_only=False)
-    return _from_distinct(chunk.dictionary.to_pylist(), places, found, may_be_null=nulls)
+    try:
+        if places.size and places.min() < (-1 if nulls else 0):
+            raise IndexError("a place before the first value")
+        return _from_distinct(chunk.dictionary.to_pylist(), places, found, may_be_null=nulls)
+    except (UnicodeDecodeError, IndexError) as error:  # Arrow hands on what a damaged file holds
+        raise InvalidInput(f"The column is damaged ({error}). Put back a copy of the file.") from error
 
 
 _ENCODERS: dict[str, Callable[[Any, _Found, str], Codes]] = {

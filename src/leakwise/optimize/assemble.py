@@ -36,14 +36,15 @@ def assemble(cone: Cone, found: Found) -> tuple[DenseKernel, Places | None]:
     order = np.argsort(-found.weights, kind="stable")
     lifts, weights = found.lifts[:, order], found.weights[order]
     matrix = _rounded(cone, lifts, weights)
-    if matrix is None and found.inner is not None:
-        inner_lifts, inner_weights = found.inner
+    if matrix is None:
+        matrix = _from_inside(cone, lifts, weights)
+    inner = found.inner() if matrix is None and found.inner is not None else None
+    if inner is not None:
+        inner_lifts, inner_weights = inner
         matrix = _rounded(cone, inner_lifts, inner_weights)
         if matrix is not None:
             # Its columns are the same ones where they have labels; else any, which go from likely to rare as well.
             matrix = matrix[:, order if found.labels is not None else np.argsort(-inner_weights, kind="stable")]
-    if matrix is None:
-        matrix = _from_inside(cone, lifts, weights)
     if matrix is None:
         matrix = _with_rest(cone, lifts, weights)
     says = None

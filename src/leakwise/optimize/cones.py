@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from leakwise.errors import Infeasible
 from leakwise.exact import Level, float_above, float_below, level
+from leakwise.optimize.lift_range import LiftRange
 from leakwise.priors import Prior
 
 __all__ = ["Band", "Cone", "Intersection", "LDPCone", "LiftBox", "lip_cone", "pml_cone"]
@@ -67,6 +68,10 @@ class Cone(ABC):
     @abstractmethod
     def bands(self) -> list[Band]:
         """The cone as bands, all of which a column must be in: for sparse linear programs."""
+
+    def lift_range(self) -> LiftRange | None:
+        """The range that describes the lift vectors of the cone, where one does."""
+        return None
 
     def slightly_smaller(self) -> Cone | None:
         """A cone whose columns, rounded to integers, lie in this one; None where there is none to speak of."""
@@ -148,10 +153,16 @@ class LiftBox(Cone):
             return None
         return LiftBox(self.prior, self.low * (1 + _MARGIN), self.high * (1 - _MARGIN))
 
+    def _between(self, lifts: Floats) -> npt.NDArray[np.bool_]:
+        """Which entries are at neither end of the box."""
+        close = 1e-9 * (self.high_float - self.low_float) + 2.0**-50 * self.high_float
+        inside: npt.NDArray[np.bool_] = (lifts > self.low_float + close) & (lifts < self.high_float - close)
+        return inside
+
     def slightly_inside(self, lifts: Floats) -> Floats | None:
         smaller = self.slightly_smaller()
         span = self.high_float - self.low_float
-        between = (lifts > self.low_float + 1e-9 * span) & (lifts < self.high_float - 1e-9 * span)
+        between = self._between(lifts)
         if smaller is None or (between.sum(axis=0) != 1).any():
             return None
         p, free = self.prior.probabilities, between.argmax(axis=0)
@@ -164,7 +175,7 @@ class LiftBox(Cone):
 
     def snap(self, lifts: Floats, mass: int) -> list[int]:
         span = self.high_float - self.low_float
-        between = (lifts > self.low_float + 1e-9 * span) & (lifts < self.high_float - 1e-9 * span)
+        between = self._between(lifts)
         if between.sum() > 1 or span == 0:
             return self._mixed_into(lifts, mass)
         upper = lifts > self.low_float + 0.5 * span
@@ -234,6 +245,9 @@ class LDPCone(Cone):
     def bands(self) -> list[Band]:
         return [Band(1.0, self.ratio_float, False)]
 
+    def lift_range(self) -> LiftRange:
+        return LiftRange(Fraction(0), ((Fraction(0), self.ratio),))
+
     def slightly_smaller(self) -> LDPCone | None:
         return None if self.ratio - 1 < 4 * _MARGIN else LDPCone(self.prior, self.ratio * (1 - _MARGIN))
 
@@ -277,6 +291,12 @@ class Intersection(Cone):
 
     def bands(self) -> list[Band]:
         return [band for cone in self.cones for band in cone.bands()]
+
+    def lift_range(self) -> LiftRange | None:
+        box, ldp = self.cones[0], self.cones[-1]
+        if len(self.cones) == 2 and isinstance(box, LiftBox) and isinstance(ldp, LDPCone):
+            return LiftRange(box.low, ((box.high, Fraction(0)), (Fraction(0), ldp.ratio)))
+        return None
 
     def slightly_smaller(self) -> Cone | None:
         smaller = [cone.slightly_smaller() for cone in self.cones]

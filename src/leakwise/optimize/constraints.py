@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import Level, level
-from leakwise.optimize.cones import Cone, Intersection, LDPCone, lip_cone, pml_cone
+from leakwise.optimize.cones import Cone, Intersection, LDPCone, LiftBox, lip_cone, pml_cone
 from leakwise.priors import Prior
 
 __all__ = ["constraint_cone", "describe_constraint"]
@@ -24,7 +24,12 @@ def constraint_cone(prior: Prior, asked: Level | None, *, ldp: object = None, li
     elif asked is not None:
         cones.append(pml_cone(prior, asked.below))
     if ldp is not None:
-        cones.append(LDPCone(prior, level(ldp, name="ldp").below))
+        ratio = level(ldp, name="ldp").below
+        # Rows within a factor of t have lifts within 1/t and t: a bound on lifts that is wider says nothing.
+        cones = [
+            cone for cone in cones if not (isinstance(cone, LiftBox) and cone.high >= ratio and cone.low * ratio <= 1)
+        ]
+        cones.append(LDPCone(prior, ratio))
     if not cones:
         raise InvalidInput("Give a bound: epsilon= (nats) or lift= for leakage, ldp= or lip= for other guarantees.")
     return cones[0] if len(cones) == 1 else Intersection(cones)

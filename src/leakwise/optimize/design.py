@@ -11,7 +11,7 @@ from leakwise.errors import InvalidInput, NotConverged, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Kernel
 from leakwise.optimize.assemble import assemble
-from leakwise.optimize.claims import closed_form_duals, margin, optimality_claim
+from leakwise.optimize.claims import close_to, closed_form_duals, column_duals, margin, optimality_claim
 from leakwise.optimize.closed_forms import closed_form
 from leakwise.optimize.cones import Cone, LiftBox
 from leakwise.optimize.constraints import constraint_cone, describe_constraint
@@ -98,17 +98,19 @@ def design(
     cone = constraint_cone(supported, asked, ldp=ldp, lip=lip)
     limits = Limits(tolerance, time_limit, progress)
     kernel, bound, how = _closed(supported, asked, goal, cone) if method == "auto" else (None, 0.0, "")
-    duals = closed_form_duals(cone, goal, bound)
+    duals, root = closed_form_duals(cone, goal, bound), None
     bound += margin(cone, duals)
     says = None
+    if kernel is not None and isinstance(goal, Frequencies):
+        duals, root = column_duals(kernel, supported, goal)
     if kernel is None:
         from leakwise.optimize.engine import search  # the solver loads when it is first needed
 
         bound = np.inf
         try:
             found = search(cone, _restricted(goal, known), limits, method)
-            how, duals = found.how, found.found.duals
-            bound = found.found.bound + margin(cone, found.found.duals)
+            how, duals, root = found.how, found.found.duals, found.found.root
+            bound = found.found.bound + (margin(cone, duals) if found.found.proven is None else 0.0)
             kernel, says = assemble(cone, found.found)
         except NotConverged as error:
             kernel, safe_bound, says = without_search(cone, _restricted(goal, known))
@@ -116,9 +118,9 @@ def design(
     value, _ = utility_interval(kernel, supported, _restricted(goal, known))
     mechanism = labelled(kernel, known, supported, goal, says)
     bound = max(bound, value)
-    certificate = certify(mechanism, known, **({} if asked is None else _level_arguments(asked)))
-    claim = optimality_claim(cone, asked, lip, goal, known, value, bound, duals)
-    certificate = replace(certificate, optimality=claim).verify()
+    certificate = certify(mechanism, known, **({} if asked is None else _level_arguments(asked))).verify()
+    claim, remark = optimality_claim(cone, asked, ldp, lip, goal, known, value, bound, duals, root)
+    certificate, bound = replace(certificate, optimality=claim, remark=remark), close_to(claim, known, bound)
     constraint = describe_constraint(asked, ldp, lip)
     return Design(mechanism, value, bound, how, certificate, goal.name, known, constraint)
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged
 from leakwise.optimize.blocks import search_blocks
-from leakwise.optimize.cones import Cone, LDPCone, LiftBox
+from leakwise.optimize.chord import Floats, Function
+from leakwise.optimize.cones import Cone, LiftBox
 from leakwise.optimize.enumeration import list_vertices
 from leakwise.optimize.frequencies import search_frequencies
 from leakwise.optimize.generic import search_generic, search_vertices
 from leakwise.optimize.linear import search_linear
 from leakwise.optimize.near_perfect import search_near_perfect
+from leakwise.optimize.ranges import search_ranges
 from leakwise.optimize.search import Found, Limits
 from leakwise.optimize.utilities import FInformation, Frequencies, LinearUtility, Utility
 from leakwise.optimize.windows import search_windows, windows_fit
@@ -24,8 +26,8 @@ __all__ = ["Answer", "search"]
 _WHOLE = 220
 # Rarer letters make the information matrix too ill-conditioned for doubles.
 _RAREST = 1e-9
-# Up to so many letters the two-valued columns of LDP are listed.
-_LISTED_LDP = 14
+# Larger lifts have weights that are roundings of zero.
+_LARGEST_LIFT = 1e12
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,23 @@ def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
     return answer
 
 
+def _listed_inside(cone: LiftBox, f: Function) -> tuple[Floats, Floats] | None:
+    """The optimum of a slightly smaller box, by its own list."""
+    smaller = cone.slightly_smaller()
+    if smaller is None:
+        return None
+    inner = search_vertices(smaller, f, list_vertices(smaller))
+    return inner.lifts, inner.weights
+
+
 def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
+    largest = float(cone.entry_box()[1].max())
+    if not largest <= _LARGEST_LIFT:
+        raise NotConverged(
+            f"lifts up to {largest:.1e} are beyond what linear programs in doubles can weigh.",
+            lower=-math.inf,
+            upper=math.inf,
+        )
     if isinstance(utility, LinearUtility):
         if method == "enumeration":
             raise InvalidInput(
@@ -73,10 +91,8 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
         vertices = list_vertices(cone)
         found = search_vertices(cone, f, vertices)
         if isinstance(cone, LiftBox):
-            smaller = cone.slightly_smaller()
-            if smaller is not None:
-                inner = search_vertices(smaller, f, list_vertices(smaller))
-                found = replace(found, inner=(inner.lifts, inner.weights))
+            box = cone
+            found = replace(found, inner=lambda: _listed_inside(box, f))
         return Answer(found, f"[EX] Theorem 5, {vertices.shape[1]:,} vertices listed")
     if isinstance(cone, LiftBox):
         if windows_fit(cone):
@@ -84,7 +100,7 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
         if len(cone.prior) <= _WHOLE:
             return Answer(search_near_perfect(cone, f, limits), "columns of nearly perfect mass, chord bound")
         return Answer(search_blocks(cone, f, limits), "blocks of columns of nearly perfect mass, chord bound")
-    if isinstance(cone, LDPCone) and len(cone.prior) <= _LISTED_LDP:
-        vertices = list_vertices(cone)
-        return Answer(search_vertices(cone, f, vertices), f"{vertices.shape[1]:,} two-valued columns listed")
+    where = cone.lift_range()
+    if where is not None:
+        return Answer(search_ranges(cone, where, f, limits), "columns of two values, priced set by set")
     return Answer(search_generic(cone, f, limits), "columns, priced by branch and bound")

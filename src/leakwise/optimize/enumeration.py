@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
-from leakwise.optimize.cones import Cone, LDPCone, LiftBox
+from leakwise.optimize.cones import Cone, LiftBox
+from leakwise.optimize.lift_range import LiftRange
 
 __all__ = ["MOST_VERTICES", "list_vertices", "vertex_count_bound"]
 
@@ -30,16 +31,48 @@ def vertex_count_bound(letters: int, region: int) -> int:
 def list_vertices(cone: Cone) -> Floats:
     """Every vertex of the slice of lift vectors, as columns."""
     size = len(cone.prior)
-    if isinstance(cone, LDPCone):
-        _refuse(2**size - 2, size)
-        return _two_valued(cone)
     if isinstance(cone, LiftBox) and cone.low == 0:
         region = cone.prior.region(lift=cone.high)
         _refuse(vertex_count_bound(size, region), size)
         return _algorithm_1(cone, region)
+    where = cone.lift_range()
+    if isinstance(cone, LiftBox):
+        _refuse(size * 2 ** (size - 1), size)
+        return box_vertices(cone.prior.probabilities, cone.low_float, cone.high_float)
+    if where is not None:
+        _refuse(2**size * (1 + len(where.boxes()) * size), size)
+        return range_vertices(cone.prior.probabilities, where)
     raise InvalidInput(
-        'method="enumeration" knows the vertices of ε-PML and of ε-LDP only. Use method="columns" for others.'
+        'method="enumeration" knows the vertices of bounds on lifts and of ε-LDP only. Use method="columns" for others.'
     )
+
+
+def box_vertices(p: Floats, low: float, high: float) -> Floats:
+    """The vertices of the lift vectors in [low, high]: all at an end, but for one between; few letters only."""
+    size, span = len(p), high - low
+    if span <= 0:
+        return np.ones((size, 1))
+    raised = ((np.arange(2**size)[None, :] >> np.arange(size)[:, None]) & 1).astype(bool)
+    rest = (1 - low) - span * (p @ raised)
+    found = []
+    for free in range(size):
+        lift = low + rest / p[free]
+        chosen = np.flatnonzero(~raised[free] & (lift >= low - 1e-12) & (lift <= high * (1 + 1e-12)))
+        vertices = np.where(raised[:, chosen], high, low)
+        vertices[free] = np.clip(lift[chosen], low, high)
+        found.append(vertices)
+    columns: Floats = np.unique(np.concatenate(found, axis=1), axis=1)
+    return columns
+
+
+def range_vertices(p: Floats, where: LiftRange) -> Floats:
+    """The vertices of lift vectors in a range: two values on each set of letters, and the boxes at its kinks."""
+    size = len(p)
+    raised = ((np.arange(1, 2**size - 1)[None, :] >> np.arange(size)[:, None]) & 1).astype(bool)
+    low, high, real = where.levels(p @ raised, p @ ~raised)
+    found = [np.ones((size, 1)), np.where(raised, high, low)[:, real]]
+    found += [box_vertices(p, float(low), float(high)) for low, high in where.boxes()]
+    return np.concatenate(found, axis=1)
 
 
 def _refuse(count: int, size: int) -> None:
@@ -69,13 +102,3 @@ def _algorithm_1(cone: LiftBox, region: int) -> Floats:
                     vertex[free] = max(lift, 0.0)
                     vertices.append(vertex)
     return np.unique(np.array(vertices), axis=0).T
-
-
-def _two_valued(cone: LDPCone) -> Floats:
-    p, t = cone.prior.probabilities, cone.ratio_float
-    size = len(p)
-    codes = np.arange(1, 2**size - 1)
-    raised = (codes[None, :] >> np.arange(size)[:, None]) & 1
-    columns = np.where(raised == 1, t, 1.0)
-    lifts: Floats = columns / (p @ columns)
-    return np.concatenate([np.ones((size, 1)), lifts], axis=1)

@@ -10,6 +10,7 @@ from leakwise.exact import ratio_array
 from leakwise.mechanism import CommonLawKernel, Kernel
 from leakwise.optimize.utilities import FInformation, Frequencies, Utility, _Guessing
 from leakwise.priors import Prior
+from leakwise.proof.optimality.frequencies import recovered
 
 __all__ = ["utility_interval"]
 
@@ -23,11 +24,21 @@ def utility_interval(kernel: Kernel, prior: Prior, utility: Utility) -> tuple[fl
     lifts = kernel.matrix[:, here] / mass[here]
     value = utility.value(lifts, mass[here], prior)
     if isinstance(utility, Frequencies):
-        return value * (1 + 1e-9), value * (1 - 1e-9)
+        # How much is lost by inverting is measured; the check, with its own order of sums, asks for less.
+        lower = _to_eleven_digits(recovered(lifts, mass[here], prior.probabilities, caution=4.0))
+        return lower, 2 * value - lower if math.isfinite(lower) else value
     # Lifts are accurate to N units, μ is Lipschitz on those that occur, and at most N·M terms are added.
     size = 1.0 + float(np.abs(lifts).max()) * _steepness(utility, prior)
     slack = (abs(value) + size) * (kernel.shape[0] + 32) * 2.0**-51
     return _never_negative(value - slack, utility), value + slack
+
+
+def _to_eleven_digits(value: float) -> float:
+    """A float rounded down to 36 bits: the digits of an inverse that machines agree on."""
+    if not math.isfinite(value) or not value:
+        return value
+    unit = math.ldexp(1.0, math.frexp(value)[1] - 36)
+    return math.floor(value / unit) * unit
 
 
 def _steepness(utility: Utility, prior: Prior) -> float:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.optimize.cones import Cone, LDPCone, LiftBox
+from leakwise.errors import NotConverged
+from leakwise.optimize.cones import Cone, LiftBox
 from leakwise.optimize.enumeration import list_vertices, vertex_count_bound
 from leakwise.optimize.search import Found, Limits
 from leakwise.optimize.trace_bound import least_trace_bound
@@ -22,7 +23,7 @@ __all__ = ["search_frequencies"]
 Floats = npt.NDArray[np.float64]
 
 _ROUNDS = 200
-_ALL_VERTICES = 60_000  # up to so many are priced one by one, which makes the bound exact
+_ALL_VERTICES = 120_000  # up to so many are priced one by one, which makes the bound exact
 _RELATIVE_GAP = {True: 1e-8, False: 1e-4}  # where every vertex is listed, and where not: nobody's intervals notice
 _PATIENCE = 4  # rounds without progress before a search without an exact proof ends
 _PROGRESS = 3e-4  # what counts as progress, relative to the value
@@ -30,6 +31,17 @@ _PROGRESS = 3e-4  # what counts as progress, relative to the value
 
 def search_frequencies(cone: Cone, limits: Limits) -> Found:
     """The weights and columns of least trace J⁻¹, with a bound on all others."""
+    try:
+        return _search(cone, limits)
+    except np.linalg.LinAlgError as error:
+        raise NotConverged(
+            "the columns are so much alike that the information matrix is singular in doubles.",
+            lower=-np.inf,
+            upper=0.0,
+        ) from error
+
+
+def _search(cone: Cone, limits: Limits) -> Found:
     p = cone.prior.probabilities
     size = len(p)
     generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
@@ -41,14 +53,17 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
     every = _every_vertex(cone)
     least, multipliers = least_trace_bound(cone)
     bound = float(p @ p) - least
+    proof: tuple[Floats, Floats | None] = (multipliers, None)
     # The constant column makes the start feasible, those of the bound make it good.
-    columns = np.concatenate([np.ones((size, 1)), columns, _promising(cone, multipliers, every, generator)], axis=1)
-    columns = _distinct(columns)
+    promising = _promising(cone, multipliers[:size], every, generator)
+    columns = _distinct(np.concatenate([np.ones((size, 1)), columns, promising], axis=1))
     weights, accuracy = _interior(columns), 1.0
     best, waited, stopped = -np.inf, 0, False
+    kept = (columns, weights)
     for _ in range(_ROUNDS):
         weights = _least_trace(columns, weights, accuracy)
-        value, worth, centre = _linearised(columns, weights, p)
+        value, worth, inverse = _linearised(columns, weights, p)
+        centre = inverse @ inverse
         y = _duals(columns, worth, weights)
         if every is not None:
             costs = np.einsum("ij,ij->j", every, centre @ every) - y @ every
@@ -59,14 +74,13 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         # For convex Φ: Φ* ≥ Φ(ρ) - (max over mechanisms of Σ worth·ρ' - Σ worth·ρ), where the maximum is at most
         # Σ y + largest if that is the largest of all columns.
         slack = float(y.sum()) + max(largest, 0.0) - float(worth @ weights)
-        if every is not None:
-            bound = min(bound, value + slack)
+        if every is not None and value + slack < bound:
+            bound, proof = value + slack, (y, inverse)
         limits.tell("columns", value, bound)
-        waited = 0 if value > best + _PROGRESS * abs(value) else waited + 1
-        best = max(best, value)
-        if bound - value <= max(limits.tolerance, _RELATIVE_GAP[every is not None] * abs(value)) or (
-            every is None and waited >= _PATIENCE
-        ):
+        waited = 0 if value > best + (_PROGRESS if every is None else 1e-9) * abs(value) else waited + 1
+        if value > best:
+            best, kept = value, (columns, weights)
+        if bound - best <= max(limits.tolerance, _RELATIVE_GAP[every is not None] * abs(best)) or waited >= _PATIENCE:
             break
         if limits.exhausted:
             stopped = True
@@ -74,14 +88,19 @@ def search_frequencies(cone: Cone, limits: Limits) -> Found:
         finest = 1e-10 * abs(value) if every is not None else 1e-3 * (bound - value)
         accuracy = max(min(0.3 * accuracy, 1e-2 * slack), finest)
         columns, weights = _extended(columns, weights, worth - y @ columns, found)
+    columns, weights = kept
     used = weights > 1e-7
     lifts, weights = _fewest(columns[:, used], weights[used])
     # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.
     weights = _corrected(lifts, weights)
-    inside = cone.slightly_inside(lifts)
-    inner = None if inside is None else (inside, _corrected(inside, weights))
-    proof = "vertices" if every is not None else "trace"
-    return Found(lifts, weights, np.empty(0), 0.0, proof, stopped=stopped, inner=inner, proven=bound)
+
+    def inner() -> tuple[Floats, Floats] | None:
+        inside = cone.slightly_inside(lifts)
+        return None if inside is None else (inside, _corrected(inside, weights))
+
+    duals, root = proof
+    how = "trace" if root is None else "vertices"
+    return Found(lifts, weights, duals, 0.0, how, stopped=stopped, inner=inner, proven=bound, root=root)
 
 
 def _promising(cone: Cone, multipliers: Floats, every: Floats | None, generator: np.random.Generator) -> Floats:
@@ -108,13 +127,16 @@ def _extended(columns: Floats, weights: Floats, costs: Floats, found: Floats) ->
 
 
 def _every_vertex(cone: Cone) -> Floats | None:
+    size = len(cone.prior)
     if isinstance(cone, LiftBox) and cone.low == 0:
-        region = cone.prior.region(lift=cone.high)
-        if vertex_count_bound(len(cone.prior), region) <= _ALL_VERTICES:
-            return list_vertices(cone)
-    if isinstance(cone, LDPCone) and 2 ** len(cone.prior) <= _ALL_VERTICES:
-        return list_vertices(cone)
-    return None
+        count = vertex_count_bound(size, cone.prior.region(lift=cone.high))
+    elif isinstance(cone, LiftBox):
+        count = size * 2 ** (size - 1)
+    elif cone.lift_range() is not None:
+        count = (size + 1) * 2**size
+    else:
+        return None
+    return list_vertices(cone) if count <= _ALL_VERTICES else None
 
 
 def _distinct(columns: Floats) -> Floats:
@@ -123,12 +145,12 @@ def _distinct(columns: Floats) -> Floats:
 
 
 def _linearised(columns: Floats, weights: Floats, p: Floats) -> tuple[float, Floats, Floats]:
-    """The value Σπ² - trace J⁻¹, what each column is worth, and the matrix J⁻²."""
+    """The value Σπ² - trace J⁻¹, what each column is worth, and the matrix J⁻¹."""
     information = (columns * weights) @ columns.T
-    inverse = np.linalg.inv(information)
-    centre = inverse @ inverse
-    worth = np.einsum("ij,ij->j", columns, centre @ columns)
-    return float((p**2).sum() - np.trace(inverse)), worth, centre
+    inverse: Floats = np.linalg.inv(information).astype(np.float64)
+    half = inverse @ columns
+    worth: Floats = np.einsum("ij,ij->j", half, half)
+    return float((p**2).sum() - np.trace(inverse)), worth, inverse
 
 
 def _duals(columns: Floats, worth: Floats, weights: Floats) -> Floats:
@@ -140,7 +162,8 @@ def _duals(columns: Floats, worth: Floats, weights: Floats) -> Floats:
 def _least_trace(columns: Floats, weights: Floats, accuracy: float) -> Floats:
     """Barrier method for min trace J(ρ)⁻¹ s.t. columns·ρ = 1, ρ > 0, from an interior start to an accuracy."""
     size, count = columns.shape
-    barrier = max(accuracy, 1e-4) / count
+    # A start from old weights and new columns is far from any central path: begin with a barrier that it can follow.
+    barrier = max(accuracy, 1e-4, 1e-4 * abs(_objective(columns, weights, 0.0))) / count
     ones = np.ones(size)
     while True:
         current = _objective(columns, weights, barrier)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.optimize.chord import Function, chord_maximum
-from leakwise.optimize.cones import LiftBox
+from leakwise.optimize.cones import Cone, LiftBox
 from leakwise.optimize.halves import HalfTables, Keep
 
 __all__ = ["Groups", "LiftPricing", "Priced", "Vertices"]
@@ -35,7 +35,7 @@ class Groups:
     letters: tuple[npt.NDArray[np.intp], ...]
 
     @staticmethod
-    def of(cone: LiftBox) -> Groups:
+    def of(cone: Cone) -> Groups:
         places: dict[int, list[int]] = {}
         for letter, weight in enumerate(cone.prior.weights.tolist()):
             places.setdefault(weight, []).append(letter)
@@ -161,8 +161,9 @@ class LiftPricing:
         """The vertices that maximise linear functionals (N × n): for a start, and where windows are too wide."""
         lifts = self.cone.linear_max(objectives)[1]
         span = self.high - self.low
-        raised = lifts > self.high - 1e-12 * span
-        between = ~raised & (lifts > self.low + 1e-12 * span)
+        close = 1e-12 * span + 2.0**-50 * self.high  # in a narrow box the roundings of the lifts themselves count
+        raised = lifts > self.high - close
+        between = ~raised & (lifts > self.low + close)
         free = np.where(between.any(axis=0), between.argmax(axis=0), (~raised).argmax(axis=0))
         places = np.arange(lifts.shape[1])
         raised[free, places] = False
@@ -311,18 +312,16 @@ def _small_loss(f: Function, p: Floats, low: Floats, high: Floats, limit: float)
         return p * (f_low + share * (f_high - f_low) - f(x))
 
     left, right = low.copy(), high.copy()
-    for _ in range(45):  # ternary search for the peak; missing it slightly only widens a window
+    for _ in range(24):  # ternary search for the peak; missing it slightly only widens a window
         a, b = left + (right - left) / 3, right - (right - left) / 3
         rising = loss(a) < loss(b)
         left, right = np.where(rising, a, left), np.where(rising, right, b)
     peak = (left + right) / 2
-    everything = loss(peak) <= limit
-    ends = []
-    for end in (low, high):
-        inside, outside = end.copy(), peak.copy()
-        for _ in range(52):
-            middle = (inside + outside) / 2
-            small = loss(middle) <= limit
-            inside, outside = np.where(small, middle, inside), np.where(small, outside, middle)
-        ends.append(np.where(everything, width, np.abs(outside - end)))
-    return ends[0], ends[1]
+    ends = np.stack([low, high])
+    inside, outside = ends, np.stack([peak, peak])
+    for _ in range(46):
+        middle = (inside + outside) / 2
+        small = loss(middle) <= limit
+        inside, outside = np.where(small, middle, inside), np.where(small, outside, middle)
+    reach = np.where(loss(peak) <= limit, width, np.abs(outside - ends))
+    return reach[0], reach[1]

@@ -33,16 +33,19 @@ def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
     found = _solve(cone, values, limits)
     if found is None:
         return _constant(cone, values)
-    smaller = cone.slightly_smaller()
-    inner = None if smaller is None else _solve(smaller, values, limits)
     costs, _ = cone.linear_max(values - found.duals[:, None])
     size = float(np.abs(values).sum(axis=0).max() + np.abs(found.duals).sum())
     largest = float(costs.max()) + size * (len(values) + 16) * 2.0**-51
     limits.tell("linear program", float(found.weights @ _worth(found, values)), float(found.duals.sum()) + largest)
-    answer = replace(found, largest=largest)
-    if inner is None or not np.array_equal(_labels(inner), _labels(found)):
-        return answer
-    return replace(answer, inner=(inner.lifts, inner.weights))
+
+    def inner() -> tuple[Floats, Floats] | None:
+        """The answer for a slightly smaller cone, if it uses the same outputs."""
+        smaller = cone.slightly_smaller()
+        again = None if smaller is None else _solve(smaller, values, limits)
+        same = again is not None and np.array_equal(_labels(again), _labels(found))
+        return (again.lifts, again.weights) if again is not None and same else None
+
+    return replace(found, largest=largest, inner=inner)
 
 
 def _labels(found: Found) -> Places:
@@ -69,6 +72,11 @@ def _solve(cone: Cone, values: Floats, limits: Limits) -> Found | None:
     columns = solution.x[:count].reshape(letters, labels) + edge
     mass = cone.prior.probabilities @ columns
     used = np.flatnonzero(mass > 1e-13)
+    # An output too rare to be kept still matters to letters that are as rare: it goes to the likeliest one, which stays
+    # in the cone by adding up.
+    rare = mass <= 1e-13
+    columns[:, int(mass.argmax())] += columns[:, rare].sum(axis=1)
+    mass = cone.prior.probabilities @ columns
     return Found(columns[:, used] / mass[used], mass[used], solution.duals[:letters] / _SCALE, np.inf, "linear", used)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,25 +18,29 @@ from leakwise.mechanism import DenseKernel, Kernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.assemble import assemble
 from leakwise.optimize.chord import Function, chord_duals, chord_maximum
+from leakwise.optimize.claims import close_to, column_duals, margin, set_claim
 from leakwise.optimize.cones import LDPCone
 from leakwise.optimize.evaluate import utility_interval
 from leakwise.optimize.frequencies import search_frequencies
 from leakwise.optimize.labelling import labelled
 from leakwise.optimize.naming import outcome_names
 from leakwise.optimize.result import Design
+from leakwise.optimize.robust_ball import ball_bound
 from leakwise.optimize.search import Found, Limits, Progress
 from leakwise.optimize.utilities import FInformation, Frequencies, LinearUtility, Utility, as_utility
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
 from leakwise.proof import certify
+from leakwise.proof.optimality.members import nominal_inside
 from leakwise.proof.sets import is_exact, least_mass_prover
+
+if TYPE_CHECKING:
+    from leakwise.optimize.robust_cones import RobustCone
 
 __all__ = ["binary_kernel", "conservative_lift", "robust_design"]
 
 Floats = npt.NDArray[np.float64]
 
 _UNIT = 1 << BITS
-# A little less than asked for, so that the rounding to integers stays inside.
-_INSIDE = 1 - Fraction(1, 1 << 40)
 # Up to so many letters branch and bound closes the gap for any convex set.
 _BRANCHED = 7
 _NARROWED = "the design of the estimate at the largest ε that the set allows"
@@ -69,32 +74,39 @@ def robust_design(
     limits = Limits(tolerance, time_limit, progress)
     says: npt.NDArray[np.intp] | None = None
     mechanism: Mechanism | None = None
+    duals: Floats = np.empty(0)
+    root: Floats | None = None
     kernel: Kernel
     if len(nominal) == 2 and not isinstance(goal, LinearUtility):
-        kernel = binary_kernel(priors, asked.below)
-        bound = utility_interval(binary_kernel(priors, asked.above), nominal, goal)[1]
+        kernel, best = binary_kernel(priors, asked.below), binary_kernel(priors, asked.above)
+        bound = utility_interval(best, nominal, goal)[1]
         how = "closed form for two letters (beyond [ED] Theorem 5)"
+        if nominal.support.all():
+            duals, root = column_duals(best, nominal, goal)
+            bound += 1e-12 * (1 + abs(bound))
     elif not isinstance(priors, (AllPriors, Ball, Box, Hull, KLBall)):
         # A layer cake, or a set of the user's own: not known to be convex.
         mechanism, bound = _narrowed(priors, asked, goal, limits)
         kernel, how = mechanism.kernel, _NARROWED
     elif isinstance(goal, FInformation) and len(nominal) > _BRANCHED:
-        kernel, bound, how = _large(priors, asked, goal, limits)
+        kernel, bound, how, duals = _large(priors, asked, goal, limits)
     else:
         found, how = _search(priors, asked, goal, limits)
-        from leakwise.optimize.robust_cones import RobustCone
-
-        kernel, says = assemble(RobustCone(priors, provable_ratio(priors, asked.below)), found)
-        bound = found.bound
+        cone = _cone(priors, asked)
+        kernel, says = assemble(cone, found)
+        duals, root = found.duals, found.root
+        bound = found.bound + (margin(cone, duals) if found.proven is None else 0.0)
     value, _ = utility_interval(kernel, nominal, goal)
+    bound = max(bound, value)
     if says is not None:
         mechanism = labelled(kernel, nominal, nominal, goal, says)
     elif mechanism is None:
         mechanism = _named(kernel, nominal, priors.alphabet)
     arguments: dict[str, Any] = {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
-    certificate = certify(mechanism, priors, **arguments).verify()
+    claim, remark = set_claim(asked, goal, priors, value, bound, duals, root)
+    certificate = replace(certify(mechanism, priors, **arguments).verify(), optimality=claim, remark=remark)
     constraint = f"PML {asked.words} for every prior of the set"
-    return Design(mechanism, value, max(bound, value), how, certificate, goal.name, priors, constraint)
+    return Design(mechanism, value, close_to(claim, priors, bound), how, certificate, goal.name, priors, constraint)
 
 
 def _named(kernel: Kernel, nominal: Prior, letters: Alphabet) -> Mechanism:
@@ -145,11 +157,17 @@ def _search(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tu
     return found, how
 
 
+def _cone(priors: PriorSet, asked: Level) -> RobustCone:
+    from leakwise.optimize.robust_cones import RobustCone  # the solver loads when it is first needed
+
+    return RobustCone(priors, provable_ratio(priors, asked.below))
+
+
 def _dispatch(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Found, str]:
-    from leakwise.optimize.robust_cones import RobustCone
+    from leakwise.optimize.ranges import search_ranges
     from leakwise.optimize.robust_search import search_convex, search_gains
 
-    cone = RobustCone(priors, provable_ratio(priors, asked.below))
+    cone = _cone(priors, asked)
     if isinstance(goal, LinearUtility):
         return search_gains(cone, goal.gains(priors.nominal), limits), "columns, one linear program for each guess"
     if isinstance(goal, Frequencies):
@@ -160,6 +178,9 @@ def _dispatch(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> 
             )
         return search_frequencies(cone, limits), "columns, least trace of the inverse information"
     if isinstance(goal, FInformation):
+        where = cone.lift_range()
+        if where is not None:
+            return search_ranges(cone, where, goal.f, limits), "columns of two values, priced set by set"
         return search_convex(cone, goal.f, limits), "columns, priced by branch and bound"
     raise InvalidInput(f"No robust search knows the utility {goal.name!r}: use FInformation, Gain or Expected.")
 
@@ -180,46 +201,38 @@ def conservative_lift(ball: Ball, lift: Fraction) -> Fraction:
     return max(serves)
 
 
-def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -> tuple[Kernel, float, str]:
+def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -> tuple[Kernel, float, str, Floats]:
     """The best of several inner designs, each proven on integers, with a bound on all columns of the cone."""
+    from leakwise.optimize.ranges import search_ranges
+    from leakwise.optimize.robust_cones import ball_range
+
     nominal, f = priors.nominal, goal.f
     candidates: list[tuple[Kernel, str]] = [
         (DenseKernel(np.full((len(nominal), 1), _UNIT, dtype=np.int64), _UNIT), "only a constant release is allowed")
     ]
-    bound = _known_prior_bound(nominal, asked, f)
-    if isinstance(priors, Ball) and not priors.is_everything:
-        from leakwise.optimize.robust_ball import ball_bound, two_level_columns
-        from leakwise.optimize.robust_cones import RobustCone
-
-        covered, start = ball_bound(priors, asked.above, f)
-        bound = min(bound, covered)
-        inside = asked.below * _INSIDE
-        if (narrower := conservative_lift(priors, asked.below)) > 1:
+    bound, duals = _known_prior_bound(priors, asked, f), np.empty(0)
+    cone = _cone(priors, asked)
+    where = ball_range(priors, cone.ratio)
+    if where is not None:
+        if where.pieces[0][0]:
+            bound = min(bound, ball_bound(priors, asked.above, f)[0])  # type: ignore[arg-type]
+        found = search_ranges(cone, where, f, limits)
+        candidates.append((assemble(cone, found)[0], "columns of two values"))
+        if cone.lift_range() is not None and found.bound < bound:
+            bound, duals = found.bound + margin(cone, found.duals), found.duals
+        if isinstance(priors, Ball) and (narrower := conservative_lift(priors, asked.below)) > 1:
             candidates.append((_at_estimate(nominal, narrower, goal, limits), "columns of the estimate at a smaller ε"))
-        if start > 1e-9:
-            columns, weights = two_level_columns(priors, inside, f, start, limits)
-            found = Found(columns, weights, np.zeros(len(nominal)), 0.0, "chord")
-            candidates.append(
-                (
-                    assemble(RobustCone(priors, provable_ratio(priors, asked.below)), found)[0],
-                    "columns of two values, chord bound",
-                )
-            )
-    elif not priors.is_everything:  # type: ignore[attr-defined]
+    else:
         found, how = _search(priors, asked, goal, limits)
-        from leakwise.optimize.robust_cones import RobustCone
-
-        candidates.append((assemble(RobustCone(priors, provable_ratio(priors, asked.below)), found)[0], how))
-        bound = min(bound, found.bound)
+        candidates.append((assemble(cone, found)[0], how))
+        if found.bound < bound:
+            bound, duals = found.bound, found.duals
         if found.stopped or found.bound - found.weights @ (nominal.probabilities @ f(found.lifts)) > 1e-6:
             candidates.append((_narrowed(priors, asked, goal, limits)[0].kernel, _NARROWED))
-    if nominal.support.all():
-        kernel, everywhere = _everywhere(nominal, asked, goal, limits)
-        candidates.append((kernel, "local differential privacy, the best found for this set"))
-        if isinstance(priors, AllPriors) or priors.is_everything:  # type: ignore[attr-defined]
-            bound = min(bound, everywhere)
+    if nominal.support.all() and cone.lift_range() is None:
+        candidates.append((_everywhere(nominal, asked, goal, limits), "local differential privacy, the best found"))
     best = max(candidates, key=lambda pair: utility_interval(pair[0], nominal, goal)[0])
-    return best[0], bound, best[1]
+    return best[0], bound, best[1], duals
 
 
 def _narrowed(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Mechanism, float]:
@@ -243,8 +256,11 @@ def _narrowed(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> 
     return best, known.bound
 
 
-def _known_prior_bound(nominal: Prior, asked: Level, f: Function) -> float:
-    """The chord bound of the known prior: no set makes more possible."""
+def _known_prior_bound(priors: PriorSet, asked: Level, f: Function) -> float:
+    """The chord bound of the known prior: no set that holds it makes more possible."""
+    if not nominal_inside(priors):
+        return np.inf
+    nominal = priors.nominal
     p = nominal.probabilities[nominal.support]
     low, high = np.zeros(len(p)), np.minimum(float_above(asked.above), 1 / p)
     duals = chord_duals(f, p, low, high)
@@ -257,13 +273,9 @@ def _at_estimate(nominal: Prior, lift: Fraction, goal: FInformation, limits: Lim
     return design(nominal, lift=lift, utility=goal, time_limit=limits.seconds).mechanism.kernel
 
 
-def _everywhere(nominal: Prior, asked: Level, goal: FInformation, limits: Limits) -> tuple[Kernel, float]:
-    """Local differential privacy: for few letters the optimum, for more randomized response."""
-    from leakwise.mechanism import randomized_response
-    from leakwise.optimize.engine import search
+def _everywhere(nominal: Prior, asked: Level, goal: FInformation, limits: Limits) -> Kernel:
+    """The best found for local differential privacy, which serves every set."""
+    from leakwise.optimize.ranges import search_ranges
 
-    if len(nominal) <= 12:
-        cone = LDPCone(nominal, asked.below)
-        found = search(cone, goal, limits, "columns").found
-        return assemble(cone, found)[0], found.bound
-    return randomized_response(nominal.alphabet, lift=asked.below).kernel, np.inf
+    cone = LDPCone(nominal, asked.below)
+    return assemble(cone, search_ranges(cone, cone.lift_range(), goal.f, limits))[0]

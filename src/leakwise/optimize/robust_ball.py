@@ -1,4 +1,4 @@
-"""The l1 ball at any size: a bound on every column that needs no search, and columns of two values that reach it.
+"""The l1 ball at any size: a bound on every column that needs no search.
 
 A column of the ball's cone has least entry a, largest entry M, and τ such that a mass c = β/2 lies at or above it. With
 E = Σ π (λ-τ)₊ the cone says M + t(cτ + E) ≤ t(1 + ca), and π_min(M-τ) ≤ E ≤ c(M-τ). Below τ a convex f lies under its
@@ -16,16 +16,15 @@ import numpy.typing as npt
 
 from leakwise.exact import float_above, float_below
 from leakwise.optimize.chord import Function
-from leakwise.optimize.master import Master
-from leakwise.optimize.search import Limits
 from leakwise.priors import Ball
 
-__all__ = ["ball_bound", "two_level_columns"]
+__all__ = ["ball_bound"]
 
 Floats = npt.NDArray[np.float64]
 
 _RELATIVE = 1e-7
 _MOST_BOXES = 300_000
+_NEAR = 1e-5
 
 
 def _slope(f: Function, left: Floats, right: Floats) -> Floats:
@@ -111,75 +110,7 @@ def _box_bounds(f: Function, c: float, t: float, least: float, low: Floats, high
     possible = (excess >= 0) & (top >= 1) & (tau >= a) & (excess >= least * np.maximum(top_low - tau, 0.0))
     possible &= excess >= 1 - tau  # what is below τ has the mean 1 - E
     excess = np.clip(excess, 0.0, None)
-    values = f(a) + _slope(f, a, np.maximum(tau, a)) * (1 - a - excess) + _slope(f, tau, top) * excess
+    # Where τ may come up to M (or to a) the chord becomes a tangent, which a chord a little farther bounds.
+    rising, steepest = _slope(f, a, np.maximum(tau, a + _NEAR)), _slope(f, tau, np.maximum(top, tau + _NEAR))
+    values = f(a) + rising * (1 - a - excess) + steepest * excess
     return np.where(possible, values, -np.inf)
-
-
-# -------------------------------------------------------------------------------------------------------- columns
-
-
-def _levels(s: Floats, c: float, t: float) -> tuple[Floats, Floats]:
-    """The two values of a column raised on a set of mass s: A on it, a elsewhere (MATH section 4)."""
-    below = 1 - s + c * t
-    return t * (1 - s + c) / below, (1 - (s - c) * t) / below
-
-
-def two_level_columns(ball: Ball, ratio: object, f: Function, start: float, limits: Limits) -> tuple[Floats, Floats]:
-    """Columns of two values and their weights: any set of about the best mass will do, so they add up to one easily.
-
-    ``start`` is the best least entry of :func:`ball_bound`, above 0. Letters of mass zero are given the lift 1.
-    """
-    p = ball.nominal.probabilities
-    seen = np.flatnonzero(p > 0)
-    mass = p[seen]
-    c, t = float_above(ball.moved), float_below(ratio)  # type: ignore[arg-type]
-    top = t * (1 + c * start) / (1 + c * t)
-    target = min(max((1 - start) / (top - start), c), 1.0)
-    generator = np.random.default_rng(len(p))  # not for privacy: the search is the same every time
-
-    def from_orders(orders: npt.NDArray[np.intp]) -> Floats:
-        """For each order of the letters the sets that it fills up to the target: as far as each next letter still fits,
-        and with the first one that does not."""
-        count = orders.shape[1]
-        raised, sums = np.zeros((len(mass), count), dtype=bool), np.zeros(count)
-        each = np.arange(count)
-        for letters in orders:
-            fit = sums + mass[letters] <= target
-            raised[letters[fit], each[fit]] = True
-            sums[fit] += mass[letters[fit]]
-        beyond = raised.copy()
-        beyond[np.where(raised, np.inf, mass[:, None]).argmin(axis=0), each] = True
-        sets = np.unique(np.concatenate([raised, beyond], axis=1), axis=1)
-        s = mass @ sets
-        fits = (s >= c) & (s <= c + 1 / t) & (s < 1)
-        upper, lower = _levels(s[fits], c, t)
-        return np.where(sets[:, fits], upper, np.maximum(lower, 0.0))
-
-    size = len(mass)
-    first = from_orders(np.argsort(generator.random((size, 12 * size)), axis=0))
-    singles = from_orders(np.argsort(-np.eye(size) + 0.1 * generator.random((size, size)), axis=0))
-    columns = np.concatenate([np.ones((size, 1)), first, singles], axis=1)
-    master = Master(mass @ f(columns), columns)
-    solution = master.solve()
-    for _ in range(60):
-        y = solution.duals / mass
-        noise = generator.standard_normal((size, 2 * size)) * np.linspace(0, 0.5, 2 * size) * float(y.std() + 1e-12)
-        found = from_orders(np.argsort(y[:, None] + noise, axis=0))
-        costs = mass @ f(found) - solution.duals @ found
-        better = costs > 1e-9 * max(1.0, abs(solution.value))
-        if not better.any() or limits.exhausted:
-            break
-        master.add(mass @ f(found[:, better]), found[:, better])
-        before = solution.value
-        solution = master.solve()
-        if solution.value - before <= 1e-9 * abs(before):
-            break
-    used = solution.weights > 0
-    lifts = np.ones((len(p), int(used.sum())))
-    lifts[seen] = master.columns[:, used]
-    return lifts, solution.weights[used]
-
-
-def transformed(ratio: float, moved: float) -> float:
-    """e^{ε''} = e^ε/(1 + ce^ε): ε''-PML at the estimate is ε-PML on the ball (MATH section 4, conservative route)."""
-    return ratio / (1 + moved * ratio)

@@ -18,10 +18,11 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import float_above
 from leakwise.lp import LinearProgram
 from leakwise.optimize.cones import Band, Cone
+from leakwise.optimize.lift_range import LiftRange
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, PriorSet
 from leakwise.proof.sets import least_mass_prover
 
-__all__ = ["RobustCone"]
+__all__ = ["RobustCone", "ball_range"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -166,8 +167,24 @@ class RobustCone(Cone):
     def snap(self, lifts: Floats, mass: int) -> list[int]:
         return self._mixed_into(lifts, mass)
 
+    def lift_range(self) -> LiftRange | None:
+        where = ball_range(self.priors, self.ratio)
+        if isinstance(self.priors, Ball) and self.priors.moved > min(self.priors.nominal.fractions):
+            return where if self.priors.is_everything else None  # else only a part of the cone
+        return where
+
     def bands(self) -> list[Band]:
         raise InvalidInput("The cone of a set of priors has no bands.")  # its searches do not ask
+
+
+def ball_range(priors: PriorSet, ratio: Fraction) -> LiftRange | None:
+    """Lifts that serve all priors, or those of an l1 ball ([ED] Proposition 2): all of them while β ≤ 2π_min."""
+    if getattr(priors, "is_everything", False):
+        return LiftRange(Fraction(0), ((Fraction(0), ratio),))
+    if isinstance(priors, Ball):
+        c = priors.moved
+        return LiftRange(Fraction(0), ((ratio / (1 + c * ratio), c * ratio / (1 + c * ratio)),), c)
+    return None
 
 
 def _worst_member(v: Floats, p: Floats, radius: float) -> Floats:

@@ -47,7 +47,8 @@ class Found:
 
     The optimum is at most Σ y + ``largest``; ``proof`` says how that was shown: ``windows`` (all vertices that matter
     were
-    listed), ``chord`` (the chord bound), ``linear`` (a linear functional was maximised), ``vertices`` (all listed).
+    listed), ``chord`` (the chord bound), ``linear`` (a linear functional was maximised), ``vertices`` (all listed),
+    ``ranges`` (all sets of letters listed, or intervals of the least lift).
     """
 
     lifts: Floats  # N × R
@@ -57,8 +58,9 @@ class Found:
     proof: str
     labels: npt.NDArray[np.intp] | None = None  # for labelled utilities: which output each column stands for
     stopped: bool = False  # by the time limit
-    inner: tuple[Floats, Floats] | None = None  # lifts and weights for a slightly smaller cone, if they were sought
+    inner: Callable[[], tuple[Floats, Floats] | None] | None = None  # finds the same for a slightly smaller cone
     proven: float | None = None  # the bound itself, where it is not of the form Σ y + largest
+    root: Floats | None = None  # for frequencies: a matrix close to J⁻¹ that proves the bound with the duals
 
     @property
     def bound(self) -> float:

@@ -26,7 +26,7 @@ _ACCURACY = 1e-8
 
 
 def least_trace_bound(cone: Cone) -> tuple[float, Floats]:
-    """A number below trace J⁻¹ of every mechanism in the cone, and the multipliers d of its chords.
+    """A number below trace J⁻¹ of every mechanism in the cone, and the multipliers d and v that prove it.
 
     Columns that lose little of Σ_i d_i (λ_i - l_i)(h_i - λ_i) are those that the bound is made of.
     """
@@ -36,13 +36,16 @@ def least_trace_bound(cone: Cone) -> tuple[float, Floats]:
     size = len(p)
     point = np.concatenate([np.full(size, (size / float(ceiling.sum())) ** 2), np.zeros(size)])
     best, barrier = 0.0, 1.0  # trace J⁻¹ is positive
+    kept = point
     for _ in range(_STAGES):
         point = _climbed(point, p, ceiling, barrier)
-        best = max(best, _safe_value(point, p, ceiling))
+        value = _safe_value(point, p, ceiling)
+        if value > best:
+            best, kept = value, point
         if 2 * size * barrier < _ACCURACY * best:
             break
         barrier /= 8
-    return best, point[:size]
+    return best, kept
 
 
 def _matrix(point: Floats, p: Floats) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from leakwise.optimize.halves import HalfTables
 from leakwise.optimize.lift_pricing import Groups, LiftPricing, Vertices
 from leakwise.optimize.master import Master
 from leakwise.optimize.search import Found, Limits
+from leakwise.optimize.spreading import Patterns, fewest_columns, spread
 from leakwise.optimize.warm import tables_of
 
 __all__ = ["search_windows", "windows_fit"]
@@ -43,13 +43,16 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
     corners = pricing.from_linear(np.concatenate([np.eye(len(start)), -np.eye(len(start)), wild], axis=1))
     optimum = _generate(pricing, corners.joined(vertices), limits)
     lifts, weights = _spread(optimum.vertices, optimum.weights, pricing)
-    # The optimum of a slightly smaller box, whose rounding to integers is inside this one and keeps zeros.
-    smaller = cone.slightly_smaller()
-    inner = None
-    if smaller is not None:
+
+    def inner() -> tuple[Floats, Floats] | None:
+        """The optimum of a slightly smaller box, whose rounding to integers is inside this one and keeps zeros."""
+        smaller = cone.slightly_smaller()
+        if smaller is None:
+            return None
         near = LiftPricing(smaller, f, pricing.tables)
         again = _generate(near, _moved(optimum.vertices, near), limits)
-        inner = _spread(again.vertices, again.weights, near)
+        return _spread(again.vertices, again.weights, near)
+
     return Found(
         lifts,
         weights,
@@ -135,48 +138,11 @@ def _averages(vertices: Vertices, pricing: LiftPricing) -> Floats:
 
 
 def _spread(vertices: Vertices, weights: Floats, pricing: LiftPricing) -> tuple[Floats, Floats]:
-    """Real columns from vertices up to permutation: each group is turned around its circle, all groups in step.
-
-    A vertex that raises k of the n letters of a group becomes n cyclic shifts of weight 1/n each. Groups of different
-    sizes share one clock u in [0, 1): at time u a group of n stands at shift ⌊un⌋. So a vertex gives at most N columns.
-    """
-    groups = pricing.groups
-    size = int(groups.sizes.sum())
-    columns: list[Floats] = []
-    shares: list[float] = []
-    for place in np.flatnonzero(weights > 0):
-        weight = float(weights[place])
-        if place == 0:
-            columns.append(np.ones(size))
-            shares.append(weight)
-            continue
-        counts, free, lift = (
-            vertices.counts[place - 1],
-            int(vertices.free[place - 1]),
-            float(vertices.lifts[place - 1]),
-        )
-        moving = [int(n) for group, n in enumerate(groups.sizes) if n > 1 and (0 < counts[group] < n or group == free)]
-        ticks = np.unique(np.concatenate([[0.0, 1.0], *(np.arange(1, n) / n for n in set(moving))]))
-        for start, stop in itertools.pairwise(ticks):
-            middle = (start + stop) / 2
-            column = np.full(size, pricing.low)
-            for group, letters in enumerate(groups.letters):
-                n, k = len(letters), int(counts[group])
-                shift = int(middle * n)
-                column[letters[(shift + np.arange(k)) % n]] = pricing.high
-                if group == free:
-                    column[letters[(shift + k) % n]] = lift
-            columns.append(column)
-            shares.append(weight * float(stop - start))
-    lifts = np.stack(columns, axis=1)
-    return _fewest(lifts, np.array(shares), pricing)
-
-
-def _fewest(lifts: Floats, weights: Floats, pricing: LiftPricing) -> tuple[Floats, Floats]:
-    """At most N columns with the same sum ([EX] Theorem 1): a vertex of the master on these columns alone."""
-    if lifts.shape[1] <= lifts.shape[0]:
-        return lifts, weights
-    utilities = pricing.cone.prior.probabilities @ pricing.f(lifts)
-    solution = Master(utilities, lifts).solve()
-    used = solution.weights > 0
-    return lifts[:, used], solution.weights[used]
+    """Real columns from vertices up to permutation; the first weight is that of the constant column."""
+    count, size = len(vertices), len(pricing.groups.sizes)
+    constant = Patterns(np.zeros((1, size), dtype=np.int64), np.full(1, -1), np.ones(1), np.ones(1), np.ones(1))
+    found = Patterns(
+        vertices.counts, vertices.free, vertices.lifts, np.full(count, pricing.low), np.full(count, pricing.high)
+    )
+    lifts, shares = spread(constant.joined(found), weights, pricing.groups.letters)
+    return fewest_columns(lifts, shares, pricing.cone.prior.probabilities @ pricing.f(lifts))

@@ -52,6 +52,7 @@ class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
     asked: LevelBody | None = None
     around: SetBody | None = None  # the set of priors, when it is not the nominal one alone
     optimality: OptimalityBody | None = None
+    remark: str | None = None  # why optimality is not part of what is checked
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,6 +76,8 @@ class Certificate:
         Where the largest lift is reached.
     optimality
         For a design, the proof that no mechanism within the bound is better.
+    remark
+        For a design without such a proof: why only its privacy is checked again.
     """
 
     mechanism: Mechanism
@@ -84,6 +87,7 @@ class Certificate:
     letter: Label
     asked: Level | None = None
     optimality: OptimalityClaim | None = None
+    remark: str | None = None
 
     @property
     def epsilon_upper(self) -> float:
@@ -142,7 +146,7 @@ class Certificate:
                 f"The mechanism leaks ε = {self.epsilon_upper:.12g}, more than asked ({self.asked.words})."
             )
         if self.optimality is not None:
-            check_optimality(self.optimality, self.mechanism, self.prior.nominal)
+            check_optimality(self.optimality, self.mechanism, self.prior, self.asked)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -167,6 +171,7 @@ class Certificate:
             asked,
             None if isinstance(self.prior, Prior) else set_to_body(self.prior),
             None if self.optimality is None else claim_to_body(self.optimality),
+            self.remark,
         )
 
     def _rows(self) -> list[list[str]]:
@@ -184,6 +189,9 @@ class Certificate:
             claim = self.optimality
             rows.append([f"{claim.utility} of at least", number(claim.value, 6)])
             rows.append(["of any mechanism at most", number(claim.bound, 6)])
+            rows.append(["that is, of all with", claim.words])
+        elif self.remark is not None:
+            rows.append(["optimality is not checked:", self.remark])
         return rows
 
     def __repr__(self) -> str:
@@ -208,7 +216,14 @@ class Certificate:
             "letter": str(self.letter),
             "failure": self.failure,
             "sentence": self.sentence(),
+            "optimality": self._plain_optimality(),
         }
+
+    def _plain_optimality(self) -> dict[str, Any] | str | None:
+        if self.optimality is None:
+            return None if self.remark is None else f"Only the privacy is checked, not the optimality: {self.remark}."
+        claim = self.optimality
+        return {"utility": claim.utility, "value": claim.value, "bound": claim.bound, "compared_with": claim.words}
 
 
 # A ratio that rests on logarithms is rounded up to so many bits, so that another machine's last digits agree with it.
@@ -272,7 +287,7 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     ratio = None if unbounded else Fraction(numerator, denominator)
     outcome, letter = mechanism.outputs[body.outcome], mechanism.inputs[body.letter]
     optimality = None if body.optimality is None else claim_from_body(body.optimality, mechanism, name)
-    return Certificate(mechanism, prior, ratio, outcome, letter, _read_level(body.asked, name), optimality)
+    return Certificate(mechanism, prior, ratio, outcome, letter, _read_level(body.asked, name), optimality, body.remark)
 
 
 def _read_level(body: LevelBody | None, name: str) -> Level | None:

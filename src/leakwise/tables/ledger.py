@@ -98,8 +98,10 @@ class Ledger:
             raise InvalidInput(f"Cannot open the ledger {str(self.path)!r}: {error.strerror}.") from error
         with self._connected() as db:
             self._prepare(db)
-            (key,) = db.execute("SELECT value FROM keys WHERE name = 'digest'").fetchone()
-        self._key = bytes(key)
+            found = db.execute("SELECT value FROM keys WHERE name = 'digest'").fetchone()
+            if found is None or not isinstance(found[0], bytes):
+                raise sqlite3.DatabaseError("it has no key")
+        self._key = found[0]
 
     # -- the file -----------------------------------------------------------------------------------------------
 
@@ -118,7 +120,7 @@ class Ledger:
                     "Nothing was entered and nothing released; try again when it is done."
                 ) from error
             raise InvalidInput(f"Cannot use the ledger {str(self.path)!r}: {error}.") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise InvalidInput(
                 f"{str(self.path)!r} is not a ledger, or it is damaged ({error}). Put back a copy; a new ledger would "
                 "forget what was released."

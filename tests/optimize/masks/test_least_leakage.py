@@ -381,3 +381,15 @@ def test_bad_masks(mask: object, error: type[Exception], words: str) -> None:
 def test_bad_outputs() -> None:
     with pytest.raises(lw.InvalidInput, match="outputs must be as many"):
         lw.least_leakage([0.5, 0.5], [[1, 0], [0, 1]], outputs=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("digits", [17, 60, 246])
+def test_a_letter_lighter_than_a_rounding_still_counts(digits: int) -> None:
+    """Found by ``make attack`` (programs:17593): an output that lacks it was taken for one that serves every letter."""
+    tiny = Fraction(1, 10**digits)
+    allowed = [[0, 0, 1, 1, 1], [1, 0, 0, 0, 1]]
+    found = lw.least_leakage(lw.Prior([tiny, 1 - tiny]), allowed)
+    assert found.epsilon == 0
+    assert found.mechanism.outputs == (4,)
+    found = lw.least_leakage(lw.Prior([tiny, 1 - tiny]), [[0, 1], [1, 0]])
+    assert found.epsilon == pytest.approx(digits * math.log(10), rel=1e-9)

@@ -48,7 +48,9 @@ class MaskColumns:
         self.mass = self._mass[self.letters].sum(axis=1)
         with np.errstate(divide="ignore"):
             # Below this ratio an output cannot be used at all (the rule of [WC] III-B).
-            self.breakpoints = np.where((sizes == self.size) & (not part), 1.0, 1.0 / self.mass)
+            # Only an output for every letter serves at 1, even where the letters it lacks weigh less than a rounding.
+            above = 1.0 / self.mass if part else np.maximum(1.0 / self.mass, 1.0 + 2.0**-52)
+            self.breakpoints = np.where((sizes == self.size) & (not part), 1.0, above)
 
     def usable(self, ratio: float, *, strictly: bool = False) -> Bools:
         """The outputs that a mechanism of this largest lift can use (strictly: of a smaller one)."""

@@ -1,0 +1,15 @@
+"""Proof that no mechanism does better, checked by code of its own.
+
+The claim: every mechanism within the bounds asked for has utility at most ``bound``. For any dual vector y,
+
+    U* ≤ Σ y + max_λ [μ(λ) - y·λ]   over the lift vectors λ that are allowed, π·λ = 1,
+
+so the claim is y, and checking it is bounding that maximum: ``boxes`` does it for bounds on lifts, ``ranges`` for local
+differential privacy and all that is like it, ``branching`` for sets of priors, ``frequencies`` for statistics.
+Everything is rounded against the claim. Nothing is shared with the searches that find designs.
+"""
+
+from leakwise.proof.optimality.check import check_optimality, proven_bound
+from leakwise.proof.optimality.claim import OptimalityBody, OptimalityClaim, claim_from_body, claim_to_body
+
+__all__ = ["OptimalityBody", "OptimalityClaim", "check_optimality", "claim_from_body", "claim_to_body", "proven_bound"]

@@ -1,0 +1,320 @@
+"""Both sides of a claim of optimality, found again: what the mechanism is worth, and that nothing is worth more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.errors import CertificateRejected
+from leakwise.exact import Level, float_above, float_below, ratio_array
+from leakwise.mechanism import CommonLawKernel, Mechanism
+from leakwise.priors import AllPriors, Ball, Prior, PriorSet
+from leakwise.proof.optimality.balls import ball_bound
+from leakwise.proof.optimality.boxes import largest_in_box, widest_box
+from leakwise.proof.optimality.branching import Region
+from leakwise.proof.optimality.claim import OptimalityClaim
+from leakwise.proof.optimality.frequencies import (
+    box_vertices,
+    largest_square,
+    lift_error,
+    recovered,
+    trace_bound,
+)
+from leakwise.proof.optimality.functions import FUNCTIONS, Floats, Function, chords, fill, sum_up
+from leakwise.proof.optimality.members import nominal_inside
+from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
+
+__all__ = ["check_optimality", "proven_bound"]
+
+Bools = npt.NDArray[np.bool_]
+
+_NODES = 1500
+
+
+def check_optimality(
+    claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSet, asked: Level | None = None
+) -> None:
+    """Raise CertificateRejected unless both sides of the claim follow from the integers and the duals."""
+    _check_request(claim, priors, asked)
+    _check_columns(claim, mechanism, priors)
+    value = _utility(claim, mechanism, priors.nominal)
+    if value < claim.value:
+        raise CertificateRejected(f"The mechanism has utility {value:.12g}, less than the {claim.value:.12g} claimed.")
+    if proven_bound(claim, priors) > claim.bound:
+        raise CertificateRejected(
+            f"The duals do not prove that nothing is better than {claim.bound:.12g}. Do not rely on the bound."
+        )
+
+
+def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: Level | None) -> None:
+    """The mechanisms that the claim compares with must be all that the request allows."""
+    fits = claim.low <= 1 and (claim.high is None or claim.high >= 1) and (claim.ldp is None or claim.ldp >= 1)
+    fits &= claim.high is not None or claim.ldp is not None
+    fits &= isinstance(priors, Prior) or (not claim.low and claim.ldp is None)
+    fits &= bool(np.isfinite(claim.duals).all()) and (claim.root is None or bool(np.isfinite(claim.root).all()))
+    if not fits:
+        raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
+    if asked is None:
+        return
+    # With a bound from below the mechanisms are those of local information privacy, 1/low being its other side.
+    widest = asked.above if not claim.low else min(asked.above, 1 / claim.low)
+    if claim.high is None or claim.high < widest:
+        raise CertificateRejected(
+            f"The proof of optimality speaks of fewer mechanisms than were asked for ({asked.words})."
+        )
+
+
+def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSet) -> None:
+    """The mechanism itself must be among those it is compared with: exact, on its integers."""
+    if not isinstance(priors, Prior) or (claim.low == 0 and claim.ldp is None and claim.high is None):
+        return
+    kernel = mechanism.kernel
+    if isinstance(kernel, CommonLawKernel) and claim.low == 0 and claim.ldp is None:
+        return  # what it leaks has been compared with the request already
+    here = priors.support
+    law = kernel.output_law(priors.weights)
+    rows = kernel.weights[here]
+    for column, mass in zip(rows.T.tolist(), law, strict=True):
+        if not any(column):
+            continue
+        average = Fraction(int(mass), priors.denominator)
+        inside = min(column) >= claim.low * average and (claim.high is None or max(column) <= claim.high * average)
+        if not inside or (claim.ldp is not None and max(column) > claim.ldp * min(column)):
+            raise CertificateRejected(
+                f"The mechanism is not one of those the proof of optimality speaks of ({claim.words})."
+            )
+
+
+# ------------------------------------------------------------------------------------------------------ the value
+
+
+def _utility(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> float:
+    """U of the mechanism, with as much added as the floats may have lost: a claim above it is surely wrong."""
+    kernel, here = mechanism.kernel, prior.support
+    if isinstance(kernel, CommonLawKernel) and claim.utility in FUNCTIONS:
+        return _structured(FUNCTIONS[claim.utility], kernel, prior)
+    p = prior.probabilities[here]
+    law = prior.probabilities @ mechanism.matrix
+    used = law > 0
+    lifts, law = mechanism.matrix[here][:, used] / law[used], law[used]
+    if claim.utility == "frequencies":
+        return recovered(lifts, law, p)
+    if claim.utility in FUNCTIONS:
+        value, size = float(law @ (p @ FUNCTIONS[claim.utility](lifts))), float(lifts.max())
+    else:
+        gains = np.eye(len(here)) if claim.gains is None else claim.gains
+        scores = (gains[here] * p[:, None]).T @ lifts
+        if claim.guesses is None:
+            value = float(law @ scores.max(axis=0))
+        else:
+            # Labelled outputs: each is worth what it says, no more.
+            places = {label: place for place, label in enumerate(claim.guesses)}
+            says = [places.get(mechanism.outputs[int(output)]) for output in np.flatnonzero(used)]
+            if any(place is None for place in says):
+                raise CertificateRejected("An outcome says what the proof of optimality knows no gain of.")
+            chosen = np.array(says, dtype=np.intp)
+            value = float(law @ scores[chosen, np.arange(len(law))])
+        size = float(np.abs(gains).max())
+    return value + (abs(value) + size + 1) * (len(p) + 32) * 2.0**-50
+
+
+def _structured(f: Function, kernel: CommonLawKernel, prior: Prior) -> float:
+    """A common law with a diagonal has two lifts in a column: no matrix at any size."""
+    p = prior.probabilities
+    law = kernel.output_law_floats(prior.weights, prior.denominator)
+    used = law > 0
+    common = ratio_array(kernel.common, kernel.denominator)[used] / law[used]
+    own = ratio_array(kernel.common + kernel.diagonal, kernel.denominator)[used] / law[used]
+    rest = ratio_array(prior.denominator - prior.weights, prior.denominator)[used]
+    terms = np.concatenate([law[used] * p[used] * f(own), law[used] * rest * f(common)])
+    return math.fsum(terms) + (math.fsum(np.abs(terms)) + 2) * 2.0**-46
+
+
+# ------------------------------------------------------------------------------------------------------ the bound
+
+
+def proven_bound(claim: OptimalityClaim, priors: PriorSet) -> float:
+    """The bound that the claim's duals prove: the claimed one where they do, else the least that could be shown."""
+    nominal = priors.nominal
+    here = priors.support
+    p = nominal.probabilities[here]
+    if claim.utility == "frequencies":
+        return _frequencies(claim, priors, p)
+    if len(claim.duals) not in (0, len(p)):
+        raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
+    if claim.utility in FUNCTIONS:
+        return _information(claim, FUNCTIONS[claim.utility], priors, p)
+    if not len(claim.duals):
+        return math.inf
+    gains = np.eye(len(here)) if claim.gains is None else claim.gains
+    values = gains[here] * p[:, None] - claim.duals[:, None]
+    start = sum_up(claim.duals)
+    largest = _linear(claim, priors, p, values, claim.bound - start)
+    return claim.bound if largest <= claim.bound - start else start + largest + abs(start) * 2.0**-50
+
+
+def _ends(claim: OptimalityClaim) -> tuple[float, float]:
+    """The least and the largest lift, rounded outwards; rows within a factor of t have no lift above t."""
+    low = float_below(claim.low) * (1 - 2.0**-52)
+    high = min(end for end in (claim.high, claim.ldp) if end is not None)
+    return low, float_above(high) * (1 + 2.0**-52)
+
+
+def _range(claim: OptimalityClaim, priors: PriorSet) -> Range | None:
+    """The range of lifts, where the constraint is one: LDP, alone or with others; all priors; an l1 ball."""
+    low, high = _ends(claim)
+    if claim.ldp is not None:
+        pieces = [(0.0, float_above(claim.ldp))]
+        return Range(low, tuple(pieces if claim.high is None else [*pieces, (high, 0.0)]))
+    assert claim.high is not None
+    if isinstance(priors, AllPriors):
+        return Range(0.0, ((0.0, high),))
+    if isinstance(priors, Ball) and priors.beta:
+        c, least = priors.moved, min(priors.nominal.fractions)
+        t = claim.high
+        if c <= least:
+            alpha, beta = t / (1 + c * t), c * t / (1 + c * t)
+        elif least == 1:
+            return None
+        else:
+            # An outer range: the top mass c holds the largest lift with mass π_min at least, the rest at least average.
+            below = 1 + t * least * (1 - c) / (1 - least)
+            alpha, beta = t * (1 - c) / (1 - least) / below, c * t / below
+        return Range(0.0, ((float_above(alpha), float_above(beta)),))
+    return None
+
+
+def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats) -> float:
+    weights = [int(weight) for weight in priors.nominal.weights[priors.support]]
+    low, high = _ends(claim)
+    if isinstance(priors, Prior) and claim.ldp is None:
+        if not len(claim.duals):
+            return _chord_value(f, p, low, high)
+        return _with_duals(claim, lambda y, room: largest_in_box(f, weights, p, y, low, high, room))
+    known = _chord_value(f, p, low, high) if nominal_inside(priors) and p.all() and math.isfinite(high) else math.inf
+    if known <= claim.bound:
+        return claim.bound
+    bounds = [known]
+    where, wide = _range(claim, priors), isinstance(priors, Ball) and priors.moved > min(priors.nominal.fractions)
+    if wide and isinstance(priors, Ball):
+        least = float_below(min(priors.nominal.fractions))
+        bounds.append(ball_bound(f, float_below(priors.moved), least, high, claim.bound))
+    if where is not None and not (wide and bounds[-1] <= claim.bound):
+        if len(claim.duals):
+            bounds.append(_with_duals(claim, lambda y, room: largest_in_range(f, weights, p, y, where, room)))
+        elif not wide:
+            bounds.append(largest_in_range(f, weights, p, np.zeros(len(p)), where, claim.bound))
+    if min(bounds) > claim.bound and (where is None or wide) and len(claim.duals):
+        region = _region(claim, priors, p)
+        if region is not None:
+            bounds.append(_with_duals(claim, lambda y, room: region.largest(f, y, room, _NODES)))
+    return min(bounds)
+
+
+def _with_duals(claim: OptimalityClaim, largest: Callable[[Floats, float], float]) -> float:
+    """Σy + the largest reduced cost; the claimed bound itself where that is within it."""
+    start = sum_up(claim.duals)
+    room = claim.bound - start
+    found = largest(claim.duals, room)
+    return claim.bound if found <= room else start + max(found, 0.0) + (abs(start) + abs(found)) * 2.0**-50
+
+
+def _chord_value(f: Function, p: Floats, low: float, high: float) -> float:
+    """The global bound Σ_i π_i chord_i(1), which is what the chords' own duals prove."""
+    floor, ceiling = widest_box(p, low, high)
+    slope, start = chords(f, floor, ceiling)
+    terms = p * (start + slope)
+    size = float((p * (np.abs(start) + np.abs(slope))).sum())
+    return sum_up(terms) + size * (math.sqrt(len(p)) + 16) * 2.0**-50
+
+
+def _region(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> Region | None:
+    """The lift vectors of an intersection, or of a set of priors, for linear programs."""
+    low, high = _ends(claim)
+    size = len(p)
+    if isinstance(priors, Prior):
+        assert claim.ldp is not None
+        most = min(high, float_above(claim.ldp))
+        ceiling = np.minimum(most, 1 / p * (1 + 2.0**-50))
+        return Region(p, np.full(size, low), ceiling, float_above(claim.ldp), None)
+    if not priors.support.all():
+        return None
+    if nominal_inside(priors):
+        ceiling = np.full(size, high)
+    elif p.all():
+        ceiling = 1 / p * (1 + 2.0**-50)
+    else:
+        return None
+    return Region(p, np.zeros(size), ceiling, high, None if isinstance(priors, AllPriors) else priors)
+
+
+def _linear(claim: OptimalityClaim, priors: PriorSet, p: Floats, values: Floats, room: float) -> float:
+    """A number above values_w·λ for every guess w; within the room where that can be shown."""
+    low, high = _ends(claim)
+    if isinstance(priors, Prior) and claim.ldp is None:
+        floor, ceiling = np.full(len(p), low), np.full(len(p), high)
+        return max(fill(column, p, floor, ceiling) for column in values.T)
+    if isinstance(priors, AllPriors) or (claim.high is None and isinstance(priors, Prior)):
+        # (c - room·π)·v ≤ 0 for all v in [1, R]^N.
+        ratio = high if claim.ldp is None else float_above(claim.ldp)
+        remaining = values - room * p[:, None]
+        totals = np.maximum(remaining, ratio * remaining).sum(axis=0)
+        error = (np.abs(values).sum(axis=0) + abs(room)) * ratio * (len(p) + 16) * 2.0**-50
+        if bool((totals + error <= 0).all()):
+            return room
+    region = _region(claim, priors, p)
+    return math.inf if region is None else max(region.linear(column) for column in values.T)
+
+
+def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:
+    """Σπ² less a bound on trace J⁻¹."""
+    squares = float((p**2).sum()) * (1 + (len(p) + 16) * 2.0**-52)
+    low, high = _ends(claim)
+    size = len(p)
+    if not p.all():
+        return math.inf
+    if claim.root is not None:
+        if claim.root.shape != (size, size) or len(claim.duals) != size:
+            raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
+        vertices = _vertices(claim, priors, p)
+        if vertices is None:
+            return math.inf
+        largest = largest_square(claim.root, claim.duals, vertices, lift_error(p, float(vertices.max())))
+        trace = math.fsum(np.diag(claim.root))
+        error = (float(np.abs(np.diag(claim.root)).sum()) + abs(largest)) * 2.0**-49
+        return squares - 2 * trace + sum_up(claim.duals) + max(largest, 0.0) + error
+    if len(claim.duals) != 2 * size:
+        raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
+    if isinstance(priors, Prior) and claim.ldp is None:
+        floor, ceiling = widest_box(p, low, high)
+    else:
+        region = _region(claim, priors, p)
+        if region is None:
+            return math.inf
+        floor, ceiling = region.tightened()
+        if isinstance(priors, Prior) and claim.high is not None:
+            wide = widest_box(p, low, high)
+            floor, ceiling = np.maximum(floor, wide[0]), np.minimum(ceiling, wide[1])
+    d, v = np.split(claim.duals, 2)
+    return squares - trace_bound(d, v, p, floor, ceiling)
+
+
+def _vertices(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> Floats | None:
+    low, high = _ends(claim)
+    if isinstance(priors, Prior) and claim.ldp is None:
+        return box_vertices(p, low, high)
+    if len(p) == 2:
+        region = _region(claim, priors, p)
+        if region is None:
+            return None
+        floor, ceiling = region.tightened()
+        first = np.array([floor[0], ceiling[0]])
+        return np.stack([first, np.maximum((1 - p[0] * first) / p[1], 0.0)])
+    if isinstance(priors, Ball) and priors.moved > min(priors.nominal.fractions):
+        return None  # its range is only an outer one
+    where = _range(claim, priors)
+    return None if where is None else range_vertices(p, where)

@@ -1,0 +1,147 @@
+"""The claim «no mechanism within these bounds is better», as data and as it is stored."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from leakwise.alphabet import Label, alphabet_from_plain, label_to_plain
+from leakwise.documents import read_integer, write_integer
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import Mechanism
+from leakwise.proof.optimality.functions import FUNCTIONS, Floats
+
+__all__ = ["OptimalityBody", "OptimalityClaim", "claim_from_body", "claim_to_body"]
+
+Pair = tuple[str, str]
+
+
+class OptimalityBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The claim in a file: rationals as pairs of integers, floats as exact hexadecimal text."""
+
+    utility: str
+    low: Pair
+    high: Pair | None
+    value: str
+    bound: str
+    duals: list[str]
+    gains: list[list[str]] | None = None
+    ldp: Pair | None = None
+    root: list[list[str]] | None = None
+    guesses: list[Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalityClaim:
+    """No mechanism within the bounds has a utility above ``bound``; this one has at least ``value``.
+
+    Attributes
+    ----------
+    utility
+        The name of an f-information, ``"guessing"``, ``"gain"`` with the matrix ``gains`` (letters × guesses), or
+        ``"frequencies"``.
+    low, high
+        The lifts that are allowed, at the prior or at every prior of the set; ``high`` is None where only LDP bounds
+        them.
+    ldp
+        The largest ratio within a column, for local differential privacy.
+    duals
+        One number per letter of positive mass; none for the chords of f, which the checker knows itself. For
+        ``frequencies`` without ``root``: the multipliers d, v of the trace bound.
+    root
+        For ``frequencies``: a matrix H close to J⁻¹.
+    guesses
+        For gains whose outputs have labels: the labels of the columns of ``gains``.
+    """
+
+    utility: str
+    low: Fraction
+    high: Fraction | None
+    value: float
+    bound: float
+    duals: Floats
+    gains: Floats | None = None
+    ldp: Fraction | None = None
+    root: Floats | None = None
+    guesses: tuple[Label, ...] | None = None
+
+    @staticmethod
+    def speaks_of(utility: str) -> bool:
+        """Whether the checker knows a utility by name."""
+        return utility in FUNCTIONS or utility in ("guessing", "frequencies")
+
+    @property
+    def words(self) -> str:
+        """What the mechanism is compared with, in words."""
+        parts = []
+        if self.high is not None:
+            lower = "" if not self.low else f"from {float(self.low):.6g} "
+            parts.append(f"lifts {lower}up to {float(self.high):.6g}")
+        if self.ldp is not None:
+            parts.append(f"rows within a factor of {float(self.ldp):.6g}")
+        return " and ".join(parts)
+
+
+def _pair(value: Fraction | None) -> Pair | None:
+    return None if value is None else (write_integer(value.numerator), write_integer(value.denominator))
+
+
+def _matrix(values: Floats | None) -> list[list[str]] | None:
+    return None if values is None else [[float(value).hex() for value in row] for row in values]
+
+
+def claim_to_body(claim: OptimalityClaim) -> OptimalityBody:
+    """A claim as it is stored."""
+    low = _pair(claim.low)
+    assert low is not None
+    return OptimalityBody(
+        claim.utility,
+        low,
+        _pair(claim.high),
+        claim.value.hex(),
+        claim.bound.hex(),
+        [float(dual).hex() for dual in claim.duals],
+        _matrix(claim.gains),
+        _pair(claim.ldp),
+        _matrix(claim.root),
+        None if claim.guesses is None else [label_to_plain(label) for label in claim.guesses],
+    )
+
+
+def claim_from_body(body: OptimalityBody, mechanism: Mechanism, name: str) -> OptimalityClaim:
+    """A stored claim, unchecked but well formed."""
+
+    def rational(pair: Pair | None) -> Fraction | None:
+        return None if pair is None else Fraction(read_integer(pair[0], name), read_integer(pair[1], name))
+
+    def matrix(rows: list[list[str]] | None) -> Floats | None:
+        return None if rows is None else np.array([[float.fromhex(value) for value in row] for row in rows])
+
+    try:
+        low, high, ldp = rational(body.low), rational(body.high), rational(body.ldp)
+        value, bound = float.fromhex(body.value), float.fromhex(body.bound)
+        duals = np.array([float.fromhex(dual) for dual in body.duals])
+        gains, root = matrix(body.gains), matrix(body.root)
+    except (ValueError, ZeroDivisionError, OverflowError) as error:
+        raise InvalidInput(f"{name!r} is not a valid certificate: its proof of optimality is damaged.") from error
+    assert low is not None
+    letters = mechanism.shape[0]
+    if body.utility == "gain":
+        known = gains is not None and gains.ndim == 2 and len(gains) == letters and bool(np.isfinite(gains).all())
+    else:
+        known = OptimalityClaim.speaks_of(body.utility) and gains is None
+    known &= root is None or (body.utility == "frequencies" and root.ndim == 2)
+    guesses = None
+    if body.guesses is not None:
+        guesses = alphabet_from_plain(body.guesses, declared=True, name=name).labels
+        known &= gains is not None and len(guesses) == gains.shape[1]
+    # -∞ is the value, and the bound, of frequencies that no mechanism can tell.
+    numbers = [number for number in (value, bound) if not (number == -math.inf and body.utility == "frequencies")]
+    if not known or not all(map(math.isfinite, numbers)) or (high is None and ldp is None):
+        raise InvalidInput(f"{name!r} is not a valid certificate: its proof of optimality speaks of something else.")
+    return OptimalityClaim(body.utility, low, high, value, bound, duals, gains, ldp, root, guesses)

@@ -1,0 +1,112 @@
+"""How well frequencies can be recovered at best: bounds on trace J⁻¹ that hold for matrices of any origin.
+
+For every matrix H and every information matrix J,  trace J⁻¹ ≥ 2 trace H - trace(HᵀJH),  because the difference is the
+square of J^{-1/2} - J^{1/2}H. As J = Σ_r ρ_r λ_r λ_rᵀ, the last trace is Σ_r ρ_r |Hᵀλ_r|², at most Σy + max (|Hᵀλ|² -
+y·λ) over the allowed columns: all vertices are listed. Where they are too many, H is the root of
+M = diag(d) + πvᵀ + vπᵀ, and Jπ = 1, J_ii ≤ l_i + h_i - l_i h_i on the ranges [l, h] of the lifts bound trace(MJ).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leakwise.proof.optimality.functions import Floats, sum_up
+
+__all__ = ["box_vertices", "largest_square", "lift_error", "recovered", "trace_bound"]
+
+_MOST = 400_000
+
+
+def recovered(lifts: Floats, law: Floats, p: Floats, caution: float = 1.0) -> float:
+    """Σπ² - trace J⁻¹ of a mechanism, rounded down; -∞ where J is not safely invertible.
+
+    A claim that another machine shall confirm, with sums in another order, is made with more ``caution``
+    than the check.
+    """
+    root = np.sqrt(p)
+    scaled = root[:, None] * ((lifts * law) @ lifts.T) * root
+    try:
+        inverse = np.linalg.inv(scaled)
+    except np.linalg.LinAlgError:
+        return -math.inf
+    size = len(p)
+    # J itself is known to some units of its entries; what the inverse misses is measured.
+    error = float(np.linalg.norm(np.eye(size) - scaled @ inverse))
+    error += float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * (size + lifts.shape[1] + 16) * 2.0**-50
+    error *= caution
+    if not error < 0.5:
+        return -math.inf
+    miss = float(np.linalg.norm(inverse)) * error / (1 - error)
+    trace = float(p @ np.diag(inverse)) + miss
+    value: float = float((p**2).sum()) - trace - (1 + abs(trace)) * (size + 16) * 2.0**-50
+    return value
+
+
+def largest_square(root: Floats, y: Floats, vertices: Floats, error: Floats) -> float:
+    """A number above |Hᵀλ|² - y·λ at every vertex (columns), whose entries are known up to ``error``."""
+    largest = -math.inf
+    rows = float((np.linalg.norm(root, axis=1) * error).max())  # one entry is free, the others are exact
+    slope = float((np.abs(y) * error).max())
+    for start in range(0, vertices.shape[1], 4096):
+        part = vertices[:, start : start + 4096]
+        values = np.sum((root.T @ part) ** 2, axis=0) - y @ part
+        size = np.sum((np.abs(root).T @ part) ** 2, axis=0) + np.abs(y) @ part
+        blurred = (2 * np.sqrt(size) + rows) * rows + slope
+        largest = max(largest, float((values + blurred + size * (2 * len(y) + 32) * 2.0**-50).max()))
+    return largest
+
+
+def trace_bound(d: Floats, v: Floats, p: Floats, low: Floats, high: Floats) -> float:
+    """A number below trace J⁻¹ of all mechanisms with lifts in [low, high]."""
+    if (d < 0).any():
+        return 0.0
+    matrix = np.diag(d) + np.outer(p, v) + np.outer(v, p)
+    values, vectors = np.linalg.eigh(matrix)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    root = (root + root.T) / 2
+    units = (len(p) + 16) * 2.0**-50
+    # trace(H²J) exceeds trace(MJ) by at most the norm of H² - M times trace J.
+    miss = float(np.linalg.norm(root @ root - matrix)) + float(np.linalg.norm(np.abs(root) @ np.abs(root))) * units
+    ceiling = (low + high - low * high) * (1 + 2.0**-48) + 2.0**-48
+    taken = sum_up(np.concatenate([d * ceiling, 2 * v])) + miss * float(ceiling.sum()) * (1 + units)
+    return 2 * float(np.trace(root)) * (1 - units) - taken
+
+
+def lift_error(p: Floats, high: float) -> Floats:
+    """How far the computed lift of a free letter may be from the truth."""
+    error: Floats = high * (len(p) + 8) * 2.0**-50 / p
+    return error
+
+
+def box_vertices(p: Floats, low: float, high: float) -> Floats | None:
+    """Every vertex of the lift vectors in [low, high], as columns, or None where they are too many."""
+    size, span = len(p), high - low
+    if span <= 0:
+        return np.ones((size, 1))
+    order = np.argsort(-p)
+    after = np.concatenate([np.cumsum(p[order][::-1])[::-1], [0.0]])
+    target, largest, spare = (1 - low) / span, float(p.max()), (size + 8) * 2.0**-50
+    error = lift_error(p, high)
+    found: list[Floats] = []
+    stack: list[tuple[int, float, tuple[int, ...]]] = [(0, 0.0, ())]
+    while stack:
+        place, mass, raised = stack.pop()
+        if mass > target + spare or mass + after[place] < target - largest - spare:
+            continue
+        if place < size:
+            letter = int(order[place])
+            stack.append((place + 1, mass, raised))
+            stack.append((place + 1, mass + float(p[letter]), (*raised, letter)))
+            continue
+        column = np.full(size, low)
+        column[list(raised)] = high
+        lift = low + (1 - low - span * mass) / p
+        for free in np.flatnonzero((lift <= high + error) & (column == low)):
+            vertex = column.copy()
+            vertex[free] = min(max(lift[free], low), high)
+            found.append(vertex)
+        if len(found) > _MOST:
+            return None
+    return np.array(found).T if found else np.ones((size, 1))
