@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from book import Book
 
 SEED = 2026
 RESULTS = Path(__file__).parent / "results" / "design.json"
@@ -354,7 +355,22 @@ def main() -> int:
         RESULTS.parent.mkdir(exist_ok=True)
         machine = {"python": platform.python_version(), "processor": platform.machine()}
         RESULTS.write_text(json.dumps({"machine": machine, "seconds": spent, "cases": answers}, indent=1) + "\n")
+        _book(answers).close()
     return 1 if wrong else 0
+
+
+def _book(answers: list[dict[str, Any]]) -> Book:
+    """The lines of the benchmark page."""
+    book = Book("design")
+    for answer in answers:
+        gap = answer.get("relative_gap", answer.get("gap"))
+        figure = ", ".join(
+            filter(None, [f"{answer['seconds']:.2f} s", None if gap is None else f"gap {gap:.1e}", _more(answer)])
+        )
+        wanted = targets(answer)
+        target = "; ".join(what for what, _ in wanted) or None
+        book.note(answer["case"], figure, target=target, kept=all(kept for _, kept in wanted) if wanted else None)
+    return book
 
 
 def _more(answer: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,8 +59,15 @@ def spark(port: int) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def connect(spark: Any, port: int) -> Iterator[Any]:
     """A client of the same Spark through Spark Connect."""
+    # A worker of pytest-xdist has no main file, by which pyspark takes it for its own doctests and exits.
+    main = sys.modules["__main__"]
+    unnamed = not hasattr(main, "__file__")
+    if unnamed:
+        main.__file__ = __file__
     from pyspark.sql.connect.session import SparkSession
 
+    if unnamed:
+        del main.__file__
     session = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
     yield session
     session.client.close()

@@ -31,6 +31,7 @@ class Ticket:
         self.number, self.panel, self.asked = number, panel, asked
         self.key = (asked.client, panel)
         self.called_off = False
+        self.killed = False
         self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._ended = False
 
@@ -116,6 +117,7 @@ class Pool:
 
     def _end_if_running(self, ticket: Ticket) -> None:
         if ticket.number in self._running:
+            ticket.killed = True
             with contextlib.suppress(ProcessLookupError):
                 self._running[ticket.number][1].kill()
 
@@ -178,7 +180,10 @@ class Pool:
                     ticket.put(None)
                     if self._spare is None:
                         self._spare = asyncio.create_task(_start())
-                    return True
+                    # From here on nobody may end the worker because of this job; if somebody did while its last words
+                    # were on the way, it is gone, and the next job must not go to it.
+                    self._running.pop(ticket.number, None)
+                    return not ticket.killed
                 ticket.put(done.event)
         finally:
             timer.cancel()
