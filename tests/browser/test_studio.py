@@ -214,7 +214,7 @@ def test_a_turn_with_fifteen_values(visit: Visit, capsys: Any) -> None:
 
 def test_exact_numbers_on_hover_and_as_a_table(visit: Visit) -> None:
     page = visit.open(make_state(["no", "yes"], ["0.75", "0.25"], goal=brought(value="3")))
-    page.locator("#chart-mechanism svg [aria-roledescription='rect mark']").first.hover()
+    point_at(page, "#chart-mechanism svg [aria-roledescription='rect mark']")
     expect(page.locator("#tip")).to_contain_text(f"{3 << 58}/{1 << 60}")
     page.keyboard.press("Escape")
     expect(page.locator("#tip")).to_be_hidden()
