@@ -14,11 +14,11 @@ __all__ = ["Laplace"]
 
 
 class Laplace(AdditiveNoise):
-    """Y = X + L with density e^{-|t|/b} / 2b.
+    """Y = X + L with density ``e^{-|t|/b} / 2b``.
 
-    For every prior Q the leakage is largest at y = x_k for some k, because |y-x_i| - |y-x_k| ≤ |x_i-x_k|:
+    For every prior Q the leakage is largest at y = x_k for some k, because ``|y-x_i| - |y-x_k| ≤ |x_i-x_k|``:
 
-        ε = max_k -log Σ_i Q_i e^{-|x_i-x_k|/b}.
+        ``ε = max_k -log Σ_i Q_i e^{-|x_i-x_k|/b}``.
 
     [ED] Proposition 3 is the case of two values, [ED] (16) the case of two values and an l1 ball.
 

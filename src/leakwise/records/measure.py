@@ -60,7 +60,7 @@ def leakage(
     channel
         The mechanism, made from a query.
     entropy
-        b, in nats, from 0 (anything may be known) to log |X| (nothing is known).
+        b, in nats, from 0 (anything may be known) to ``log |X|`` (nothing is known).
     method
         ``"global"``: branch and bound, both sides proven. ``"alternating"``: Algorithms 1–5 of the paper, which stop
         at local optima: the value is reached, the bound is only the trivial one.
@@ -165,7 +165,7 @@ def adversary_of(case: Case, belief: Floats) -> Adversary:
 def leakage_curve(channel: Channel, entropies: Iterable[float] | int = 21, **options: Any) -> Curve:
     """L(b) over a grid of b, warm-started; both sides are made monotone, which L(b) is.
 
-    ``entropies`` is a number of points from 0 to log |X| or the points themselves; the rest as for :func:`leakage`.
+    ``entropies`` is a number of points from 0 to ``log |X|`` or the points themselves; the rest as for :func:`leakage`.
     """
     top = channel.query.max_entropy
     if isinstance(entropies, int):

@@ -109,12 +109,12 @@ class Query:
 
     @cached_property
     def datasets(self) -> int:
-        """|X|, how many datasets there are."""
+        """How many datasets there are."""
         return math.prod(len(a) for a in self.alphabets)
 
     @cached_property
     def max_entropy(self) -> float:
-        """log |X| in nats, rounded up: the entropy of an adversary who knows nothing."""
+        """The logarithm of their number in nats, rounded up: the entropy of an adversary who knows nothing."""
         return log_upper(Fraction(self.datasets))
 
     @cached_property
@@ -187,7 +187,7 @@ class Query:
             ) from error
 
     def distortion_matrix(self, outputs: Sequence[Any], metric: Any = "absolute") -> NDArray[np.float64]:
-        """d(answer, output): ``"absolute"`` |y - f|, ``"hamming"`` 0 or 1, a function of both, or a matrix."""
+        """d(answer, output): ``"absolute"`` for abs(y - f), ``"hamming"`` 0 or 1, a function of both, or a matrix."""
         size = (len(self.answers), len(outputs))
         if isinstance(metric, str):
             if metric == "absolute":
@@ -288,7 +288,7 @@ class Query:
         return geometric(self, epsilon, sensitivity=sensitivity)
 
     def exponential(self, epsilon: float, *, utility: Any = None, outputs: Iterable[Any] | None = None) -> Channel:
-        """The exponential mechanism with utility -|y - f| by default ([PR] 7.2)."""
+        """The exponential mechanism with utility ``-|y - f|`` by default ([PR] 7.2)."""
         from leakwise.records.channel import exponential
 
         return exponential(self, epsilon, utility=utility, outputs=outputs)
