@@ -86,8 +86,9 @@ def serve(port: int | None = None, *, started: Callable[[str], None], browser: b
 class Running:
     """A studio in a thread of this process, for tests and notebooks.
 
-    >>> with Running() as studio:  # doctest: +SKIP
+    >>> with Running() as studio:
     ...     print(studio.address)
+    http://127.0.0.1:...
     """
 
     def __init__(self, port: int = 0) -> None:
