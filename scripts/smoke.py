@@ -84,10 +84,14 @@ def main() -> int:
         for extra in wanted:
             if extra != "base":
                 globals()[extra](Path(name))
-    for room, needs in {"spark": "pyspark", "sklearn": "sklearn"}.items():
+    doors = {
+        "pyspark": ("spark", lambda: lw.spark.session()),
+        "sklearn": ("sklearn", lambda: lw.sklearn.LeakageRandomizer),
+    }
+    for needs, (room, enter) in doors.items():
         if importlib.util.find_spec(needs) is None:
             try:
-                getattr(lw, room)
+                enter()
             except lw.MissingExtra as error:
                 if room not in str(error):
                     raise

@@ -45,6 +45,10 @@ def _rational(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
 
+def _float(value: fmpq) -> float:
+    return int(value.p) / int(value.q)  # older FLINTs have no float() of a fraction
+
+
 class _Table:
     """A simplex tableau of fractions; a row whose basic variable is artificial (-1) is not covered yet."""
 
@@ -117,9 +121,9 @@ def _largest(gains: dict[int, fmpq], step: int, enough: float) -> int | None:
     """The column of the largest gain; after many steps the first one (Bland's rule)."""
     positive = [(column, gain) for column, gain in gains.items() if gain > 0]
     if step >= _PIVOTS:
-        return min((column for column, gain in positive if float(gain) > enough), default=None)
+        return min((column for column, gain in positive if _float(gain) > enough), default=None)
     column, gain = max(positive, key=lambda pair: pair[1], default=(None, fmpq(0)))
-    return column if float(gain) > enough else None
+    return column if _float(gain) > enough else None
 
 
 def _subtract(row: dict[int, fmpq], factor: fmpq, pivot: dict[int, fmpq]) -> None:
