@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leakwise.exact import integer_array, integer_product, is_power_of_two, ratio_array, vector_times_matrix
@@ -60,6 +60,7 @@ def test_ratios_are_the_nearest_floats(weights: list[int], extra: int) -> None:
 
 
 @given(st.lists(st.integers(0, 2**61), min_size=1, max_size=4), st.integers(1, 2**61))
+@example([9_999_999_999_999_993], 3)
 def test_ratios_of_words_are_the_nearest_floats(weights: list[int], denominator: int) -> None:
     array = np.array(weights, dtype=np.int64)
     assert ratio_array(array, denominator).tolist() == [float(Fraction(weight, denominator)) for weight in weights]

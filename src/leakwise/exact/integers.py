@@ -35,7 +35,8 @@ def integer_array(values: Iterable[Any] | npt.NDArray[Any], denominator: int) ->
 
 def ratio_array(weights: IntegerArray, denominator: int) -> npt.NDArray[np.float64]:
     """The float view of weights over a denominator, read-only, each the float nearest to the truth."""
-    if weights.dtype == np.int64 and (denominator <= _EXACT_FLOAT or is_power_of_two(denominator)):
+    small = weights.dtype == np.int64 and denominator <= _EXACT_FLOAT and weights.max(initial=0) <= _EXACT_FLOAT
+    if small or (weights.dtype == np.int64 and is_power_of_two(denominator)):
         floats = weights / float(denominator)  # one rounding only: of the quotient, or of the weight
     else:
         # Python divides integers of any size with one rounding; a float denominator might overflow.
