@@ -66,13 +66,13 @@ def spark(folder: Path) -> None:
 def sql(folder: Path) -> None:
     import duckdb
 
-    secret = duckdb.sql("SELECT 'a' AS s FROM range(10)").fetch_arrow_table()
+    secret = duckdb.sql("SELECT 'a' AS s FROM range(10)").to_arrow_table()
     released = lw.release(secret, lw.randomized_response(["a", "b"], lift=3), "s")
     assert duckdb.from_arrow(released).count("*").fetchall() == [(10,)]
 
 
 def studio(folder: Path) -> None:
-    from leakwise.studio import create_app
+    from leakwise.studio.app import create_app
 
     assert create_app(0) is not None
 
