@@ -95,9 +95,8 @@ def test_the_mechanism_tells_no_more_than_rounded_counts():
         domain = ["no", "yes"]
         return lw.protect(rows, domain=domain, prior="table", failure=1e-6, lift=2, use="reading").mechanism
 
-    # 6,003 and 6,006 of 10,000 rows are the same in hundredths; what is proven moves in the last digits only.
-    one, other = made(6_003), made(6_006)
-    assert abs(one.matrix - other.matrix).max() < 1e-3
+    # All the same in hundredths: one mechanism, or two where the proven level passes from one step to the next.
+    assert len({made(noes) for noes in range(5_955, 6_045, 10)}) <= 2
 
 
 def test_a_table_of_few_rows_falls_back_to_what_needs_no_prior():

@@ -88,6 +88,12 @@ def test_no_exact_count_is_printed(use, tmp_path):
         text = r.report(tmp_path / name).read_text()
         for secret in ("7919", "7,919", "2081", "2,081", "0.7919", "0.2081", "79.19", "20.81"):
             assert secret not in text
+        # What is proven follows from the exact counts: the report promises what was asked for.
+        assert r.certificate.largest_lift < 3 - 1e-6
+        assert f"{r.certificate.largest_lift:.4f}"[:6] not in text
+        assert f"{r.certificate.epsilon_upper:.6f}" not in text
+    assert r.facts.promised == pytest.approx(3, abs=1e-9)
+    assert r.facts.promised >= r.certificate.ratio
     words = " ".join(Page((tmp_path / "r.html").read_text()).text.split())
     assert "estimated from this very table" in words
     assert "which are treated as public" in words

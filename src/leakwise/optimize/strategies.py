@@ -48,7 +48,8 @@ class Alternative:
 class Strategies:
     """One sample, one level, one utility; every strategy as a method.
 
-    With ``rounded`` no mechanism is designed for the exact frequencies: whoever sees it learns rounded ones at most.
+    With ``rounded`` no mechanism is designed for the exact frequencies, nor for a level that follows from them to the
+    last digit: whoever sees it learns rounded frequencies, and which of 64 levels they bear out.
     """
 
     def __init__(
@@ -97,11 +98,12 @@ class Strategies:
         return Alternative(strategy, mechanism, epsilon, value, float(failure), note, certificate)
 
     def _value(self, mechanism: Mechanism) -> float:
+        plan = self._plan(counts_of(self.prior))
         if isinstance(self.goal, LinearUtility) and mechanism.outputs != self.goal.says(self.prior).labels:
             # What an outcome says is then read off the column: the best guess after seeing it.
-            gains = self.goal.gains(self.prior) * self.prior.probabilities[:, None]
+            gains = self.goal.gains(plan) * plan.probabilities[:, None]
             return float((gains.T @ mechanism.matrix).max(axis=0).sum())
-        return utility_interval(mechanism.kernel, self._plan(counts_of(self.prior)), self.goal)[0]
+        return utility_interval(mechanism.kernel, plan, self.goal)[0]
 
     def _plan(self, counts: Sequence[int]) -> Prior:
         """What to design for: the estimate, a letter that was never seen counted as half a row; or a rounded one."""
@@ -132,8 +134,10 @@ class Strategies:
         What is proven grows with what is spent, at e^{proven - spent} where a fixed mass is lost to the doubt, so
         that a few steps are enough.
         """
-        low, high, spent = 0.0, self.target, start
+        low, high, spent = 0.0, self.target, self._told(start)
+        tried = set[float]()
         for _ in range(_STEPS):
+            tried.add(spent)
             mechanism = self._designed(plan, spent)
             proven = prove(mechanism)
             yield spent, mechanism, proven
@@ -148,8 +152,16 @@ class Strategies:
                     spent - 1.02 * (proven - self.target) * math.exp(spent - proven) if math.isfinite(proven) else 0.0
                 )
             spent = ahead if low < ahead < high else (low + high) / 2
-            if high - low < 1e-4 * self.target:
+            spent = self._told(spent)
+            if high - low < 1e-4 * self.target or spent in tried:
                 return
+
+    def _told(self, spent: float) -> float:
+        """What may be spent as the mechanism tells it: with ``rounded`` the next of a few levels below."""
+        if not self.rounded:
+            return spent
+        step = self.target / _LEVELS
+        return math.floor(spent / step * (1 + 1e-12)) * step
 
     def _certified_on(self, strategy: str, around: PriorSet, start: float, failure: Fraction) -> Alternative:
         """The best design for the plan that keeps the level for every prior of the set."""
@@ -236,6 +248,8 @@ class Strategies:
 
 # Designs that are tried on the way to the target.
 _STEPS = 5
+# What rounded designs may spend, in parts of the target: an exact level would tell the counts it was found from.
+_LEVELS = 64
 # How much of the margin between the two ε the mechanisms compared on the second half hold back besides. At usual
 # failures the margin is some five standard deviations of an outcome's frequency; the halves differ by one or two.
 _CANDIDATES = (0.0, 0.4, 1.0)

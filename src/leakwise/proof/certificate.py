@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from leakwise.alphabet import Label
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import Level, level, log_upper
@@ -24,6 +24,7 @@ from leakwise.priors.prior import PriorBody
 from leakwise.proof.optimality import OptimalityBody, OptimalityClaim, check_optimality, claim_from_body, claim_to_body
 from leakwise.proof.ratio import WorstOutcome, worst_outcome
 from leakwise.proof.sets import is_exact
+from leakwise.proof.shown import ShownCertificate
 from leakwise.proof.tails import check_failure
 
 __all__ = ["Certificate", "certify", "load_certificate"]
@@ -56,7 +57,7 @@ class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(ShownCertificate):
     """A proof that a mechanism leaks at most so much about a secret with this prior.
 
     Attributes
@@ -193,12 +194,6 @@ class Certificate:
         elif self.remark is not None:
             rows.append(["optimality is not checked:", self.remark])
         return rows
-
-    def __repr__(self) -> str:
-        return text_table(["", "certificate"], self._rows(), title=self.sentence())
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "certificate"], self._rows(), caption=self.sentence())
 
     def _plain_ratio(self) -> str | float:
         if self.ratio is None:

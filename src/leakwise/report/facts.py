@@ -72,6 +72,21 @@ class Facts:
         return self.certificate.mechanism
 
     @property
+    def promised(self) -> float:
+        """The factor that the report promises, never below what is proven.
+
+        For a prior from the table it is the one asked for: what is proven follows from the exact counts, and to its
+        last digit would tell them.
+        """
+        if self.certificate.ratio == 1:
+            return 1.0
+        proven = self.certificate.largest_lift * (1 + 2.0**-50)
+        if self.origin != "table" or math.isinf(proven):
+            return proven
+        asked = self.certificate.asked
+        return math.ceil(100 * proven) / 100 if asked is None else math.exp(asked.epsilon) * (1 + 2.0**-45)
+
+    @property
     def secret(self) -> str:
         """The columns in words."""
         return " and ".join(self.columns)
@@ -100,7 +115,7 @@ class Facts:
         """This release beside randomized response of the same leakage, where the alphabet is not too large."""
         if not self.small:
             return None
-        return compare(self.mechanism, self.prior, self.certificate.epsilon_upper, self.rows)
+        return compare(self.mechanism, self.prior, math.log(self.promised), self.rows)
 
     @cached_property
     def letters(self) -> list[dict[str, Any]]:
@@ -157,6 +172,14 @@ class Facts:
             words.insert(1, f"The prior gives no probability to {names}. Nothing is promised about rows that have it.")
         return words
 
+    def _promise(self) -> dict[str, Any]:
+        told = self.certificate.to_dict()
+        if self.origin == "table":
+            told |= {"ratio": self.promised, "epsilon_upper": math.log(self.promised) * (1 + 2.0**-50)}
+            # Where the largest lift is reached, and its digits in words, follow from the exact counts, too.
+            told = {key: value for key, value in told.items() if key not in ("outcome", "letter", "sentence")}
+        return told
+
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data."""
         compared = self.comparison
@@ -169,7 +192,7 @@ class Facts:
             "released": self.released,
             "time": self.time.isoformat(timespec="seconds"),
             "use": self.use,
-            "promise": self.certificate.to_dict(),
+            "promise": self._promise(),
             "ldp": None if math.isinf(self.ldp) else self.ldp,
             "prior": {
                 "origin": self.origin,

@@ -95,9 +95,13 @@ def _facts(facts: Facts) -> str:
     return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs) + "</dl>\n"
 
 
+def _six_digits_up(value: float) -> str:
+    return f"{math.ceil(value * 1e6) / 1e6:.6f}" if math.isfinite(value) else "unbounded"
+
+
 def _promise(facts: Facts) -> str:
     certificate = facts.certificate
-    ratio = math.inf if certificate.ratio is None else float(certificate.ratio)
+    ratio = facts.promised
     factor = times(ratio)
     strong = (
         f"Seeing the released value of a row makes no guess about its true {facts.secret} more than {factor} times "
@@ -107,7 +111,7 @@ def _promise(facts: Facts) -> str:
     )
     asked = "" if certificate.asked is None else f" Asked for was {certificate.asked.words}, and it is kept."
     detail = (
-        f"In numbers: pointwise maximal leakage of at most {certificate.epsilon_upper:.6f} nats (rounded up), for "
+        f"In numbers: pointwise maximal leakage of at most {_six_digits_up(math.log(ratio))} nats (rounded up), for "
         f"every outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
     )
     if certificate.failure:
@@ -115,7 +119,7 @@ def _promise(facts: Facts) -> str:
             " It holds for every prior that the sample leaves possible; the sample misleads, and the promise with it, "
             f"with probability at most {certificate.failure:.3g}."
         )
-    never = math.exp(-certificate.epsilon_upper)
+    never = 1 / ratio
     certain = (
         f"A value, or a fact that follows from it, that had less than {percent(never)} probability before cannot "
         "become certain."

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.table import html_table, number, text_table
 from leakwise.errors import some_of
 from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior
+from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate
 from leakwise.report.facts import Facts
 from leakwise.report.write import write_report
@@ -66,8 +66,13 @@ class Protection:
     @property
     def guarantee(self) -> str:
         """The promise in words."""
-        words = self.certificate.sentence()
-        if self.facts.origin == "table":
+        if self.facts.origin != "table":
+            return self.certificate.sentence()
+        factor, failure = number(self.facts.promised), self.certificate.failure
+        words = f"No guess about the secret becomes more than {factor} times likelier by seeing the outcome."
+        if failure:
+            words += f" The sample misleads, and the promise with it, with probability at most {number(failure)}."
+        if not isinstance(self.certificate.prior, AllPriors):
             words += (
                 " It is for the true prior of people drawn like the rows, which the table itself was the sample of."
             )
