@@ -1,0 +1,129 @@
+"""The one formatter of guarantees: what is printed is never on the wrong side of what is proven."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import leakwise as lw
+from leakwise.exact import log_upper
+from leakwise.guarantee import (
+    at_least,
+    at_most,
+    for_anyone,
+    lift_above,
+    never_certain,
+    no_guess,
+    percent,
+    percent_at_least,
+    percent_at_most,
+    taken_as_exact,
+)
+
+SOURCE = Path(lw.__file__).parent
+
+floats = st.floats(min_value=1e-300, max_value=1e300)
+fractions = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30) | st.builds(
+    lambda n, k, up: Fraction(n * 10**k + up, 10**k),
+    st.integers(1, 10**6),
+    st.integers(0, 40),
+    st.sampled_from([-1, 0, 1]),
+).filter(lambda x: x > 0)
+digits = st.integers(1, 12)
+
+
+def read(text: str) -> Fraction:
+    return Fraction(text.replace(",", "").removesuffix("%"))
+
+
+@given(fractions, digits)
+@example(Fraction(200004, 100000), 5)
+@example(Fraction(10**400 + 1, 10**400), 5)
+def test_a_printed_fraction_is_outwards_and_within_its_digits(x: Fraction, shown: int) -> None:
+    above, below = read(at_most(x, shown)), read(at_least(x, shown))
+    assert below <= x <= above
+    assert above - x < x * Fraction(10) ** (1 - shown)
+    assert x - below < x * Fraction(10) ** (1 - shown)
+
+
+@given(floats, digits)
+@example(2.00004, 5)
+@example(math.log(4 / 3), 6)
+@example(1004.9, 4)
+def test_a_printed_float_is_outwards_and_within_its_digits(x: float, shown: int) -> None:
+    above, below = float(read(at_most(x, shown))), float(read(at_least(x, shown)))
+    assert below <= x <= above
+    assert above - x <= x * 10.0 ** (1 - shown) * (1 + 1e-12)
+    assert x - below <= x * 10.0 ** (1 - shown) * (1 + 1e-12)
+
+
+@given(floats)
+def test_a_number_below_zero_is_rounded_outwards_too(x: float) -> None:
+    assert float(read(at_most(-x))) >= -x >= float(read(at_least(-x)))
+
+
+@given(st.floats(0, 1) | st.fractions(0, 1))
+@example(1 - 2.0**-53)
+@example(Fraction(1, 10**400))
+def test_percentages_are_outwards_and_only_certainty_is_100(p: float | Fraction) -> None:
+    above, below = percent_at_most(p), percent_at_least(p)
+    kind = float if isinstance(p, float) else Fraction
+    assert kind(read(below) / 100) <= p <= kind(read(above) / 100)
+    for text in (above, below, percent(float(p))):
+        exact = float(p) if text is not above and text is not below else p
+        assert (text == "100%") == (exact == 1)
+        assert (text == "0%") == (exact == 0)
+
+
+@given(st.fractions(min_value=1, max_value=10**6).filter(lambda x: x > 1))
+@example(Fraction(179, 100))
+def test_what_cannot_become_certain_is_below_one_over_the_lift(lift: Fraction) -> None:
+    shown = re.search(r"less than (\S+)%", never_certain(lift))
+    assert shown is not None
+    assert read(shown[1]) / 100 * lift <= 1
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (2, "2"),
+        (2.0, "2"),
+        (Fraction(2), "2"),
+        (2.00004, "2.0001"),
+        (1004.9, "1,004.9"),
+        (1234567.8, "1,234,600"),
+        (10**20, "1e20"),
+        (1e-9, "1e-9"),
+        (1e-5, "1e-5"),
+        (0.0, "0"),
+        (math.inf, "∞"),
+    ],
+)
+def test_how_a_number_reads(number: float | Fraction, text: str) -> None:
+    assert at_most(number) == text
+
+
+@given(st.floats(0, 700))
+def test_the_lift_of_an_epsilon_is_not_below_its_exponential(epsilon: float) -> None:
+    above = Fraction(lift_above(epsilon))
+    assert log_upper(above) >= epsilon
+    assert float(above) <= math.exp(epsilon) * (1 + 1e-12)
+
+
+def test_every_guarantee_names_its_adversary() -> None:
+    prior = lw.Prior([0.5, 0.5])
+    assert "anyone who knew the prior (rows independent)" in no_guess(2, prior)
+    assert "whose prior is in the set" in for_anyone(prior.ball(0.1))
+    assert "the true prior" in for_anyone(lw.Prior.from_counts([700, 300]).confidence(1e-6))
+    assert "whatever they knew" in for_anyone(lw.AllPriors(2))
+
+
+def test_a_counted_prior_says_so() -> None:
+    assert taken_as_exact(lw.Prior([0.7, 0.3])) is None
+    assert "from 10 rows and was taken as exact" in str(taken_as_exact(lw.Prior.from_counts([7, 3])))
