@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -212,3 +215,68 @@ def test_impossible_questions_are_refused() -> None:
         sample_size(3, epsilon=1.0, target=2.0, failure=0.1, method="hoeffding")
     assert estimation_bound(0, letters=5, samples=1, failure=0.1) == 0
     assert estimation_failure(1.0, 2.0, letters=1, samples=1) == 0
+
+
+# ------------------------------------------------------------------------------- letters that the sample never showed
+
+
+def test_a_letter_the_sample_never_showed_is_counted_or_refused() -> None:
+    """Counts a 600, b 400, c 0: the bound was 0.537, the true leakage 0.796 when c has probability 0.001."""
+    estimate = Prior.from_counts({"a": 600, "b": 400, "c": 0})
+    response = lw.randomized_response(["a", "b", "c"], pml="0.4", prior=Prior({"a": "0.6", "b": "0.4", "c": 0}))
+    here = lw.epsilon(response, estimate)
+    assert here == pytest.approx(0.4, abs=1e-6)
+    truth = lw.epsilon(response, {"a": "0.6", "b": "0.399", "c": "0.001"})
+    assert truth == pytest.approx(0.796, abs=1e-3)
+    counted = lw.epsilon(response, estimate, every_letter=True)
+    for epsilon in (here, lw.design(estimate, epsilon="0.4").epsilon):
+        for call in (
+            lambda eps: lw.estimation_bound(eps, letters=3, samples=1000, failure="0.01"),
+            lambda eps: lw.estimation_failure(eps, 3.0, letters=3, samples=1000),
+            lambda eps: lw.sample_size(3, eps, 3.0, failure="0.01"),
+            lambda eps: lw.capacity_bound(eps, "0.002"),
+            lambda eps: lw.sensitivity_bound(eps, "0.002"),
+            lambda eps: lw.lipschitz_bound(eps, 0.002),
+        ):
+            with pytest.raises(InvalidInput, match=r"without 'c'.*every_letter=True"):
+                call(epsilon)
+            call(counted)
+    for method in ("layer-cake", "weissman"):
+        assert lw.estimation_bound(counted, letters=3, samples=1000, failure="0.01", method=method) >= truth
+    assert lw.capacity_bound(counted, "0.002") >= truth
+    assert counted + lw.sensitivity_bound(counted, "0.002") >= truth
+    # A number that remembers is a number all the same, also after a journey.
+    assert pickle.loads(pickle.dumps(here)).left_out == ("c",)
+    assert json.dumps(here) == repr(float(here))
+    assert type(lw.epsilon(response, Prior.uniform(["a", "b", "c"]))) is float
+
+
+@given(st.data())
+def test_bounds_hold_for_true_priors_with_mass_on_letters_the_estimate_gives_none(data: st.DataObject) -> None:
+    size = data.draw(st.integers(2, 5))
+    law = data.draw(own.laws(size))
+    mechanism = lw.Mechanism(data.draw(own.matrices(rows=size)))
+    other = data.draw(own.laws(size))
+    share = data.draw(own.fractions_between(Fraction(0), Fraction(1), 9))
+    true = [(1 - share) * mine + share * theirs for mine, theirs in zip(law, other, strict=True)]
+    beta = sum(abs(a - b) for a, b in zip(true, law, strict=True))
+    truth, counted = lw.epsilon(mechanism, Prior(true)), lw.epsilon(mechanism, Prior(law), every_letter=True)
+    assert counted >= lw.epsilon(mechanism, Prior(law))
+    assume(math.isfinite(counted))
+    assert truth <= capacity_bound(counted, beta)
+    assert truth <= counted + sensitivity_bound(counted, beta) + 1e-12
+    if min(law) > 0:
+        assert truth <= counted + sensitivity_bound(counted, beta, least_probability=min(law)) + 1e-12
+    # The sample says `law`; the failure at which its layer cake just holds `true` is that of the worst set of letters.
+    samples = 1000
+    sets = [s for s in itertools.product([False, True], repeat=size) if 0 < sum(s) < size]
+    masses = [(sum(itertools.compress(law, s)), sum(itertools.compress(true, s))) for s in sets]
+    assume(all(0 < b < 1 or a == b for a, b in masses))
+    radius = max(kl(float(a), float(b)) if 0 < b < 1 else 0.0 for a, b in masses)
+    failure = (2**size - 2) * math.exp(-samples * radius)
+    assume(1e-300 < failure < 1)
+    assert truth <= estimation_bound(counted, letters=size, samples=samples, failure=failure * (1 - 1e-9)) + 1e-9
+    reached = max(counted + 1e-6, truth)
+    needed = estimation_failure(counted, reached, letters=size, samples=samples)
+    if truth > counted + 1e-6:
+        assert needed >= min(1.0, failure) * (1 - 1e-6)

@@ -19,7 +19,8 @@ def register(app: typer.Typer) -> None:
 def sample_size(
     letters: Annotated[int, typer.Argument(metavar="LETTERS", help="How many values the secret can take.")],
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "-e", help="The leakage at the estimate, in nats.")
+        str | None,
+        typer.Option("--epsilon", "-e", help="The leakage at the estimate in nats, values never seen included."),
     ] = None,
     lift: Annotated[str | None, typer.Option("--lift", help="The same as a factor.")] = None,
     target: Annotated[

@@ -1,6 +1,8 @@
 """How much leakage a wrong prior can cost: the exact sensitivity, and the bounds of [ED] that need no mechanism.
 
-All bounds are rounded up. They hold around an estimate π with ε = ε(P, π) and any prior Q with ‖Q - π‖₁ ≤ β.
+All bounds are rounded up. They hold around an estimate π and for any prior Q with ‖Q - π‖₁ ≤ β, which may give mass to
+letters that π does not. So their ε counts every declared letter, max_j max_i log(p_ij / π·p_j) with i over all of them:
+``lw.epsilon(mechanism, estimate, every_letter=True)``. One that was taken over the support of π is refused.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import Level, exact_fraction, level, log_upper
 from leakwise.leakage.outcomes import checked
 from leakwise.mechanism import Mechanism
@@ -17,6 +19,7 @@ from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors.around import checked_failure
 from leakwise.priors.confidence import weissman_radius
 from leakwise.priors.sample import log_subsets_upper, log_up
+from leakwise.priors.support import SupportLeakage
 from leakwise.proof.ratio import worst_outcome
 
 __all__ = [
@@ -53,8 +56,8 @@ def leakage_sensitivity(mechanism: Mechanism, priors: Any) -> float:
 def output_divergence(mechanism: Mechanism, priors: Any) -> float:
     """max over outcomes and priors of log P_Y(y)/Q_Y(y): how far the output law can fall, exact, rounded up.
 
-    This is what [ED] Theorem 4 bounds. [ED] Remark 2 equates it with the sensitivity; it is an upper bound on that, and
-    equal where every outcome leaks the same.
+    This is what [ED] Theorem 4 bounds. [ED] Remark 2 equates it with the sensitivity; it is an upper bound on that
+    where the nominal prior gives mass to every letter, and equal where every outcome leaks the same.
     """
     known = align_prior(priors, checked(mechanism))
     largest = 0.0
@@ -73,8 +76,10 @@ def lipschitz_bound(capacity: float, distance: float, *, as_printed: bool = Fals
     """The most that ε(P, ·) changes between two priors of a set at l1 ``distance`` ([ED] Theorem 3).
 
     e^C · distance with C the leakage capacity of the set (``lw.epsilon(mechanism, set)``). Half of it suffices, because
-    the differences of two priors sum to zero; ``as_printed=True`` gives the theorem's own number.
+    the differences of two priors sum to zero; ``as_printed=True`` gives the theorem's own number. Where a prior calls
+    letters impossible, its ε is meant with ``every_letter=True``: it jumps when such a letter gets any mass.
     """
+    _every_letter(capacity, "capacity")
     if capacity < 0 or not 0 <= distance <= 2:
         raise InvalidInput(f"capacity must be at least 0 and distance in [0, 2]. Got {capacity!r} and {distance!r}.")
     if distance == 0:
@@ -88,12 +93,13 @@ def sensitivity_bound(
     """What the leakage can rise by within l1 distance ``beta`` ([ED] Theorem 4, one form for every privacy region).
 
     -log(1 - (β/2) min(e^ε, (e^ε-1)/π_min)); without ``least_probability`` the second term is left out; infinite where
-    the argument is not positive.
+    the argument is not positive. Both ε and π_min are over every declared letter: with a letter of mass zero there is
+    no ``least_probability``, and ε is ``lw.epsilon(mechanism, prior, every_letter=True)``.
 
     >>> print(f"{sensitivity_bound(lift=2, beta='0.2'):.4f}")
     0.2231
     """
-    asked, radius = level(epsilon, lift), _radius(beta)
+    asked, radius = _at_the_estimate(epsilon, lift), _radius(beta)
     slope = asked.above
     if least_probability is not None:
         least = exact_fraction(least_probability, "least_probability")
@@ -107,14 +113,28 @@ def sensitivity_bound(
 def capacity_bound(epsilon: object = None, beta: object = 0, *, lift: object = None) -> float:
     """The leakage for every prior within l1 distance ``beta`` of one where it is ε ([ED] Corollary 2).
 
-    ε + log 1/(1 - e^ε β/2), infinite from β = 2e^{-ε} on.
+    ε + log 1/(1 - e^ε β/2), infinite from β = 2e^{-ε} on. ε counts every declared letter.
 
     >>> print(f"{capacity_bound(lift=2, beta='0.2'):.4f}")
     0.9163
     """
-    asked, radius = level(epsilon, lift), _radius(beta)
+    asked, radius = _at_the_estimate(epsilon, lift), _radius(beta)
     left = 1 / asked.above - radius / 2
     return math.inf if left <= 0 else log_upper(1 / left)
+
+
+def _at_the_estimate(epsilon: object, lift: object) -> Level:
+    _every_letter(epsilon, "epsilon")
+    return level(epsilon, lift)
+
+
+def _every_letter(value: object, name: str) -> None:
+    if isinstance(value, SupportLeakage):
+        raise InvalidInput(
+            f"{name} must count every declared letter. Got {value!r}, which was taken without "
+            f"{some_of(value.left_out)}: the prior gives them no mass, and another prior may. Use "
+            "lw.epsilon(mechanism, prior, every_letter=True)."
+        )
 
 
 def _radius(beta: object) -> Fraction:
@@ -141,14 +161,15 @@ def estimation_bound(
     ``method="weissman"`` is [ED] (8), infinite when the sample is small. ``method="layer-cake"`` is never larger and
     always finite: Chernoff's bound on every set of letters at once, kl(P̂(A)‖P(A)) ≤ L/m with L = log(2^N-2) - log δ.
     The lower end of that interval is convex in P̂(A), so stacked level sets give q_j ≥ max_i p_ij · kl⁻¹(e^{-ε}; L/m),
-    and ε' is minus the logarithm of the latter.
+    and ε' is minus the logarithm of the latter. The largest p_ij is over every declared letter, seen or not: so is ε
+    (``lw.epsilon(mechanism, estimate, every_letter=True)``), and ``letters`` counts them all.
 
     >>> for method in ("weissman", "layer-cake"):
     ...     print(f"{estimation_bound(lift=5, letters=20, samples=10_000, failure=1e-5, method=method):.4f}")
     1.8056
     1.7571
     """
-    asked, size, drawn = level(epsilon, lift), _whole(letters, "letters"), _whole(samples, "samples")
+    asked, size, drawn = _at_the_estimate(epsilon, lift), _whole(letters, "letters"), _whole(samples, "samples")
     chance = checked_failure(failure)
     if size == 1 or asked.above == 1:
         return 0.0
@@ -172,10 +193,11 @@ def estimation_failure(
     """The probability, at most, that a mechanism with ε at the estimate leaks more than ``target`` for the true prior.
 
     ``method="weissman"`` is [ED] Corollary 3, (2^N-2) exp(-2m(e^{-ε} - e^{-ε'})²); ``"layer-cake"`` puts the
-    divergence kl(e^{-ε}‖e^{-ε'}) in place of twice the squared difference and is never larger.
+    divergence kl(e^{-ε}‖e^{-ε'}) in place of twice the squared difference and is never larger. ε counts every declared
+    letter, seen or not, and so does ``letters``.
     """
     size, drawn = _whole(letters, "letters"), _whole(samples, "samples")
-    rate = _rate(level(epsilon, lift), level(target, target_lift, name="target"), method)
+    rate = _rate(_at_the_estimate(epsilon, lift), level(target, target_lift, name="target"), method)
     if size == 1:
         return 0.0
     return min(1.0, math.exp(min(log_subsets_upper(size) - drawn * rate, 1.0)) * _UP)

@@ -205,14 +205,14 @@ def composition_table(
     """
     known = single_prior(prior, checked(mechanism))
     allowed = open_delta(delta)
-    single = epsilon(mechanism, known)
+    single = float(epsilon(mechanism, known))
     rows = []
     for count in counts:
         joint = mechanism.repeat(count)
         rows.append(
             (
                 joint.releases if not isinstance(mechanism, Composition) else count,
-                epsilon(joint, known),
+                float(epsilon(joint, known)),
                 count * single,
                 envelope(joint, known, allowed).epsilon,
                 maximal_leakage(joint, known),

@@ -43,7 +43,7 @@ def local_information_privacy(mechanism: Mechanism, prior: Any) -> InformationPr
     """
     known = single_prior(prior, checked(mechanism))
     kernel = mechanism.kernel
-    upper = pml_epsilon(mechanism, known)
+    upper = float(pml_epsilon(mechanism, known))
     smallest, largest = kernel.column_min(known.support), kernel.column_max(known.support)
     if bool(((smallest == 0) & (largest > 0)).any()):
         return InformationPrivacy(upper, math.inf)

@@ -12,7 +12,8 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper, ratio_array
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.mechanism import align_prior
-from leakwise.priors import Prior, PriorSet
+from leakwise.priors import Prior, PriorSet, as_prior_set
+from leakwise.priors.support import over_support
 
 __all__ = ["epsilon", "lifts", "pml"]
 
@@ -26,12 +27,16 @@ _TINY = 1e-280
 _LONG = 2_048
 
 
-def pml(mechanism: Mechanism, prior: Any) -> Floats:
-    """The pointwise maximal leakage of each outcome, in nats, never below the truth.
+def pml(mechanism: Mechanism, prior: Any, *, every_letter: bool = False) -> Floats:
+    """Return the pointwise maximal leakage of each outcome, in nats, never below the truth.
 
     ℓ_j = log max_i p_ij / q_j over the letters of the support, q = πP ([EX] (2)); for a set of priors the largest
     over the set. Between 0 and ``prior.epsilon_max``. An outcome that cannot occur leaks 0. Floats are rounded up by
     their error bound; ``lw.certify`` gives the exact rational.
+
+    ``every_letter=True`` takes the largest over every declared letter, those of mass zero included: what the bounds
+    around an estimate need (``lw.estimation_bound`` and its relatives), because the true prior may give mass to a
+    letter that the sample never showed. Infinite for an outcome that only such letters can cause.
 
     >>> from leakwise import Prior, randomized_response
     >>> pml(randomized_response(2, lift=3), Prior([0.5, 0.5])).round(6).tolist()
@@ -40,17 +45,19 @@ def pml(mechanism: Mechanism, prior: Any) -> Floats:
     if not isinstance(mechanism, Mechanism):
         raise InvalidInput(f"mechanism must be a lw.Mechanism. Got {type(mechanism).__name__} instead.")
     known = align_prior(prior, mechanism)
+    letters = None if every_letter else known.support
     rows, columns = mechanism.shape
     if rows * columns <= _SMALL:
-        return _exact_pml(mechanism, known)
+        return _exact_pml(mechanism, known, letters)
     kernel = mechanism.kernel
-    largest = ratio_array(kernel.column_max(known.support), kernel.denominator)
+    largest = ratio_array(kernel.column_max(letters), kernel.denominator)
     if isinstance(known, Prior):
-        mass, most = kernel.output_law_floats(known.weights, known.denominator), known.epsilon_max
+        mass = kernel.output_law_floats(known.weights, known.denominator)
+        most = np.inf if every_letter else known.epsilon_max
     else:
         mass, most = known.least_mass(mechanism.matrix), np.inf
     if ((mass < _TINY) & (largest > 0)).any():
-        return _exact_pml(mechanism, known)
+        return _exact_pml(mechanism, known, letters)
     # Relative errors: the mass (N+8)/2, the ratio and its numerator 2, the logarithm 2 units of 2^-52, and some to
     # spare.
     slack = (rows + 16) * 2.0**-52
@@ -59,10 +66,10 @@ def pml(mechanism: Mechanism, prior: Any) -> Floats:
     return np.where(largest > 0, np.minimum(leakage, most), 0.0)
 
 
-def _exact_pml(mechanism: Mechanism, prior: PriorSet) -> Floats:
+def _exact_pml(mechanism: Mechanism, prior: PriorSet, letters: npt.NDArray[np.bool_] | None) -> Floats:
     """The same in integers; only the logarithm is rounded, upwards."""
     kernel = mechanism.kernel
-    largest = [int(weight) for weight in kernel.column_max(prior.support)]
+    largest = [int(weight) for weight in kernel.column_max(letters)]
     if isinstance(prior, Prior):
         masses = [Fraction(mass, prior.denominator) for mass in kernel.output_law(prior.weights)]
     else:
@@ -83,16 +90,19 @@ def _ratio_above(weight: int, mass: Fraction) -> Fraction:
     return Fraction((top >> excess) + 1, bottom >> excess)
 
 
-def epsilon(mechanism: Mechanism, prior: Any) -> float:
-    """The ε of ε-PML: the leakage of the worst outcome, in nats, never below the truth.
+def epsilon(mechanism: Mechanism, prior: Any, *, every_letter: bool = False) -> float:
+    """Return the ε of ε-PML: the leakage of the worst outcome, in nats, never below the truth.
 
-    For a set of priors this is the local leakage capacity of [ED]: the largest ε over the set.
+    For a set of priors this is the local leakage capacity of [ED]: the largest ε over the set. ``every_letter=True``
+    counts letters of mass zero, too, as in :func:`pml`; without it the number of a prior that has such letters
+    remembers them (``left_out``), and the bounds around an estimate refuse it.
 
     >>> from leakwise import Prior, identity
     >>> print(f"{epsilon(identity(2), Prior([0.75, 0.25])):.6f}")
     1.386294
     """
-    return float(pml(mechanism, prior).max())
+    worst = float(pml(mechanism, prior, every_letter=every_letter).max())
+    return worst if every_letter else over_support(worst, as_prior_set(prior))
 
 
 def lifts(mechanism: Mechanism, prior: Any) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leakwise.exact import level, log_lower
-from leakwise.leakage.capacity_bounds import _method, _rate, _union, _whole, estimation_bound
+from leakwise.leakage.capacity_bounds import _at_the_estimate, _method, _rate, _union, _whole, estimation_bound
 from leakwise.priors.around import checked_failure
 
 __all__ = ["sample_size"]
@@ -31,9 +31,10 @@ def sample_size(
     Parameters
     ----------
     letters
-        The size of the alphabet.
+        How many values are declared, whether the sample will show them or not.
     epsilon, lift
-        The leakage at the estimate, in nats or as a factor.
+        The leakage at the estimate, in nats or as a factor, over every declared value
+        (``lw.epsilon(mechanism, estimate, every_letter=True)``).
     target, target_lift
         The leakage to keep for the true prior; it must be larger.
     failure
@@ -49,7 +50,7 @@ def sample_size(
     11420
     """
     size, chance = _whole(letters, "letters"), checked_failure(failure)
-    asked, wanted = level(epsilon, lift), level(target, target_lift, name="target")
+    asked, wanted = _at_the_estimate(epsilon, lift), level(target, target_lift, name="target")
     rate = _rate(asked, wanted, _method(method))
     if size == 1:
         return 1

@@ -11,6 +11,7 @@ from leakwise.charts.table import html_table, number, text_table
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
+from leakwise.priors.support import over_support
 from leakwise.proof import Certificate
 
 __all__ = ["Design", "lift_chart"]
@@ -68,7 +69,7 @@ class Design:
     @property
     def epsilon(self) -> float:
         """The proven leakage in nats, rounded up."""
-        return self.certificate.epsilon_upper
+        return over_support(self.certificate.epsilon_upper, self.certificate.prior)
 
     @property
     def gap(self) -> float:
@@ -114,7 +115,7 @@ class Design:
             "value": self.value,
             "bound": self.bound,
             "gap": self.gap,
-            "epsilon": self.epsilon,
+            "epsilon": self.certificate.epsilon_upper,
             "method": self.method,
             "constraint": self.constraint,
             "certificate": self.certificate.to_dict(),

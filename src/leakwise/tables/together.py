@@ -64,7 +64,7 @@ def together(mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[
     ['0.405465', '1.098612']
     """
     if len(mechanisms) == 1 and not others:
-        return Together(epsilon(mechanisms[0], prior), True, mechanisms[0].shape[1])
+        return Together(float(epsilon(mechanisms[0], prior)), True, mechanisms[0].shape[1])
     costs = {place: ldp(mechanism) for place, mechanism in enumerate(mechanisms)}
     composed: Composition | None = None
     rest = [ldp(mechanism) for mechanism in others]
@@ -75,7 +75,7 @@ def together(mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[
             rest.append(costs[place])
         else:
             composed = more
-    found = 0.0 if composed is None else epsilon(composed, prior)
+    found = 0.0 if composed is None else float(epsilon(composed, prior))
     if any(rest):
         # Every sum of so few floats is within an ulp or two for each of them.
         found = math.fsum([found, *rest]) * (1 + 2.0**-50)

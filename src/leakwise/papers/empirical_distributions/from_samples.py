@@ -170,7 +170,7 @@ def _measured(letters: int, k: int, m: int, failure: float, repeats: int, rng: n
         counts = rng.multinomial(m, truth)
         first = rng.multivariate_hypergeometric(counts, m // 2, method="marginals")
         prior = Prior.from_counts(counts.tolist())
-        here = leakage_of(mechanism, prior)
+        here = leakage_of(mechanism, prior, every_letter=True)
         rest = Prior.from_counts((counts - first).tolist())
         split = epsilon_from_sample(mechanism, rest, failure, plan=Prior.from_counts(first.tolist()))
         cake = leakage_of(mechanism, prior.confidence(failure, "layer-cake"))
