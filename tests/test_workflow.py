@@ -284,3 +284,43 @@ def test_the_promise_holds_for_what_is_drawn():
     found = lw.estimate(r.table, r.mechanism, "s", confidence=1 - 1e-9)
     low, high = found.intervals[1]
     assert low <= (rows == "yes").mean() <= high
+
+
+RARE = lw.Prior({"no": 0.8, "yes": 0.2, "rare": 0})
+
+
+@pytest.mark.parametrize("prior", [RARE, lw.Hull([RARE]), RARE.ball(0)], ids=["prior", "hull", "ball of radius 0"])
+@pytest.mark.parametrize("mechanism", [None, lw.identity(["no", "yes", "rare"])], ids=["designed", "given"])
+def test_a_value_of_mass_zero_that_occurs_stops_the_release(prior, mechanism, tmp_path):
+    ledger = lw.Ledger(tmp_path / "ledger.db")
+    options = {"prior": prior, "ledger": ledger, "dataset": "d", "mechanism": mechanism}
+    if mechanism is None:
+        options |= {"lift": 4, "use": "reading"}
+    with pytest.raises(lw.InvalidInput, match=r"column 's' has 2 of 22 rows .* no probability: 'rare'"):
+        lw.protect({"s": ["no", "yes"] * 10 + ["rare"] * 2}, "s", **options)
+    assert not ledger.entries()
+    lw.protect({"s": ["no", "yes"] * 10}, "s", **options)  # without the value it is released
+
+
+def test_a_set_that_gives_the_value_mass_covers_it():
+    r = lw.protect({"s": ["no", "yes"] * 10 + ["rare"]}, "s", prior=RARE.ball(0.01), lift=4, use="reading")
+    assert r.certificate.verify().holds
+    with pytest.raises(lw.InvalidInput, match="no probability: \\('a', 2\\)"):
+        lw.protect(
+            {"s": ["a", "b"], "t": [2, 1]},
+            ("s", "t"),
+            prior={("a", 1): 0.5, ("b", 1): 0.5, ("a", 2): 0, ("b", 2): 0},
+            lift=1.5,
+        )
+
+
+def test_the_certificate_keeps_the_optimality_that_the_report_quotes(tmp_path):
+    for use in ("statistics", "reading"):
+        r = lw.protect(FRAME, "smokes", prior=lw.Prior({"no": 0.6, "yes": 0.4}), lift=1.5, use=use)
+        assert r.certificate.optimality is not None
+        assert r.certificate.optimality.bound == pytest.approx(r.design.bound)
+        r.certificate.save(tmp_path / f"{use}.json")
+        assert lw.verify(tmp_path / f"{use}.json").optimality is not None
+    joint = lw.Prior({("a", 1): 0.4, ("a", 2): 0.3, ("b", 1): 0.2, ("b", 2): 0.1})
+    r = lw.protect({"s": ["a", "b"], "t": [1, 2]}, ("s", "t"), prior=joint, lift=1.5)
+    assert r.certificate.verify().optimality is not None

@@ -13,6 +13,8 @@ from leakwise.errors import InvalidInput, LeakwiseWarning, require
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
 from leakwise.tables import frames
+from leakwise.tables.files import counted
+from leakwise.tables.impossible import refuse_impossible
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
 from leakwise.tables.sampler import draw_codes
 
@@ -115,6 +117,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         domains = _each(self.domain, list(columns), "domain", isinstance(self.domain, Mapping))
         priors = _each(self.prior, list(columns), "prior", _is_by_column(self.prior))
         self._learnt = False
+        # What the promise is about, where it was given: of a learnt prior every value of the domain is covered.
+        self._priors: list[PriorSet | None] = []
         designs = [self._designed(name, columns[name], domains[name], priors[name]) for name in columns]
         if self.failure is not None and not self._learnt:
             raise InvalidInput("failure must be left out where every prior is given: nothing is learnt from the data.")
@@ -142,6 +146,9 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             encode_column(values, mechanism.input_alphabet, name=f"column {name!r}")
             for (name, values), mechanism in zip(columns.items(), self.mechanisms_, strict=True)
         ]
+        for name, codes, known in zip(columns, encoded, self._priors, strict=True):
+            if known is not None:
+                refuse_impossible(counted(codes, len(known.alphabet)), known, [name])
         drawn = [draw_codes(codes, one.sampler) for codes, one in zip(encoded, self.mechanisms_, strict=True)]
         labels = [natural_array(one.outputs) for one in self.mechanisms_]
         if len({one.dtype.kind for one in labels}) > 1:
@@ -185,13 +192,16 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
                     "learnt from the data misleads, such as 1e-6."
                 )
             self._learnt = True
+            self._priors.append(None)
             encode_column(values, as_alphabet(domain, name="domain"), name=title)  # says which column is wrong
             sample = Prior.from_data(values, domain)
             return design_from_data(
                 sample, self.epsilon, lift=self.lift, failure=self.failure, utility=self.utility, compare=False
             )
         known = _over(prior, domain)
-        encode_column(values, known.alphabet, name=title)
+        codes = encode_column(values, known.alphabet, name=title)
+        refuse_impossible(counted(codes, len(known.alphabet)), known, [name])
+        self._priors.append(known)
         return design(known, self.epsilon, lift=self.lift, utility=self.utility, time_limit=self.time_limit)
 
     def _columns(self, X: Any, *, reset: bool) -> dict[Hashable, Any]:

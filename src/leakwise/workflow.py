@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from leakwise.priors import AllPriors, Prior, PriorSet
 from leakwise.priors.sample import coarse_prior
 from leakwise.proof import Certificate, certify
 from leakwise.report import Facts, Protection
+from leakwise.tables.impossible import refuse_impossible
 from leakwise.tables.joint import Product
 
 if TYPE_CHECKING:
@@ -119,6 +120,8 @@ def protect(
     if book is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
     seen = source.check(letters, None if book is None else book.digest())
+    if public is not None:
+        refuse_impossible(seen.counts, public, source.secret_names)
     counts = seen.counts.tolist()
     basis = _Sample(Prior._from_integers(letters, counts, sum(counts)), failure) if public is None else public
     found, certificate = _certified(basis, asked, use, mechanism, source.secret_names, time_limit)
@@ -256,10 +259,14 @@ def _certified(
         found, known = _from_rows(basis, use, time_limit, options)
     else:
         known = basis.prior.confidence(basis.failure, "layer-cake")
+    claim: dict[str, Any] = {}
     if mechanism is None:
         assert found is not None
         mechanism = _spread(found.mechanism, columns)
+        if found.certificate is not None:
+            claim = {"optimality": found.certificate.optimality, "remark": found.certificate.remark}
     certificate = certify(mechanism.dyadic(60) if _must_round(mechanism) else mechanism, known, **options)
+    certificate = replace(certificate, **claim)
     if not certificate.holds:
         raise CertificateRejected(
             f"The mechanism reveals ε = {certificate.epsilon_upper:.6f} for this prior, more than asked "

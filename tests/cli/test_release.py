@@ -182,3 +182,19 @@ def test_the_bar_shows_itself_on_a_terminal_only(monkeypatch):
         told("checking", 10, None)
         told("checking", 20, 20)
         told("writing", 5, 20)
+
+
+def test_a_value_of_mass_zero_stops_the_command(survey, tmp_path):
+    options = ("-c", "smokes", "--domain", "no,yes", "--lift", "1", "--prior", "no=1,yes=0")
+    code, _, said = run("release", survey, *options)
+    assert code == 2
+    assert "20 of 40 rows with values to which the prior gives no probability: 'yes'" in " ".join(said.split())
+    assert {one.name for one in tmp_path.iterdir()} == {"survey.csv", "survey.parquet"}
+
+
+def test_the_saved_certificate_proves_the_optimality_that_the_report_quotes(survey, tmp_path):
+    proof, page = tmp_path / "c.json", tmp_path / "r.json"
+    assert run("release", survey, *OPTIONS, "--certificate", proof, "--report", page)[0] == 0
+    quoted = json.loads(page.read_text())["how"]["no mechanism within the promise has more than"]
+    assert lw.verify(proof).optimality.bound == pytest.approx(quoted)
+    assert "of any mechanism at most" in run("verify", proof)[1]

@@ -443,3 +443,13 @@ def test_enumeration_lists_the_vertices_of_every_bound_on_lifts():
         listed = lw.design(prior, method="enumeration", **constraint)
         searched = lw.design(prior, method="columns", **constraint)
         assert listed.value == pytest.approx(searched.value, abs=1e-9)
+
+
+def test_a_named_information_may_be_called_otherwise():
+    own = lw.FInformation("chi_square", name="mine")
+    assert own.name == "mine"
+    assert lw.FInformation("chi_square").name == "chi_square"
+    assert lw.FInformation(lambda x: (x - 1) ** 4).name == "f_information"
+    found = lw.design([0.5, 0.3, 0.2], lift=1.5, utility=own)
+    assert found.utility == "mine"
+    assert found.certificate.verify().optimality.utility == "chi_square"  # the checker still knows it

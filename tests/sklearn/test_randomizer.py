@@ -267,3 +267,15 @@ def test_without_scikit_learn():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "pip install 'leakwise[sklearn]'" in done.stdout
+
+
+def test_values_of_mass_zero_stop_fit_and_transform():
+    randomizer = LeakageRandomizer(lift=2, prior={"no": 0.8, "yes": 0.2, "rare": 0})
+    with pytest.raises(lw.InvalidInput, match="no probability: 'rare'"):
+        randomizer.fit([["no"], ["rare"]])
+    randomizer.fit([["no"], ["yes"]])
+    with pytest.raises(lw.InvalidInput, match="no probability: 'rare'"):
+        randomizer.transform([["no"], ["rare"]])
+    again = pickle.loads(pickle.dumps(randomizer))
+    with pytest.raises(lw.InvalidInput, match="no probability: 'rare'"):
+        again.transform([["rare"]])

@@ -46,7 +46,7 @@ class FInformation(Utility):
         counter-example in the error), or one of the names ``"mutual_information"``, ``"total_variation"``,
         ``"chi_square"``, ``"hellinger"``.
     name
-        What to call it.
+        What to call it; the name of ``f``, or ``"f_information"``, when left out.
 
     Examples
     --------
@@ -55,11 +55,11 @@ class FInformation(Utility):
     """
 
     f: Any
-    name: str = "f_information"
+    name: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.f, str):
-            object.__setattr__(self, "name", self.f)
+        if not self.name:
+            object.__setattr__(self, "name", self.f if isinstance(self.f, str) else "f_information")
         object.__setattr__(self, "f", as_convex(self.f))
 
     def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:

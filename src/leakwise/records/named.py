@@ -18,6 +18,17 @@ def _size(name: str, value: object, least: int) -> int:
     return int(value)
 
 
+# Functions of the module, so that queries and their channels can be pickled.
+
+
+def _sum_itself(total: int) -> int:
+    return total
+
+
+def _pairs_of(total: int) -> int:
+    return total * (total - 1) // 2
+
+
 def modular_sum(n: int, modulus: int, alphabet: int = 2) -> Query:
     """Σ x_i mod ``modulus`` of n records with values 0…alphabet-1.
 
@@ -27,7 +38,7 @@ def modular_sum(n: int, modulus: int, alphabet: int = 2) -> Query:
     n, m, size = _size("n", n, 1), _size("modulus", modulus, 2), _size("alphabet", alphabet, 2)
     name = f"sum mod {m} of {n} records"
     weights = [tuple(range(size))] * n
-    return Query.from_sum(weights, modulus=m, answer=lambda t: t, alphabets=[size] * n, name=name)
+    return Query.from_sum(weights, modulus=m, answer=_sum_itself, alphabets=[size] * n, name=name)
 
 
 def parity(n: int) -> Query:
@@ -44,15 +55,13 @@ def parity(n: int) -> Query:
 def count(n: int) -> Query:
     """How many of n bits are one."""
     n = _size("n", n, 1)
-    return Query.from_sum([(0, 1)] * n, modulus=None, answer=lambda t: t, alphabets=[2] * n, name=f"count of {n} bits")
+    return Query.from_sum([(0, 1)] * n, modulus=None, answer=_sum_itself, alphabets=[2] * n, name=f"count of {n} bits")
 
 
 def pairs(n: int) -> Query:
     """Σ_{i<j} x_i x_j of n bits: how many pairs are both one ([PR] 4.1.1)."""
     n = _size("n", n, 1)
-    return Query.from_sum(
-        [(0, 1)] * n, modulus=None, answer=lambda t: t * (t - 1) // 2, alphabets=[2] * n, name=f"pairs of {n} bits"
-    )
+    return Query.from_sum([(0, 1)] * n, modulus=None, answer=_pairs_of, alphabets=[2] * n, name=f"pairs of {n} bits")
 
 
 def weighted_sum(weights: Sequence[int], modulus: int | None = None, alphabet: int = 2) -> Query:
@@ -74,7 +83,7 @@ def weighted_sum(weights: Sequence[int], modulus: int | None = None, alphabet: i
     return Query.from_sum(
         [tuple(v * x for x in range(size)) for v in w],
         modulus=m,
-        answer=lambda t: t,
+        answer=_sum_itself,
         alphabets=[size] * len(w),
         name=f"weighted sum{text} of {len(w)} records",
     )

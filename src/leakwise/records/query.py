@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper
 from leakwise.records.data import DataLaw, data_law
-from leakwise.records.spaces import Group, Space, additive_space, table_space
+from leakwise.records.spaces import Group, Space, add_modulo, additive_space, table_space
 
 if TYPE_CHECKING:
     from leakwise.records.channel import Channel
@@ -259,7 +259,7 @@ class Query:
         return additive_space(
             groups,
             0,
-            (lambda x, y: (x + y) % m) if m else (lambda x, y: x + y),
+            partial(add_modulo, m),
             lambda t: self.places[s.answer(t)],
             lambda t, others: f"{'the others' if others else 'all'} sum to {t}{text}",
             self.name,

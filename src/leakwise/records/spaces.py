@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,17 @@ from numpy.typing import NDArray
 from leakwise.errors import InvalidInput
 from leakwise.records.problem import Floats, Problem
 
-__all__ = ["MOST_STATES", "Group", "Space", "View", "additive_space", "reduce", "table_space"]
+__all__ = [
+    "MOST_STATES",
+    "Group",
+    "Space",
+    "View",
+    "add_modulo",
+    "add_tuples",
+    "additive_space",
+    "reduce",
+    "table_space",
+]
 
 MOST_STATES = 5000
 """A convolution that would hold more states than this is refused."""
@@ -122,6 +133,32 @@ def _letters(group: Group, weights: Sequence[Any]) -> dict[Key, Any]:
     return base
 
 
+def add_modulo(modulus: int | None, x: int, y: int) -> int:
+    """The sum of two partial sums, modulo ``modulus`` where there is one."""
+    return (x + y) % modulus if modulus else x + y
+
+
+def add_tuples(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
+    """The sum of two partial sums that are counted place by place."""
+    return tuple(a + b for a, b in zip(x, y, strict=True))
+
+
+def _replay(
+    zero: Key,
+    add: Callable[[Key, Key], Key],
+    steps: Mapping[int, Sequence[Key]],
+    place: Mapping[Key, int],
+    places: NDArray[np.intp],
+) -> NDArray[np.intp]:
+    result = []
+    for dataset in places.tolist():
+        key = zero
+        for i, value in enumerate(dataset):
+            key = add(key, steps[i][value])
+        result.append(place[key])
+    return np.array(result, dtype=np.intp)
+
+
 def additive_space(
     groups: Sequence[Group],
     zero: Key,
@@ -132,8 +169,8 @@ def additive_space(
 ) -> Space:
     """The space of a query whose answer depends on a sum over the records.
 
-    ``add`` joins two partial sums; ``answer_of`` gives the place of the answer; ``name_of(key, others)`` says the
-    state in words.
+    ``add`` joins two partial sums (and is kept, so that it must be one that can be pickled); ``answer_of`` gives the
+    place of the answer; ``name_of(key, others)`` says the state in words.
     """
 
     def product(weighted: bool, without: int | None = None) -> dict[Key, Any]:
@@ -156,22 +193,12 @@ def additive_space(
             View(group.records, tuple(rest[t] for t in order), successor, tuple(name_of(t, True) for t in order))
         )
     steps = {i: group.steps for group in groups for i in group.records}
-
-    def replay(places: NDArray[np.intp]) -> NDArray[np.intp]:
-        result = []
-        for dataset in places.tolist():
-            key = zero
-            for i, value in enumerate(dataset):
-                key = add(key, steps[i][value])
-            result.append(place[key])
-        return np.array(result, dtype=np.intp)
-
     return Space(
         np.array([answer_of(key) for key in keys], dtype=np.intp),
         np.array([float(masses[key]) for key in keys]),
         tuple(views),
         tuple(name_of(key, False) for key in keys),
-        replay=replay,
+        replay=partial(_replay, zero, add, steps, place),
     )
 
 

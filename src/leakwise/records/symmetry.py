@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leakwise.records.data import DataLaw
 from leakwise.records.query import Query, groups_of
-from leakwise.records.spaces import Group, Space, additive_space
+from leakwise.records.spaces import Group, Space, add_tuples, additive_space
 
 __all__ = ["histogram_space", "orbits", "relabels_evenly"]
 
@@ -61,7 +61,7 @@ def histogram_space(query: Query, law: DataLaw) -> Space:
     return additive_space(
         groups,
         (0,) * size,
-        lambda x, y: tuple(a + b for a, b in zip(x, y, strict=True)),
+        add_tuples,
         lambda key: query.places[s.answer(total(key))],
         name,
         query.name,

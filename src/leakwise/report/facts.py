@@ -169,7 +169,9 @@ class Facts:
         zero = [label for label, mass in zip(self.prior.labels, self.prior.weights, strict=True) if not mass]
         if zero:
             names = ", ".join(map(str, zero[:8]))
-            words.insert(1, f"The prior gives no probability to {names}. Nothing is promised about rows that have it.")
+            words.insert(
+                1, f"The prior gives no probability to {names}. No row has it: one that had would have been refused."
+            )
         return words
 
     def _promise(self) -> dict[str, Any]:

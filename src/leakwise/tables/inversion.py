@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -149,12 +150,6 @@ def invert(counts: ArrayLike, matrix: ArrayLike, *, confidence: float = 0.95, si
     ends = np.stack((np.where(shared, 0.0, low)[group], high[group]), axis=1)
     variance = np.where(alone, linear.variance(x, q, n)[group], np.nan)
 
-    def covariance(letters: NDArray[np.intp]) -> Floats:
-        out = linear.covariance(group[letters], x, q, n)
-        out[~alone[letters], :] = np.nan
-        out[:, ~alone[letters]] = np.nan
-        return out
-
     return Inversion(
         frequencies=(x / size)[group],
         standard_error=np.sqrt(variance),
@@ -168,7 +163,7 @@ def invert(counts: ArrayLike, matrix: ArrayLike, *, confidence: float = 0.95, si
         sample_size=n,
         confidence=confidence,
         simultaneous=simultaneous,
-        _covariance=covariance,
+        _covariance=partial(_dense_covariance, linear, group, alone, x, q, n),
     )
 
 
@@ -232,14 +227,6 @@ def invert_structured(
         low, high = score_interval((c / n - a) / d, own, others, n, delta / (count if simultaneous else 1))
         low, high = np.minimum(low, p), np.maximum(high, p)
 
-    def covariance(letters: NDArray[np.intp]) -> Floats:
-        if not identified:
-            return np.full((letters.size, letters.size), np.nan)
-        if d == 0.0:
-            return np.zeros((letters.size, letters.size))
-        same = letters[:, None] == letters[None, :]
-        return np.asarray((same * q[letters] - np.outer(q[letters], q[letters])) / (d * d * n))
-
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(q * (1 - q) / n) / abs(d)
     if d == 0.0:
@@ -257,8 +244,27 @@ def invert_structured(
         sample_size=n,
         confidence=confidence,
         simultaneous=simultaneous,
-        _covariance=covariance,
+        _covariance=partial(_structured_covariance, identified, q, d, n),
     )
+
+
+# Functions of the module, so that an estimate can be pickled.
+
+
+def _dense_covariance(
+    linear: LinearEstimates, group: Any, alone: Any, x: Floats, q: Floats, n: int, letters: NDArray[np.intp]
+) -> Floats:
+    out = linear.covariance(group[letters], x, q, n)
+    out[~alone[letters], :] = np.nan
+    out[:, ~alone[letters]] = np.nan
+    return out
+
+
+def _structured_covariance(identified: bool, q: Floats, d: float, n: int, letters: NDArray[np.intp]) -> Floats:
+    if not identified or d == 0.0:
+        return np.full((letters.size, letters.size), 0.0 if identified else np.nan)
+    same = letters[:, None] == letters[None, :]
+    return np.asarray((same * q[letters] - np.outer(q[letters], q[letters])) / (d * d * n))
 
 
 # ------------------------------------------------------------------------------------------- the most likely p

@@ -80,6 +80,11 @@ class Envelope:
         """
         return self._make()
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What makes the post-processing is a function of the search, which cannot be pickled: what it makes can.
+        made = {"post_processing": self.post_processing}
+        return {name: value for name, value in vars(self).items() if name != "_make"} | made
+
     def sentence(self) -> str:
         """The promise in words."""
         return self.certificate.sentence()

@@ -1,0 +1,46 @@
+"""Values that occur although the prior calls them impossible: no guarantee covers them, so they stop a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.errors import InvalidInput, some_of
+from leakwise.priors import PriorSet
+
+__all__ = ["refuse_impossible"]
+
+
+def refuse_impossible(counts: npt.NDArray[np.int64], prior: PriorSet, names: Sequence[Any]) -> None:
+    """Refuse a column with values to which the prior (every prior of a set) gives no probability.
+
+    Leakage is taken over the values that can occur, so that a mechanism may release any other in clear.
+
+    Parameters
+    ----------
+    counts
+        How often each value of the prior's alphabet occurs.
+    prior
+        The prior, or the set of priors, that the guarantee is about.
+    names
+        The columns of the secret, for the message.
+
+    Examples
+    --------
+    >>> from leakwise import Prior
+    >>> refuse_impossible(np.array([5, 1]), Prior({"no": 1, "yes": 0}), ["smokes"])
+    Traceback (most recent call last):
+    leakwise.errors.InvalidInput: column 'smokes' has 1 of 6 rows with values to which the prior gives no probability...
+    """
+    found = np.flatnonzero((counts > 0) & ~prior.support)
+    if not found.size:
+        return
+    title = " and ".join(repr(str(name)) for name in names)
+    raise InvalidInput(
+        f"column {title} has {int(counts[found].sum())} of {int(counts.sum())} rows with values to which the prior "
+        f"gives no probability: {some_of(prior.labels[int(place)] for place in found)}. No guarantee covers them. Give "
+        "them a probability in the prior (or a set of priors that does), or clean the column."
+    )

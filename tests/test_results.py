@@ -1,0 +1,96 @@
+"""What every result has in common: it goes through pickle and comes back saying the same."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+
+PRIOR = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})
+RR = lw.randomized_response(["a", "b", "c"], lift=3)
+COUNTS = lw.Prior.from_counts({"a": 500, "b": 300, "c": 200})
+MASK = np.eye(3)
+
+
+def _protection():
+    return lw.protect({"s": ["a", "b", "c"] * 20}, "s", prior=PRIOR, lift=2)
+
+
+RESULTS = {
+    lw.AllPriors: lambda: lw.AllPriors(PRIOR),
+    lw.Audit: lambda: lw.audit(RR, PRIOR),
+    lw.Ball: lambda: PRIOR.ball(0.1),
+    lw.BlackBoxAudit: lambda: lw.audit_samples(["a", "b"] * 50, ["x", "y"] * 50, failure=0.1),
+    lw.Box: lambda: lw.Box(PRIOR, [0.4, 0.2, 0.1], [0.6, 0.4, 0.3]),
+    lw.Capacity: lambda: lw.capacity(RR),
+    lw.Certificate: lambda: lw.certify(RR, PRIOR),
+    lw.Composition: lambda: lw.compose(RR, RR),
+    lw.CompositionBounds: lambda: lw.composition_bounds(RR.repeat(3), PRIOR, 0.1),
+    lw.CompositionTable: lambda: lw.composition_table(RR, PRIOR, 0.1, [1, 2]),
+    lw.DataDesign: lambda: lw.design_from_data(COUNTS, lift=2, failure=0.01, strategy="layer-cake", compare=False),
+    lw.Design: lambda: lw.design(PRIOR, lift=2),
+    lw.Envelope: lambda: lw.envelope(RR, PRIOR, 0.1),
+    lw.EnvelopeCurve: lambda: lw.envelope_curve(RR, PRIOR),
+    lw.Estimate: lambda: lw.estimate(["a", "b", "c"] * 20, RR),
+    lw.Expected: lambda: lw.Expected(MASK),
+    lw.FInformation: lambda: lw.FInformation("chi_square"),
+    lw.Gain: lambda: lw.Gain(MASK),
+    lw.GroupedEstimate: lambda: lw.estimate({"s": ["a", "b", "c"] * 20, "g": [0, 1] * 30}, RR, "s", by="g"),
+    lw.Hull: lambda: lw.Hull([PRIOR, {"a": 0.2, "b": 0.3, "c": 0.5}]),
+    lw.KLBall: lambda: lw.KLBall(PRIOR, 0.01),
+    lw.LayerCake: lambda: COUNTS.confidence(0.01, "layer-cake"),
+    lw.LeastLeakage: lambda: lw.least_leakage(PRIOR, MASK),
+    lw.Mechanism: lambda: RR,
+    lw.Prior: lambda: PRIOR,
+    lw.PrivacyProfile: lambda: lw.privacy_profile(RR),
+    lw.Protection: _protection,
+    lw.Refinement: lambda: lw.refines(RR, RR),
+    lw.SampleLeakage: lambda: lw.epsilon_from_sample(RR, COUNTS, failure=0.01),
+    lw.SqlTable: lambda: lw.SqlTable("a.db", "t"),
+    lw.Tradeoff: lambda: lw.tradeoff(PRIOR, [0.2, 0.5]),
+    lw.UtilitySafe: lambda: lw.utility_safe(PRIOR, MASK, 1),
+    lw.WorstCase: lambda: lw.WorstCase(MASK),
+    lw.WorstCaseCurve: lambda: lw.worst_case_curve(PRIOR, MASK),
+}
+# A ledger is a file; errors and warnings are no results; a set of priors of no kind is none.
+OTHERS = {lw.Ledger, lw.PriorSet}
+
+
+def test_every_public_class_is_pickled():
+    public = {one for name in lw.__all__ if inspect.isclass(one := getattr(lw, name))}
+    public = {one for one in public if not issubclass(one, (Exception, Warning))}
+    assert public - OTHERS == set(RESULTS)
+
+
+@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
+def test_results_are_pickled(kind):
+    result = RESULTS[kind]()
+    assert isinstance(result, kind)
+    back = pickle.loads(pickle.dumps(result))
+    assert type(back) is kind
+    assert repr(back) == repr(result) or kind in (lw.Expected, lw.Gain, lw.WorstCase)
+    if hasattr(result, "to_dict"):
+        assert repr(back.to_dict()) == repr(result.to_dict())
+
+
+def test_results_on_records_are_pickled():
+    query = lw.records.parity(3)
+    channel = query.symmetric_channel(flip=0.3)
+    found = [
+        lw.records.leakage(channel, entropy=1.0),
+        lw.records.leakage_curve(channel, [0.5, 1.0]),
+        lw.records.least_leakage(query, distortion=0.2, entropy=1.0),
+        lw.estimate(["a", "b"] * 20, lw.Mechanism([[0.7, 0.3], [0.2, 0.8]], ["a", "b"], ["a", "b"])),
+    ]
+    for result in found:
+        assert repr(pickle.loads(pickle.dumps(result))) == repr(result)
+
+
+def test_an_envelope_keeps_its_post_processing():
+    found = lw.envelope(RR, PRIOR, 0.1)
+    back = pickle.loads(pickle.dumps(found))
+    assert back.post_processing == found.post_processing
