@@ -73,7 +73,7 @@ def main(folder: Path) -> None:
     design.mechanism.save(folder / "mechanism.json")
     say(
         "4. What it leaks, proven on the integers that the release draws from",
-        certificate.sentence().replace("the secret", "anyone's marital status"),
+        certificate.sentence.replace("the secret", "anyone's marital status"),
         f"ε = {certificate.epsilon_upper:.6f} nats, worst at {certificate.outcome!r} about {certificate.letter!r}.",
         f"Check it yourself: leakwise verify {folder / 'certificate.json'}",
     )

@@ -26,7 +26,7 @@ def base(folder: Path) -> None:
     assert lw.envelope(d.mechanism, PRIOR, 0.1).epsilon <= d.epsilon + 1e-12
     assert lw.least_leakage([0.5, 0.5], [[True, False], [False, True]]).epsilon > 0.69
     assert lw.records.leakage(lw.records.parity(4).symmetric_channel(flip=0.3), entropy=2.0).gap < 1e-4
-    assert lw.audit(d.mechanism, PRIOR).sentences()
+    assert lw.audit(d.mechanism, PRIOR).sentences
     book = lw.Ledger(folder / "l.db")
     book.reserve("data", "secret", d.certificate)
 

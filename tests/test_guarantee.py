@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from fractions import Fraction
@@ -127,3 +128,18 @@ def test_every_guarantee_names_its_adversary() -> None:
 def test_a_counted_prior_says_so() -> None:
     assert taken_as_exact(lw.Prior([0.7, 0.3])) is None
     assert "from 10 rows and was taken as exact" in str(taken_as_exact(lw.Prior.from_counts([7, 3])))
+
+
+def test_sentences_and_guarantees_are_properties_everywhere() -> None:
+    """A call that needs no argument is an attribute: ``r.sentence``, ``r.guarantee``, never with parentheses."""
+    names = {"sentence", "sentences", "guarantee", "guarantees"}
+    methods = [
+        f"{path.relative_to(SOURCE)}: {one.name}"
+        for path in SOURCE.rglob("*.py")
+        for kind in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(kind, ast.ClassDef)
+        for one in kind.body
+        if isinstance(one, ast.FunctionDef) and one.name in names
+        if len(one.args.args) == 1 and not any(ast.unparse(each) == "property" for each in one.decorator_list)
+    ]
+    assert methods == []

@@ -169,6 +169,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             )
         return released
 
+    @property
     def guarantees(self) -> dict[Hashable, str]:
         """The promise for every column, in words."""
         check_is_fitted(self, "mechanisms_")
@@ -277,7 +278,7 @@ def _drawable(mechanism: Mechanism) -> Mechanism:
 
 def _promise(found: Design | DataDesign) -> str:
     if hasattr(found, "guarantee"):
-        return str(found.guarantee())
+        return str(found.guarantee)
     return (
         f"No guess about the secret becomes more than {np.exp(found.epsilon):.4f} times likelier by seeing the outcome."
     )

@@ -69,7 +69,7 @@ def test_a_false_claim_is_refuted_with_its_event() -> None:
     x, y = answers(m, 5_000, np.random.default_rng(2))
     found = lw.audit_samples(x, y, epsilon=1.0)
     assert found.verdict == "refuted"
-    assert found.sentence().startswith("This claims LDP ε = 1 but leaks at least 1.")
+    assert found.sentence.startswith("This claims LDP ε = 1 but leaks at least 1.")
     assert found.events["ldp"].outcomes == ("high",)
     assert (found.events["ldp"].input, found.events["ldp"].other) == ("yes", "no")
     told = found.to_dict()
@@ -86,9 +86,9 @@ def test_true_claims_are_confirmed_or_left_open() -> None:
     assert lw.audit_samples(x, y, lift=2, outputs=[0, 1]).verdict == "confirmed"
     open_ = lw.audit_samples(x, y, lift=2)
     assert open_.verdict == "not refuted"
-    assert "is not refuted" in open_.sentence()
+    assert "is not refuted" in open_.sentence
     assert lw.audit_samples(x, y).verdict is None
-    assert "at most" in lw.audit_samples(x, y, lift=2, outputs=[0, 1]).sentence()
+    assert "at most" in lw.audit_samples(x, y, lift=2, outputs=[0, 1]).sentence
     general = lw.audit_samples(x, y, epsilon=0.01, measure="maximal_leakage")
     assert general.verdict == "refuted"
 

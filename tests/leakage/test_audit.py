@@ -67,7 +67,7 @@ def test_what_is_never_disclosed_is_never_certain(channel: Channel) -> None:
 
 
 def test_sentences_of_randomized_response() -> None:
-    text = " ".join(lw.audit(RESPONSE, SMOKES).sentences())
+    text = " ".join(lw.audit(RESPONSE, SMOKES).sentences)
     assert "more than 1.80 times likelier" in text
     assert "outcome is 'yes', which comes up with probability 40.8 %" in text
     assert "from 30.0 % to 53.8 %" in text
@@ -78,24 +78,24 @@ def test_sentences_of_randomized_response() -> None:
 
 
 def test_sentences_where_differential_privacy_gives_up() -> None:
-    text = " ".join(lw.audit(EXAMPLE, UNIFORM).sentences())
+    text = " ".join(lw.audit(EXAMPLE, UNIFORM).sentences)
     assert "gives 2, 3 away with certainty" in text
     assert "its ε is infinite" in text
     assert "With probability 10.0 % the outcome makes some guess more than 2.00 times likelier" in text
 
 
 def test_sentences_of_nothing_and_of_letters_left_out() -> None:
-    silent = lw.audit(lw.constant(2), lw.Prior([0.5, 0.5])).sentences()
+    silent = lw.audit(lw.constant(2), lw.Prior([0.5, 0.5])).sentences
     assert silent[0].startswith("The outcome says nothing")
     assert not any("differential" in sentence for sentence in silent)
     partial = lw.audit(lw.identity(["a", "b", "c"]), lw.Prior({"a": 0.5, "b": 0.5, "c": 0.0}))
     assert partial.left_out == ("c",)
-    assert "gives no probability to 'c'" in partial.sentences()[-1]
+    assert "gives no probability to 'c'" in partial.sentences[-1]
 
 
 def test_the_same_factor_in_both_languages() -> None:
     extreme = lw.Prior([1 - 1e-9, 1e-9])
-    text = " ".join(lw.audit(lw.randomized_response(2, lift=3), extreme).sentences())
+    text = " ".join(lw.audit(lw.randomized_response(2, lift=3), extreme).sentences)
     assert "Local differential privacy says the same" in text
 
 
@@ -138,7 +138,7 @@ def test_a_set_of_priors_gives_the_worst_of_them() -> None:
     found = lw.audit(RESPONSE, _Pair(SMOKES, other))
     assert found.epsilon == lw.epsilon(RESPONSE, other)
     assert found.mutual_information == lw.mutual_information(RESPONSE, SMOKES)
-    assert "at most 5.0 %" in found.sentences()[-1]
+    assert "at most 5.0 %" in found.sentences[-1]
 
 
 def test_a_set_with_unbounded_leakage_is_refused() -> None:

@@ -41,7 +41,7 @@ def test_best_pays_for_the_choice_and_tells_the_alternatives() -> None:
     assert tried["all priors"].failure == 0
     assert d.value == max(option.value for name, option in tried.items() if name != "conservative")
     assert d.value > tried["all priors"].value
-    assert "unless the sample of 10,000 rows misleads" in d.guarantee()
+    assert "unless the sample of 10,000 rows misleads" in d.guarantee
     assert "→ " in repr(d)
     assert "<table" in d._repr_html_()
     plain = json.loads(json.dumps(d.to_dict()))
@@ -54,7 +54,7 @@ def test_a_column_is_a_sample() -> None:
     d = design_from_data(column, epsilon=0.5, failure=0.01, domain=["no", "yes", "never"], compare=False)
     assert d.prior.sample_size == 1000
     assert d.mechanism.inputs == ("no", "yes", "never")
-    assert "'never'" in d.guarantee()
+    assert "'never'" in d.guarantee
     with pytest.raises(InvalidInput, match="domain must be declared"):
         design_from_data(column, epsilon=0.5, failure=0.01)
     with pytest.raises(InvalidInput):

@@ -74,9 +74,9 @@ def test_their_claim_is_not_refuted_and_a_smaller_one_is(name: str) -> None:
     make, inputs = PROGRAMS[name]
     program = make()
     fair = lw.audit_program(program, inputs, epsilon=EPSILON, failure=1e-6, samples=8_000)
-    assert fair.verdict == "not refuted", fair.sentence()
+    assert fair.verdict == "not refuted", fair.sentence
     false = lw.audit_program(program, inputs, epsilon=EPSILON / 3, failure=1e-6, samples=24_000)
-    assert false.verdict == "refuted", false.sentence()
+    assert false.verdict == "refuted", false.sentence
     # How much less a prior makes of it: PML of the same answers.
     pml = lw.audit_program(program, inputs, prior=lw.Prior.uniform(inputs), failure=1e-6, samples=4_000)
     assert pml.measures["pml"].lower <= fair.measures["ldp"].lower + EPSILON
@@ -89,9 +89,9 @@ def test_our_own_release_end_to_end() -> None:
     secrets = np.repeat(LETTERS, 40_000).tolist()
     answers = lw.release({"secret": secrets}, design.mechanism, column="secret")["secret"]
     found = lw.audit_samples(secrets, answers, prior=prior, lift=2, failure=1e-6)
-    assert found.verdict == "not refuted", found.sentence()
+    assert found.verdict == "not refuted", found.sentence
     assert found.measures["pml"].lower > 0.9 * math.log(2)
     whole = lw.audit_samples(
         secrets, answers, prior=prior, lift="2.2", failure=1e-6, outputs=list(design.mechanism.outputs)
     )
-    assert whole.verdict == "confirmed", whole.sentence()
+    assert whole.verdict == "confirmed", whole.sentence

@@ -84,7 +84,7 @@ def test_a_certificate_that_claims_less_than_the_truth_is_rejected(tmp_path):
 def test_a_promise_that_does_not_hold_says_so():
     certificate = lw.certify(lw.identity(["a", "b"]), lw.Prior({"a": 0.5, "b": 0.5}), lift="3/2")
     assert not certificate.holds
-    assert "does not hold" in certificate.sentence()
+    assert "does not hold" in certificate.sentence
     assert "NO" in repr(certificate)
     with pytest.raises(lw.CertificateRejected, match="more than asked"):
         certificate.verify()

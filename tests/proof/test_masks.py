@@ -67,7 +67,7 @@ def test_a_certificate_goes_through_a_file(tmp_path: Path) -> None:
     read = verify_mask(path)
     assert (read.ratio, read.lower, read.epsilon_upper) == (made.ratio, made.lower, made.epsilon_upper)
     assert read.holds
-    assert "No mechanism" in read.sentence()
+    assert "No mechanism" in read.sentence
     assert "<table" in read._repr_html_()
     ball = lw.least_leakage(lw.Prior(["0.4", "0.35", "0.25"]).ball("0.1"), CYCLE).certificate
     ball.save(path)

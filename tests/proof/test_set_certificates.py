@@ -67,7 +67,7 @@ def test_epsilon_and_certificate_agree(priors: PriorSet, data: st.DataObject) ->
         assert certificate.ratio is None
         assert not certificate.holds
         assert certificate.epsilon_upper == math.inf
-        assert "without any bound" in certificate.sentence()
+        assert "without any bound" in certificate.sentence
         with pytest.raises(CertificateRejected):
             certificate.verify()
     else:
@@ -106,7 +106,7 @@ def test_a_certificate_for_a_set_is_stored_and_verified(priors: PriorSet, tmp_pa
     assert again.prior.failure == priors.failure
     assert again.outcome == certificate.outcome
     if priors.failure:
-        assert "with probability at most" in again.sentence()
+        assert "with probability at most" in again.sentence
 
 
 def tampered(path: Path, change: Any) -> None:

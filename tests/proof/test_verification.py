@@ -15,7 +15,7 @@ def test_certificates_of_every_kind_are_verified(tmp_path):
         tmp_path / "mask.json"
     )
     for name, words in (("leakage", "times likelier"), ("envelope", "Whatever is done"), ("mask", "")):
-        assert words in lw.verify(tmp_path / f"{name}.json").sentence()
+        assert words in lw.verify(tmp_path / f"{name}.json").sentence
 
 
 def test_other_files_are_refused(tmp_path):

@@ -95,7 +95,7 @@ def test_a_given_prior_is_all_that_is_designed_from():
     assert first.mechanisms_ == second.mechanisms_ == (lw.design(prior, lift=2, utility="frequencies").mechanism,)
     assert lw.certify(first.mechanisms_[0], prior, lift=2).holds
     assert first.epsilons_[0] <= np.log(2) + 1e-12
-    assert first.guarantees()[0].startswith("No guess about the secret becomes more than 2.0000 times likelier")
+    assert first.guarantees[0].startswith("No guess about the secret becomes more than 2.0000 times likelier")
 
 
 def test_a_learnt_prior_goes_the_safe_way():
@@ -105,7 +105,7 @@ def test_a_learnt_prior_goes_the_safe_way():
     assert isinstance(found, lw.DataDesign)
     assert found.failure <= 1e-6
     assert found.epsilon <= np.log(2)
-    assert "the rows that were used for the design are not covered" in randomizer.guarantees()["smokes"]
+    assert "the rows that were used for the design are not covered" in randomizer.guarantees["smokes"]
     # Its mechanism keeps the promise not for the estimate alone but for priors near it as well.
     assert lw.epsilon(randomizer.mechanisms_[0], lw.Prior({"no": 0.76, "yes": 0.24})) <= np.log(2)
 
@@ -147,7 +147,7 @@ def test_several_columns_names_and_pandas_output():
     assert list(out.columns) == ["smokes", "age"] == list(randomizer.get_feature_names_out())
     assert out.index.equals(table.index)
     assert set(out["age"]) <= set(randomizer.mechanisms_[1].outputs)
-    assert list(randomizer.guarantees()) == ["smokes", "age"]
+    assert list(randomizer.guarantees) == ["smokes", "age"]
     e = lw.estimate(out, randomizer.mechanisms_[0], column="smokes")
     assert e.sample_size == 400
     with pytest.raises(ValueError, match="feature names should match"):

@@ -39,6 +39,7 @@ class Event:
     other: Label | None
     at_least: float
 
+    @property
     def sentence(self) -> str:
         """The event in words."""
         than = "they are at large" if self.other is None else f"for {self.other!r}"
@@ -86,6 +87,7 @@ class BlackBoxAudit:
             return "refuted"
         return "confirmed" if found.upper <= epsilon else "not refuted"
 
+    @property
     def sentence(self) -> str:
         """The verdict in words."""
         told = f"(wrong with probability at most {number(self.failure)})"
@@ -98,7 +100,7 @@ class BlackBoxAudit:
             said = (
                 f"This claims {MEASURES[measure]} = {number(epsilon)} but leaks at least {number(found.lower)} {told}."
             )
-            return f"{said} {self.events[measure].sentence()}" if measure in self.events else said
+            return f"{said} {self.events[measure].sentence}" if measure in self.events else said
         if self.verdict == "confirmed":
             return (
                 f"The claim {MEASURES[measure]} = {number(epsilon)} holds: it is at most {number(found.upper)} {told}."
@@ -115,10 +117,10 @@ class BlackBoxAudit:
         ]
 
     def __repr__(self) -> str:
-        return text_table(["nats", "at least", "at most"], self._rows(), title=self.sentence())
+        return text_table(["nats", "at least", "at most"], self._rows(), title=self.sentence)
 
     def _repr_html_(self) -> str:
-        return html_table(["nats", "at least", "at most"], self._rows(), caption=self.sentence())
+        return html_table(["nats", "at least", "at most"], self._rows(), caption=self.sentence)
 
     def chart(self) -> dict[str, Any]:
         """The intervals as a Vega-Lite specification; one without an upper end is drawn as its lower end."""
@@ -145,7 +147,7 @@ class BlackBoxAudit:
         """Plain data."""
         return {
             "verdict": self.verdict,
-            "sentence": self.sentence(),
+            "sentence": self.sentence,
             "claim": None if self.claim is None else {"measure": self.claim[0], "epsilon": self.claim[1]},
             "measures": {name: {"lower": one.lower, "upper": one.upper} for name, one in self.measures.items()},
             "events": {

@@ -36,5 +36,5 @@ def verify(
     if as_json:
         show(certificate, as_json=True)
         return
-    typer.echo(f"Verified. {certificate.sentence()}")
+    typer.echo(f"Verified. {certificate.sentence}")
     typer.echo(repr(certificate).partition("\n")[2])

@@ -122,6 +122,7 @@ class Audit:
         """e^ε: how many times likelier the best supported guess can become."""
         return math.exp(self.epsilon)
 
+    @property
     def sentences(self) -> list[str]:
         """What it means, in words that need no mathematics."""
         return sentences(self)
@@ -193,13 +194,13 @@ class Audit:
         parts = [
             text_table(headers, rows, title=title, align="l" * len(headers)) for title, headers, rows in self._tables()
         ]
-        return "\n\n".join([*parts, "\n".join(f"- {words}" for words in self.sentences())])
+        return "\n\n".join([*parts, "\n".join(f"- {words}" for words in self.sentences)])
 
     def _repr_html_(self) -> str:
         from html import escape
 
         parts = [html_table(headers, rows, caption=title) for title, headers, rows in self._tables()]
-        items = "".join(f"<li>{escape(words)}</li>" for words in self.sentences())
+        items = "".join(f"<li>{escape(words)}</li>" for words in self.sentences)
         return "".join([*parts, f"<ul>{items}</ul>"])
 
     # -- pictures -----------------------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ class Audit:
                 {"label": label_to_plain(each.label), "prior": each.prior, "most": each.most, "least": each.least}
                 for each in self.letters
             ],
-            "sentences": self.sentences(),
+            "sentences": self.sentences,
         }
 
 
@@ -287,7 +288,7 @@ def audit(
     >>> found = audit(randomized_response(["no", "yes"], lift=3), Prior({"no": 0.75, "yes": 0.25}))
     >>> print(f"{found.epsilon:.4f} {found.ldp:.4f}")
     0.6931 1.0986
-    >>> print(found.sentences()[0])
+    >>> print(found.sentences[0])
     No guess about the secret becomes more than 2.00 times likelier by seeing the outcome.
     """
     known = align_prior(prior, checked(mechanism))

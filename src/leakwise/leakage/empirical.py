@@ -56,6 +56,7 @@ class SampleLeakage:
     samples: int
     method: str
 
+    @property
     def sentence(self) -> str:
         """The promise in words."""
         if math.isinf(self.epsilon):
@@ -75,10 +76,10 @@ class SampleLeakage:
         ]
 
     def __repr__(self) -> str:
-        return text_table(["", "from a sample"], self._rows(), title=self.sentence(), align="ll")
+        return text_table(["", "from a sample"], self._rows(), title=self.sentence, align="ll")
 
     def _repr_html_(self) -> str:
-        return html_table(["", "from a sample"], self._rows(), caption=self.sentence())
+        return html_table(["", "from a sample"], self._rows(), caption=self.sentence)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -88,7 +89,7 @@ class SampleLeakage:
             "failure": self.failure,
             "samples": self.samples,
             "method": self.method,
-            "sentence": self.sentence(),
+            "sentence": self.sentence,
         }
 
 

@@ -65,6 +65,7 @@ class Refinement:
     def __bool__(self) -> bool:
         return self.holds
 
+    @property
     def sentence(self) -> str:
         """The answer in words."""
         if self.holds:
@@ -88,10 +89,10 @@ class Refinement:
         ]
 
     def __repr__(self) -> str:
-        return text_table(["", "refinement"], self._rows(), align="ll", title=self.sentence())
+        return text_table(["", "refinement"], self._rows(), align="ll", title=self.sentence)
 
     def _repr_html_(self) -> str:
-        return html_table(["", "refinement"], self._rows(), caption=self.sentence())
+        return html_table(["", "refinement"], self._rows(), caption=self.sentence)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -103,7 +104,7 @@ class Refinement:
             "tolerance": self.tolerance,
             "kernel": self.kernel.to_dict(),
             "gain": self.gain.tolist(),
-            "sentence": self.sentence(),
+            "sentence": self.sentence,
         }
 
 

@@ -65,6 +65,7 @@ class DataDesign:
     prior: Prior
     utility: str
 
+    @property
     def guarantee(self) -> str:
         """The promise in words."""
         words = (
@@ -97,11 +98,11 @@ class DataDesign:
 
     def __repr__(self) -> str:
         headers = ["strategy", "ε'", self.utility, "failure", "note"]
-        return text_table(headers, self._rows(), title=self.guarantee()) + "\n" + repr(self.mechanism)
+        return text_table(headers, self._rows(), title=self.guarantee) + "\n" + repr(self.mechanism)
 
     def _repr_html_(self) -> str:
         headers = ["strategy", "ε'", self.utility, "failure", "note"]
-        return html_table(headers, self._rows(), caption=self.guarantee()) + self.mechanism._repr_html_()
+        return html_table(headers, self._rows(), caption=self.guarantee) + self.mechanism._repr_html_()
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of what each outcome raises and lowers at the estimate."""
@@ -119,7 +120,7 @@ class DataDesign:
             "value": self.value,
             "utility": self.utility,
             "failure": self.failure,
-            "guarantee": self.guarantee(),
+            "guarantee": self.guarantee,
             "certificate": None if self.certificate is None else self.certificate.to_dict(),
             "alternatives": [
                 {

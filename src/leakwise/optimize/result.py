@@ -89,12 +89,12 @@ class Design:
         ]
 
     def __repr__(self) -> str:
-        title = f"Design for {self.mechanism.shape[0]:,} letters. {self.certificate.sentence()}"
+        title = f"Design for {self.mechanism.shape[0]:,} letters. {self.certificate.sentence}"
         return text_table(["", "design"], self._rows(), title=title) + "\n" + repr(self.mechanism)
 
     def _repr_html_(self) -> str:
         return (
-            html_table(["", "design"], self._rows(), caption=self.certificate.sentence()) + self.mechanism._repr_html_()
+            html_table(["", "design"], self._rows(), caption=self.certificate.sentence) + self.mechanism._repr_html_()
         )
 
     def chart(self) -> dict[str, Any]:

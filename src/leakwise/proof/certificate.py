@@ -110,6 +110,7 @@ class Certificate(ShownCertificate):
         """The probability, over the sample, that the prior itself is wrong; 0 for a prior taken as known."""
         return self.prior.failure
 
+    @property
     def sentence(self) -> str:
         """The promise in words."""
         if self.ratio is None:
@@ -140,7 +141,7 @@ class Certificate(ShownCertificate):
                 f"{given:.12g}. Do not rely on it; certify the mechanism again."
             )
         if self.asked is None and not self.holds:
-            raise CertificateRejected(self.sentence())
+            raise CertificateRejected(self.sentence)
         if not self.holds:
             assert self.asked is not None
             raise CertificateRejected(
@@ -210,7 +211,7 @@ class Certificate(ShownCertificate):
             "outcome": str(self.outcome),
             "letter": str(self.letter),
             "failure": self.failure,
-            "sentence": self.sentence(),
+            "sentence": self.sentence,
             "optimality": self._plain_optimality(),
         }
 

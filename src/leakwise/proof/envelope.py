@@ -75,6 +75,7 @@ class EnvelopeCertificate(ShownCertificate):
         """The proven ε_c(δ) in nats, rounded up."""
         return log_upper(max(self.lift, Fraction(1)))
 
+    @property
     def sentence(self) -> str:
         """The promise in words."""
         return (
@@ -130,7 +131,7 @@ class EnvelopeCertificate(ShownCertificate):
             "lift": float_above(self.lift),
             "delta": float_above(self.delta),
             "dual": [float(value) for value in self.dual],
-            "sentence": self.sentence(),
+            "sentence": self.sentence,
         }
 
 

@@ -241,10 +241,11 @@ class MaskCertificate(ShownCertificate):
         """Whether the mechanism keeps to the mask and its leakage is bounded."""
         return self.guarantee.holds and self._misplaced() is None
 
+    @property
     def sentence(self) -> str:
         """The claim in words."""
         return (
-            f"{self.guarantee.sentence()} No mechanism that keeps to the mask can promise less than "
+            f"{self.guarantee.sentence} No mechanism that keeps to the mask can promise less than "
             f"{number(float(self.ratio))}."
         )
 
@@ -309,7 +310,7 @@ class MaskCertificate(ShownCertificate):
             "gap": self.gap,
             "ratio": str(self.ratio) if self.ratio.denominator.bit_length() < 4096 else float(self.ratio),
             "guarantee": self.guarantee.to_dict(),
-            "sentence": self.sentence(),
+            "sentence": self.sentence,
         }
 
 

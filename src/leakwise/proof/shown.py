@@ -12,6 +12,7 @@ __all__ = ["ShownCertificate"]
 class ShownCertificate(ABC):
     """A certificate that prints as its sentence over a table, in a terminal and in a notebook."""
 
+    @property
     @abstractmethod
     def sentence(self) -> str:
         """The claim in words."""
@@ -21,7 +22,7 @@ class ShownCertificate(ABC):
         """What was proven, by name and value."""
 
     def __repr__(self) -> str:
-        return text_table(["", "certificate"], self._rows(), title=self.sentence())
+        return text_table(["", "certificate"], self._rows(), title=self.sentence)
 
     def _repr_html_(self) -> str:
-        return html_table(["", "certificate"], self._rows(), caption=self.sentence())
+        return html_table(["", "certificate"], self._rows(), caption=self.sentence)

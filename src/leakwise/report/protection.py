@@ -67,7 +67,7 @@ class Protection:
     def guarantee(self) -> str:
         """The promise in words."""
         if self.facts.origin != "table":
-            return self.certificate.sentence()
+            return self.certificate.sentence
         factor, failure = number(self.facts.promised), self.certificate.failure
         words = f"No guess about the secret becomes more than {factor} times likelier by seeing the outcome."
         if failure:

@@ -156,7 +156,7 @@ def answer(state: State, *, draft: bool, progress: Progress, view: str = "mechan
     solved = solve(state, draft=draft, progress=progress)
     if solved.certificate.ratio is None:
         raise InvalidInput(
-            f"{solved.certificate.sentence()} Take a larger sample, a larger failure probability, or a mechanism that "
+            f"{solved.certificate.sentence} Take a larger sample, a larger failure probability, or a mechanism that "
             "gives every outcome to every value."
         )
     if draft:
@@ -185,9 +185,9 @@ def _moving(solved: Solved, *, draft: bool) -> dict[str, Any]:
 
 def _resting(solved: Solved, looked: Audit) -> dict[str, Any]:
     """What is shown when the knob rests."""
-    first = looked.sentences()[0]
+    first = looked.sentences[0]
     # The level asked about is the bound itself: that nothing passes it has been said.
-    said = [words for words in looked.sentences() if words != first and not words.startswith("No outcome makes any")]
+    said = [words for words in looked.sentences if words != first and not words.startswith("No outcome makes any")]
     return {
         "sentences": said,
         "figures": [*_first_figures(solved), *_more_figures(solved, looked)],

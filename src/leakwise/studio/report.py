@@ -66,9 +66,9 @@ def _p(text: str) -> str:
 
 
 def _promise(solved: Solved, looked: Audit) -> str:
-    first, *others = looked.sentences()
+    first, *others = looked.sentences
     items = "".join(f"<li>{escape(words)}</li>\n" for words in others)
-    return f'<p class="promise">{escape(first)}</p>\n{_p(solved.certificate.sentence())}<ul>{items}</ul>\n'
+    return f'<p class="promise">{escape(first)}</p>\n{_p(solved.certificate.sentence)}<ul>{items}</ul>\n'
 
 
 def _prior(solved: Solved) -> str:

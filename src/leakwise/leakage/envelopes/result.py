@@ -85,9 +85,10 @@ class Envelope:
         made = {"post_processing": self.post_processing}
         return {name: value for name, value in vars(self).items() if name != "_make"} | made
 
+    @property
     def sentence(self) -> str:
         """The promise in words."""
-        return self.certificate.sentence()
+        return self.certificate.sentence
 
     def _rows(self) -> list[list[object]]:
         rows: list[list[object]] = [
@@ -105,11 +106,11 @@ class Envelope:
 
     def __repr__(self) -> str:
         rows = [[name, number(value, 6)] for name, value in self._rows()] + [["method", self.method]]
-        return text_table(["", "envelope (nats)"], rows, title=self.sentence())
+        return text_table(["", "envelope (nats)"], rows, title=self.sentence)
 
     def _repr_html_(self) -> str:
         rows = [[name, number(value, 6)] for name, value in self._rows()] + [["method", self.method]]
-        return html_table(["", "envelope (nats)"], rows, caption=self.sentence())
+        return html_table(["", "envelope (nats)"], rows, caption=self.sentence)
 
     def chart(self) -> dict[str, Any]:
         """The bounds around the value as a Vega-Lite bar chart."""

@@ -86,6 +86,7 @@ class LeastLeakage:
         """Whether the guarantee costs no leakage at all: a constant answer keeps to the mask."""
         return self.epsilon == 0.0
 
+    @property
     def sentence(self) -> str:
         """What was found, in words."""
         if self.costs_nothing:
@@ -94,7 +95,7 @@ class LeastLeakage:
                 f"The guarantee ({self.mask.words}) costs no leakage at all: the constant answer {answer!r} keeps it. "
                 "Use then= in lw.WorstCase for a mechanism that says more."
             )
-        return f"Keeping to the mask ({self.mask.words}): {self.certificate.sentence()}"
+        return f"Keeping to the mask ({self.mask.words}): {self.certificate.sentence}"
 
     def _rows(self) -> list[list[str]]:
         used = int((self.mechanism.kernel.column_max() > 0).sum())
@@ -108,10 +109,10 @@ class LeastLeakage:
         ]
 
     def __repr__(self) -> str:
-        return text_table(["", "least leakage"], self._rows(), title=self.sentence()) + "\n" + repr(self.mechanism)
+        return text_table(["", "least leakage"], self._rows(), title=self.sentence) + "\n" + repr(self.mechanism)
 
     def _repr_html_(self) -> str:
-        table = html_table(["", "least leakage"], self._rows(), caption=self.sentence())
+        table = html_table(["", "least leakage"], self._rows(), caption=self.sentence)
         return table + self.mechanism._repr_html_()
 
     def chart(self) -> dict[str, Any]:

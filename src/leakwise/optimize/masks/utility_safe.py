@@ -87,11 +87,11 @@ class UtilitySafe:
         ]
 
     def __repr__(self) -> str:
-        title = f"Utility-safe mechanism. {self.certificate.sentence()}"
+        title = f"Utility-safe mechanism. {self.certificate.sentence}"
         return text_table(["", "utility-safe"], self._rows(), title=title) + "\n" + repr(self.mechanism)
 
     def _repr_html_(self) -> str:
-        caption = f"Utility-safe mechanism. {self.certificate.sentence()}"
+        caption = f"Utility-safe mechanism. {self.certificate.sentence}"
         return html_table(["", "utility-safe"], self._rows(), caption=caption) + self.mechanism._repr_html_()
 
     def chart(self) -> dict[str, Any]:
