@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pyarrow.parquet
+from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
 
 import leakwise as lw
@@ -201,4 +202,5 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "designs": designs,
     "programs": programs,
     "files": files,
+    "budgets": budgets,
 }

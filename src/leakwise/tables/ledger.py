@@ -16,17 +16,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
 from leakwise.documents import write_atomically
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, some_of
 from leakwise.exact import Level, level
 from leakwise.proof import Certificate
-from leakwise.tables.entries import COLUMNS, LedgerEntry, LedgerTotal, entry_of, row_of, total_of
+from leakwise.tables.entries import COLUMNS, LedgerEntry, entry_of, row_of
+from leakwise.tables.overlaps import connected
+from leakwise.tables.totals import LedgerTotal, beyond_budget, total_of
 
 __all__ = ["Ledger"]
 
 _APPLICATION = 0x4C4B5753
-_VERSION = 1
+_VERSION = 2  # 2: the order of the columns of a joint secret
 # Composing many releases exactly can take a while, and it is done while the ledger is held.
 _PATIENCE = 120.0
 
@@ -55,6 +57,8 @@ CREATE TABLE IF NOT EXISTS budgets (
     PRIMARY KEY (dataset, secret)
 );
 """
+# What makes a ledger of each version one of the next.
+_STEPS = (_SCHEMA, "ALTER TABLE releases ADD COLUMN columns TEXT;")
 
 
 class Ledger:
@@ -157,10 +161,13 @@ class Ledger:
             raise sqlite3.DatabaseError(found)
         if version == _VERSION:
             return
-        db.execute("PRAGMA journal_mode = WAL")
+        if not version:
+            db.execute("PRAGMA journal_mode = WAL")
         db.execute("BEGIN IMMEDIATE")
-        for statement in filter(str.strip, _SCHEMA.split(";")):
-            db.execute(statement)
+        (version,) = db.execute("PRAGMA user_version").fetchone()  # another process may have been faster
+        for step in _STEPS[version:]:
+            for statement in filter(str.strip, step.split(";")):
+                db.execute(statement)
         db.execute("INSERT OR IGNORE INTO keys VALUES ('digest', ?)", (random_bytes.token_bytes(32),))
         db.execute(f"PRAGMA application_id = {_APPLICATION}")
         db.execute(f"PRAGMA user_version = {_VERSION}")
@@ -217,22 +224,12 @@ class Ledger:
             rows,
             source_digest,
             None,
+            _order(secret),
         )
         with self._writing() as db:
             entries = self._entries(db)
             self._refuse_other_name(entry, entries)
-            budget = self._budget(db, entry.dataset, entry.secret)
-            if budget is not None:
-                total = total_of([*entries, entry], entry.dataset, entry.secret, budget)
-                if not total.within_budget:
-                    before = total_of(entries, entry.dataset, entry.secret, budget)
-                    raise Infeasible(
-                        f"This release of {some_of(entry.secret)} of {dataset!r} is refused: with it all releases "
-                        f"together could make a guess {number(total.lift)} times likelier, and the budget is "
-                        f"{budget.words}. Without it they reveal a factor of {number(before.lift)}. Nothing was "
-                        "released.",
-                        witness=total,
-                    )
+            self._refuse_beyond_budgets(db, entry, entries)
             marks = ", ".join("?" * len(COLUMNS))
             cursor = db.execute(f"INSERT INTO releases ({', '.join(COLUMNS)}) VALUES ({marks})", row_of(entry))
             assert cursor.lastrowid is not None
@@ -256,6 +253,21 @@ class Ledger:
                 found = db.execute("SELECT state FROM releases WHERE id = ?", (int(entry),)).fetchone()
                 what = "does not exist" if found is None else f"is {found[0]} already"
                 raise InvalidInput(f"Entry {entry} of the ledger {what}; only a reserved one can become {state}.")
+
+    def _refuse_beyond_budgets(self, db: sqlite3.Connection, entry: LedgerEntry, entries: list[LedgerEntry]) -> None:
+        """Check every budget whose columns the release tells about, be it through other releases."""
+        after = [*entries, entry]
+        reached = {name for one in connected(after, entry.dataset, entry.secret) for name in one.secret}
+        for (names,) in db.execute("SELECT secret FROM budgets WHERE dataset = ?", (entry.dataset,)).fetchall():
+            secret = tuple(json.loads(names))
+            budget = self._budget(db, entry.dataset, secret)
+            if budget is None or not reached.intersection(secret):
+                continue
+            total = total_of(after, entry.dataset, secret, budget)
+            if not total.within_budget:
+                raise Infeasible(
+                    beyond_budget(entry, total, total_of(entries, entry.dataset, secret, budget)), witness=total
+                )
 
     def _refuse_other_name(self, entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
         for one in entries:
@@ -366,6 +378,12 @@ def _text(name: object) -> str:
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"dataset must be a name. Got {name!r} instead.")
     return name
+
+
+def _order(secret: Any) -> tuple[str, ...] | None:
+    """The columns in the order that the values of a joint secret have; None where one is named twice."""
+    names = (secret,) if isinstance(secret, str) else tuple(secret)
+    return names if len(set(names)) == len(names) else None
 
 
 def _names(secret: Any) -> str:

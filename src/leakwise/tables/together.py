@@ -13,12 +13,12 @@ from leakwise.leakage import epsilon, ldp
 from leakwise.mechanism import Composition, Mechanism, compose
 from leakwise.priors import PriorSet
 
-__all__ = ["Together", "together"]
+__all__ = ["MOST_OF_ONE", "Together", "together"]
 
 MOST_OUTCOMES = 1_000_000
 
 # Count vectors are listed outcome by outcome, as deep as there are outcomes.
-_MOST_OF_ONE = 400
+MOST_OF_ONE = 400
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,9 @@ class Together:
     outcomes: int
 
 
-def together(mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[Mechanism] = ()) -> Together:
+def together(
+    mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[Mechanism] = (), *, capped: bool = True
+) -> Together:
     """What all the outcomes together reveal about the secret.
 
     Exact where the joint outcomes number at most 10⁶ (releases by one mechanism are counted by types). Beyond that,
@@ -55,6 +57,8 @@ def together(mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[
         What is known of the secret beforehand.
     others
         Releases that depend on the secret and on more, such as one of a joint secret: only their LDP speaks.
+    capped
+        Whether only guesses about the secret of the prior are asked for, whose leakage is at most ε_max.
 
     Examples
     --------
@@ -79,14 +83,14 @@ def together(mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[
     if any(rest):
         # Every sum of so few floats is within an ulp or two for each of them.
         found = math.fsum([found, *rest]) * (1 + 2.0**-50)
-        if prior is prior.nominal:
+        if capped and prior is prior.nominal:
             found = min(found, prior.nominal.epsilon_max)
     return Together(found, not any(rest), 1 if composed is None else composed.count_vectors)
 
 
 def _with_one_more(composed: Composition | None, mechanism: Mechanism) -> Composition | None:
     """The composition with another release in it; None where it would have too many outcomes to list."""
-    if mechanism.shape[1] > _MOST_OF_ONE:
+    if mechanism.shape[1] > MOST_OF_ONE:
         return None
     more = compose(mechanism) if composed is None else compose(composed, mechanism)
     return more if more.count_vectors <= MOST_OUTCOMES and more.enumerable else None
