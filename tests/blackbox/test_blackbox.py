@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 import random
+import struct
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,7 +154,8 @@ def test_what_a_float_sampler_gives_away() -> None:
 
 def test_answers_of_many_kinds() -> None:
     assert learned_outcomes([np.array([1, 2]), [1, 2], float("nan"), "a"]).names == (
-        "(1, 2)",
+        "(1, 2) (ndarray)",
+        "(1, 2) (list)",
         "nan",
         "a",
         "(any other)",
@@ -195,3 +201,154 @@ def test_bad_samples(options: dict[str, object], words: str) -> None:
 def test_bad_programs(options: dict[str, object], words: str) -> None:
     with pytest.raises(lw.InvalidInput, match=words):
         lw.audit_program(lambda x, n=1: [x], **options)
+
+
+# ----------------------------------------------------------------------------------- answers that are equal and differ
+
+
+class Same:
+    """Equal to the number one, whatever it carries."""
+
+    def __init__(self, secret: object) -> None:
+        self.secret = secret
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (Same, int)) and (isinstance(other, Same) or other == 1)
+
+    def __hash__(self) -> int:
+        return hash(1)
+
+
+class Text(str):
+    """A text that may carry more than itself."""
+
+
+NAN = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000000))[0]
+OTHER_NAN = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000001))[0]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "answers"),
+    [
+        ([0.0, 1.0], (0.0, -0.0)),
+        ([0, 1], (1, True)),
+        ([0, 1], (1, 1.0)),
+        ([0, 1], (1, Decimal(1))),
+        ([0, 1], (1, Fraction(1))),
+        ([0, 1], (1, np.int64(1))),
+        ([0, 1], (np.int32(1), np.int64(1))),
+        ([0, 1], (1, 1 + 0j)),
+        ([0, 1], (1, Same(0))),
+        ([0, 1], (Same(0), Same(1))),
+        ([Decimal(1), Decimal(2)], (Decimal("1.0"), Decimal("1.00"))),
+        (["nan", "x"], (math.nan, "nan")),
+        (["nan", "x"], (NAN, OTHER_NAN)),
+        (["a", "b"], ("a", np.str_("a"))),
+        (["a", "b"], (Text("a"), Text("a"))),
+        ([(0, 0.0), (1, 1.0)], ((0, 0.0), (False, -0.0))),
+        ([(0, (1,)), (1, (1,))], ((0, (1,)), (0, (True,)))),
+        ([(0, 1), (1, 0)], ((0, 1), [0, 1])),
+        ([(0, 1), (1, 0)], ((0, 1), np.array([0, 1]))),
+        (
+            [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), 0],
+            (
+                datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),
+                datetime.datetime(2020, 1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
+            ),
+        ),
+        ([datetime.datetime(2020, 1, 1), 0], (datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, fold=1))),
+        (lw.bins(0, 1, 2), (0.1, 0.2)),
+        (lw.bins(0, 1, 2), (0.0, -0.0)),
+    ],
+)
+def test_a_program_that_leaks_everything_is_not_confirmed(outputs: Any, answers: tuple[Any, Any]) -> None:
+    """One answer for each secret, equal to each other or in one bin: it tells all, and the table shows nothing."""
+    x = [0, 1] * 3000
+    found = lw.audit_samples(x, [answers[secret] for secret in x], outputs=outputs, epsilon=1.0, prior=[0.5, 0.5])
+    assert found.verdict == "at least"
+    assert found.put_together is not None
+    assert found.put_together in found.sentence
+    assert all(math.isinf(one.upper) for one in found.measures.values())
+    assert found.to_dict()["put_together"] == found.put_together
+    run = lw.audit_program(lambda secret: answers[secret], [0, 1], outputs=outputs, epsilon=1.0, samples=5_000)
+    assert run.verdict == "at least"
+    # Without a list the answers are taken as they are, and where they can be told apart they are.
+    if not isinstance(answers[0], (Same, Text)) and isinstance(outputs, list) and outputs[-1] != 0:
+        assert lw.audit_samples(x, [answers[secret] for secret in x], epsilon=1.0).verdict == "refuted"
+
+
+def test_answers_that_are_always_of_one_form_are_confirmed() -> None:
+    """The declared labels may be of another type than the answers: what counts is that no two answers are one label."""
+    generator = np.random.default_rng(8)
+    coin = (generator.random(10_000) < 0.5).astype(np.int8)
+    x = [0, 1] * 5_000
+    for y in (coin, coin.tolist(), coin.astype(np.float32), [np.int64(v) for v in coin], coin.astype(bool)):
+        found = lw.audit_samples(x, y, outputs=[0, 1], epsilon=0.3)
+        assert found.verdict == "confirmed", found
+        assert "nothing but the declared outputs" in found.sentence
+    texts = ["\u00e9" if v else "e\u0301" for v in coin]  # alike on the screen, different texts, and so declared
+    assert lw.audit_samples(x, texts, outputs=["\u00e9", "e\u0301"], epsilon=0.3).verdict == "confirmed"
+    with pytest.raises(lw.InvalidInput, match="none of them"):
+        lw.audit_samples(x, ["a" if v else b"a" for v in coin], outputs=["a", "b"])
+
+
+def test_secrets_that_differ_and_are_counted_as_one_give_no_upper_bound() -> None:
+    x = [1, True, 0, 0] * 2_000
+    y = ["a" if secret is True else "b" for secret in x]
+    y[2::4] = ["a"] * 2_000
+    found = lw.audit_samples(x, y, outputs=["a", "b"], inputs=[0, 1], epsilon=1.0)
+    assert found.verdict == "at least"
+    assert "secrets that differ were counted as one: 1 (int) and True (bool)" in found.sentence
+
+
+def test_an_upper_end_is_withdrawn_when_a_second_form_turns_up() -> None:
+    coin, calls = random.Random(3), 0
+
+    def program(x: int) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == 6_000:
+            return True
+        return int(coin.random() < 0.5)
+
+    rounds: list[lw.BlackBoxAudit] = []
+    found = lw.audit_program(program, [0, 1], outputs=[0, 1], epsilon=0.01, samples=20_000, progress=rounds.append)
+    assert math.isfinite(rounds[0].measures["ldp"].upper)
+    assert math.isinf(found.measures["ldp"].upper)
+    assert found.verdict == "at least"
+
+
+def test_many_numbers_and_a_rare_text_are_judged_together() -> None:
+    generator, calls = np.random.default_rng(9), 0
+
+    def program(x: int) -> object:
+        nonlocal calls
+        calls += 1
+        if calls > 4_000 and calls % 500 == 0:
+            return "failed"
+        if x and generator.random() < 0.02:
+            return -math.inf
+        return 10**400 if calls == 3_000 else float(generator.normal())
+
+    found = lw.audit_program(program, [0, 1], epsilon=20.0, samples=20_000)
+    assert found.verdict == "at least"
+    assert "bins" in found.sentence
+    assert found.outcomes[0] == "-inf"
+    assert found.outcomes[-1] == "(any other)"
+    assert found.measures["ldp"].lower > 0.5
+    assert found.events["ldp"].outcomes == ("-inf",)
+    with pytest.raises(lw.InvalidInput, match="width needs outputs that are labels"):
+        lw.audit_program(program, [0, 1], outputs=lw.bins(0, 1, 2), width=0.1)
+
+
+def test_numbers_that_come_often_are_not_hidden_in_a_bin() -> None:
+    """The secret is the sign of a zero among continuous answers; a bin holds both zeros."""
+    generator = np.random.default_rng(10)
+
+    def program(x: int, count: int) -> list[float]:
+        zero = -0.0 if x else 0.0
+        return np.where(generator.random(count) < 0.2, zero, generator.normal(size=count)).tolist()
+
+    found = lw.audit_program(program, [0, 1], epsilon=2.0, samples=50_000, batch=True)
+    assert found.verdict == "refuted"
+    assert set(found.events["ldp"].outcomes) <= {"0.0", "-0.0"}

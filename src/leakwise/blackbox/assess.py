@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from leakwise.alphabet import Label
 from leakwise.blackbox.cells import Cells
-from leakwise.blackbox.counts import Counts, Outcomes
+from leakwise.blackbox.counts import OTHER, Counts, Outcomes
 from leakwise.blackbox.events import (
     Candidate,
     guesses,
@@ -18,6 +18,7 @@ from leakwise.blackbox.events import (
     tested_ldp,
     tested_pml,
 )
+from leakwise.blackbox.forms import Forms
 from leakwise.blackbox.result import BlackBoxAudit, Event, Interval
 from leakwise.errors import InvalidInput
 from leakwise.exact import level
@@ -42,12 +43,13 @@ def claim_of(epsilon: object, lift: object, measure: str | None, prior: Prior | 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: about which inputs, for which prior, with which claim."""
+    """What is asked: about which inputs, for which prior, with which claim; ``secrets`` are the inputs as they came."""
 
     inputs: tuple[Label, ...]
     prior: Prior | None
     claim: tuple[str, float] | None
     outcomes: Outcomes
+    secrets: Forms = field(default_factory=lambda: Forms("secrets"))
 
     def answer(self, chosen_on: Counts, tested_on: Counts, failure: float, samples: int, said: float) -> BlackBoxAudit:
         """The intervals, all right but with probability ``failure``.
@@ -55,7 +57,9 @@ class Question:
         ``said`` is the failure to report: of all rounds, where this is one of several.
         """
         pi = None if self.prior is None else self.prior.probabilities
-        share = failure / 2 if self.outcomes.complete else failure
+        together = self.outcomes.put_together or self.secrets.merged
+        complete = self.outcomes.declared and together is None
+        share = failure / 2 if complete else failure
         each = math.log(share / (2 if pi is None else 3))
         events: dict[str, Event] = {}
         lower: dict[str, float] = {}
@@ -68,7 +72,7 @@ class Question:
             )
         lower["maximal_leakage"] = maximal_lower(guesses(chosen_on), tested_on, each)
         upper = dict.fromkeys(lower, math.inf)
-        if self.outcomes.complete:
+        if complete:
             cells = Cells(chosen_on + tested_on, math.log(failure - share))
             upper = {"ldp": cells.ldp(), "maximal_leakage": cells.maximal()}
             if pi is not None and self.prior is not None:
@@ -76,7 +80,10 @@ class Question:
         order: list[str] = [name for name in ("pml", "ldp", "maximal_leakage") if name in lower]
         # Where both ends are right they cannot cross; where they do, the failure happened, and the wider end is told.
         measures = {name: Interval(lower[name], max(upper[name], lower[name])) for name in order}
-        return BlackBoxAudit(measures, events, samples, said, self.inputs, self.outcomes.names, self.claim)
+        names = self.outcomes.names
+        if names[-1] == OTHER and not (chosen_on[:, -1].any() or tested_on[:, -1].any()):
+            names = names[:-1]
+        return BlackBoxAudit(measures, events, samples, said, self.inputs, names, self.claim, together)
 
     def _best(
         self,

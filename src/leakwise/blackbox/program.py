@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Label
+from leakwise.alphabet.bins import Bins
 from leakwise.blackbox.assess import Question, claim_of
-from leakwise.blackbox.counts import Counts, declared_outcomes, learned_outcomes
+from leakwise.blackbox.counts import BINS, Counts, declared_outcomes, learned_outcomes
 from leakwise.blackbox.result import BlackBoxAudit, Interval
 from leakwise.blackbox.samples import LEAST, letters_of, prior_over
 from leakwise.errors import InvalidInput
@@ -53,7 +54,8 @@ def audit_program(
     samples
         The most answers to ask for, over all inputs.
     width
-        Stop when the interval of the claimed measure (LDP by default) is as narrow as this; needs ``outputs``.
+        Stop when the interval of the claimed measure (LDP by default) is as narrow as this; needs ``outputs`` that are
+        labels.
     progress
         Called with the result so far after each round.
 
@@ -74,6 +76,8 @@ def audit_program(
     watched = claim[0] if claim is not None else "ldp" if known is None else "pml"
     if width is not None and outputs is None:
         raise InvalidInput("width needs outputs: without every answer declared nothing bounds the leakage from above.")
+    if width is not None and isinstance(outputs, Bins):
+        raise InvalidInput(f"width needs outputs that are labels: {BINS}, so nothing bounds the leakage from above.")
     most = _per_input(samples, len(letters))
     asked = min(FIRST, most // 2)
     first = [_run(program, label, asked, batch) for label in letters.labels]
@@ -109,7 +113,9 @@ def _sharper(old: BlackBoxAudit, new: BlackBoxAudit) -> BlackBoxAudit:
         if before.lower > one.lower and name in old.events:
             events[name] = old.events[name]
         lower = max(before.lower, one.lower)
-        measures[name] = Interval(lower, max(lower, min(before.upper, one.upper)))
+        # An upper end of before does not hold any more once different answers were counted as one.
+        upper = one.upper if new.put_together else min(before.upper, one.upper)
+        measures[name] = Interval(lower, max(lower, upper))
     return replace(new, measures=measures, events=events)
 
 

@@ -57,16 +57,22 @@ class BlackBoxAudit:
     ----------
     measures
         An :class:`Interval` for ``"ldp"``, ``"maximal_leakage"``, and with a prior ``"pml"``. The lower ends hold
-        whatever else the program can answer; the upper ends are infinite unless all outputs were declared.
+        whatever else the program can answer; the upper ends are infinite unless all outputs were declared and each
+        of them stands for one answer as it is.
     verdict
-        ``"refuted"``: the claim is false. ``"confirmed"``: it is true. ``"not refuted"``: so many answers cannot tell.
-        None without a claim. All but for ``failure``.
+        ``"refuted"``: the claim is false. ``"confirmed"``: it is true of a program that answers nothing but the
+        declared outputs. ``"not refuted"``: so many answers cannot tell. ``"at least"``: only lower ends hold, however
+        many answers come, because different answers were counted as one (``put_together``). None without a claim. All
+        except with probability ``failure``.
     events
         For each measure the event that shows the lower end.
     samples, failure
         How many answers were asked for, and the probability of being wrong.
     inputs, outcomes
         What was asked about, and what the answers were sorted into.
+    put_together
+        Why different answers were counted as one: bins, or labels such as 1 that also stood for True. None where every
+        outcome stands for one answer.
     """
 
     measures: dict[str, Interval]
@@ -76,6 +82,7 @@ class BlackBoxAudit:
     inputs: tuple[Label, ...]
     outcomes: tuple[str, ...]
     claim: tuple[str, float] | None = None
+    put_together: str | None = None
 
     @property
     def verdict(self) -> str | None:
@@ -85,6 +92,8 @@ class BlackBoxAudit:
         found = self.measures[measure]
         if found.lower > epsilon:
             return "refuted"
+        if self.put_together is not None:
+            return "at least"
         return "confirmed" if found.upper <= epsilon else "not refuted"
 
     @property
@@ -103,7 +112,14 @@ class BlackBoxAudit:
             return f"{said} {self.events[measure].sentence}" if measure in self.events else said
         if self.verdict == "confirmed":
             return (
-                f"The claim {MEASURES[measure]} = {number(epsilon)} holds: it is at most {number(found.upper)} {told}."
+                f"The claim {MEASURES[measure]} = {number(epsilon)} holds for a program that answers nothing but the "
+                f"declared outputs: it is at most {number(found.upper)} {told}."
+            )
+        if self.put_together is not None:
+            return (
+                f"The claim {MEASURES[measure]} = {number(epsilon)} is not refuted, and cannot be confirmed: "
+                f"{self.samples:,} answers show at least {number(found.lower)} {told}. Only lower bounds hold, because "
+                f"{self.put_together}, and what differs among those may tell more."
             )
         return (
             f"The claim {MEASURES[measure]} = {number(epsilon)} is not refuted: {self.samples:,} answers show at least "
@@ -148,6 +164,7 @@ class BlackBoxAudit:
         return {
             "verdict": self.verdict,
             "sentence": self.sentence,
+            "put_together": self.put_together,
             "claim": None if self.claim is None else {"measure": self.claim[0], "epsilon": self.claim[1]},
             "measures": {name: {"lower": one.lower, "upper": one.upper} for name, one in self.measures.items()},
             "events": {

@@ -9,6 +9,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, as_alphabet, encode_column
 from leakwise.blackbox.assess import Question, claim_of
 from leakwise.blackbox.counts import declared_outcomes, learned_outcomes
+from leakwise.blackbox.forms import Forms
 from leakwise.blackbox.result import BlackBoxAudit
 from leakwise.errors import InvalidInput
 from leakwise.priors import Prior, as_prior
@@ -45,8 +46,10 @@ def audit_samples(
     inputs
         The secrets to tell apart; by default those that occur.
     outputs
-        Every answer that can come: labels, or ``lw.bins(low, high, count)`` for numbers. Only then the upper ends are
-        finite. Without it outcomes are read off the first half, numbers put into bins; the lower ends hold either way.
+        Every answer that can come. Only with labels, each of which stands for one answer as it is, the upper ends are
+        finite: ``lw.bins(low, high, count)`` puts numbers together, and 1 and True, or 0.0 and -0.0, counted as one
+        label are put together as well; what differs inside may tell everything. Without it outcomes are read off the
+        first half, many numbers put into bins. The lower ends always hold.
     prior
         Of the secrets, for PML.
     epsilon, lift, measure
@@ -86,7 +89,10 @@ def audit_samples(
         else declared_outcomes(outputs)
     )
     tables = [outcomes.table([[answers[place] for place in pair[side]] for pair in halves]) for side in (0, 1)]
-    question = Question(letters.labels, known, claim_of(epsilon, lift, measure, known), outcomes)
+    forms = Forms("secrets")
+    for code, secret in zip(codes.tolist(), secrets, strict=True):
+        forms.note(code, secret)
+    question = Question(letters.labels, known, claim_of(epsilon, lift, measure, known), outcomes, forms)
     return question.answer(tables[0], tables[1], chance, len(answers), chance)
 
 
