@@ -26,6 +26,8 @@ __all__ = ["Answer", "search"]
 _WHOLE = 220
 # Rarer letters make the information matrix too ill-conditioned for doubles.
 _RAREST = 1e-9
+# A relative gap that columns of nearly perfect mass leave where few letters hold most of the mass.
+_OPEN = 1e-4
 # Larger lifts have weights that are roundings of zero.
 _LARGEST_LIFT = 1e12
 
@@ -57,6 +59,11 @@ def _listed_inside(cone: LiftBox, f: Function) -> tuple[Floats, Floats] | None:
         return None
     inner = search_vertices(smaller, f, list_vertices(smaller))
     return inner.lifts, inner.weights
+
+
+def _worth(cone: Cone, f: Function, found: Found) -> float:
+    """The utility of what a search has found."""
+    return float((cone.prior.probabilities @ f(found.lifts)) @ found.weights)
 
 
 def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
@@ -98,7 +105,14 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
         if windows_fit(cone):
             return Answer(search_windows(cone, f, limits), "columns, priced by subset masses")
         if len(cone.prior) <= _WHOLE:
-            return Answer(search_near_perfect(cone, f, limits), "columns of nearly perfect mass, chord bound")
+            near = search_near_perfect(cone, f, limits)
+            if near.bound - _worth(cone, f, near) <= _OPEN * abs(near.bound):
+                return Answer(near, "columns of nearly perfect mass, chord bound")
+            priced = search_windows(cone, f, limits)
+            best = max(near, priced, key=lambda found: _worth(cone, f, found))
+            proof = min(near, priced, key=lambda found: found.bound)
+            best = replace(best, duals=proof.duals, largest=proof.largest, proof=proof.proof)
+            return Answer(best, "columns, priced from the heaviest letter on")
         return Answer(search_blocks(cone, f, limits), "blocks of columns of nearly perfect mass, chord bound")
     where = cone.lift_range()
     if where is not None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from leakwise.optimize.chord import Function, chord_maximum
 from leakwise.optimize.cones import Cone, LiftBox
 from leakwise.optimize.halves import HalfTables, Keep
+from leakwise.optimize.heaviest_first import Letters, heaviest_first
 
 __all__ = ["Groups", "LiftPricing", "Priced", "Vertices"]
 
@@ -24,6 +25,7 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 _CHUNK = 1 << 16
+_BRANCHES = 20_000  # of letters decided heaviest first: about a second of work
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class LiftPricing:
         self.groups = Groups.of(cone)
         self.low, self.high = cone.low_float, cone.high_float
         self.f_low, self.f_high = (float(f(np.array([end]))[0]) for end in (self.low, self.high))
-        self.tables = tables or HalfTables(self.groups.masses, self.groups.sizes)
+        fit = HalfTables.fit(self.groups.sizes)
+        self.tables = tables or (HalfTables(self.groups.masses, self.groups.sizes) if fit else None)
         low, high = cone.entry_box()
         first = [group[0] for group in self.groups.letters]
         self.box_low, self.box_high = low[first], high[first]
@@ -210,24 +213,55 @@ class LiftPricing:
         if chord <= 0:
             empty = Vertices(np.empty((0, len(y)), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
             return Priced(empty, np.empty(0), True, chord)
-        found, complete = [], True
-        gain, keep = self._promising(y, above)
-        for start, stop in self._windows(chord):
-            _, counts = self.tables.in_window(start, stop, largest_window, gain, keep)
-            if counts is None:
-                complete = False
-                counts = self._nearest(largest_window // 8, start, stop)
-            found.append(counts)
-        vertices, costs, largest = self.best_vertices(np.concatenate(found), y, most, above)
-        if not complete:
-            linear = self.from_linear(self._around_chord(y, most))
-            linear_costs = self.costs_of(linear, y)
-            better = np.flatnonzero(linear_costs > above)
-            vertices = vertices.joined(linear.take(better))
-            costs = np.concatenate([costs, linear_costs[better]])
         # Outside the windows the loss exceeds the chord maximum: the reduced cost is negative there.
+        windows = self._windows(chord)
+        listed = self._listed(windows, y, above, largest_window)
         error = (float(np.abs(self.groups.sizes * y).sum()) + abs(self.f_high) + 1) * (len(p) + 16) * 2.0**-50
-        return Priced(vertices, costs, complete, max(largest, above, 0.0) + error if complete else chord)
+        if listed is not None:
+            vertices, costs, largest = self.best_vertices(listed, y, most, above)
+            return Priced(vertices, costs, True, max(largest, above, 0.0) + error)
+        vertices, bound, complete = self._heaviest_first(y, most, above)
+        bound = min(chord, max(bound, 0.0) + error * max(self.high, 1.0))
+        if not complete:
+            near = np.concatenate([self._nearest(largest_window // 8, *window) for window in windows])
+            vertices = vertices.joined(self.best_vertices(near, y, most, above)[0])
+            vertices = vertices.joined(self.from_linear(self._around_chord(y, most)))
+        costs = self.costs_of(vertices, y)
+        better = np.flatnonzero(costs > above)
+        return Priced(vertices.take(better), costs[better], complete, bound)
+
+    def _listed(
+        self, windows: list[tuple[float, float]], y: Floats, above: float, largest_window: int
+    ) -> Counts | None:
+        """The promising subsets in the windows; None where a window holds too many."""
+        if self.tables is None:
+            return None
+        gain, keep = self._promising(y, above)
+        found = []
+        for start, stop in windows:
+            counts = self.tables.in_window(start, stop, largest_window, gain, keep)[1]
+            if counts is None:
+                return None
+            found.append(counts)
+        return np.concatenate(found)
+
+    def _heaviest_first(self, y: Floats, most: int, above: float) -> tuple[Vertices, float, bool]:
+        """The best vertices by deciding heavy letters first, a bound on all, and whether it is exact."""
+        order = np.argsort(-self.groups.masses, kind="stable")
+        masses, sizes, box = self.groups.masses[order], self.groups.sizes[order], (self.box_low, self.box_high)
+        letters = Letters(self.f, masses, sizes, y[order], self.low, self.high, (box[0][order], box[1][order]))
+        found, free, bound, exact = heaviest_first(letters, most=most, above=above, branches=_BRANCHES)
+        counts = np.empty_like(found)
+        counts[:, order] = found
+        return self.completed(counts, order[free]), bound, exact
+
+    def completed(self, counts: Counts, free: Counts) -> Vertices:
+        """The vertices with these letters raised and one of these groups in between, where that exists."""
+        p = self.groups.masses
+        rest = (1 - self.low) - (self.high - self.low) * (counts @ p)
+        lifts = self.low + rest / p[free]
+        exist = np.flatnonzero((lifts >= self.low) & (lifts <= self.high))
+        return Vertices(counts[exist], free[exist], lifts[exist])
 
     def _promising(self, y: Floats, above: float) -> tuple[Floats, Keep]:
         """What a raised letter of each group brings, and which subsets may have a vertex worth more than ``above``.
@@ -270,6 +304,8 @@ class LiftPricing:
 
     def _nearest(self, most: int, start: float, stop: float, at_least: int | None = None) -> Counts:
         goal = most // 4 if at_least is None else at_least
+        if self.tables is None:
+            return np.zeros((0, len(self.groups.masses)), dtype=np.int64)
         best = self.tables.in_window(self.target, self.target, most)[1]
         width = 1e-13
         while width < 4:

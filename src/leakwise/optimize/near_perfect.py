@@ -36,9 +36,11 @@ def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
     bound = float(duals.sum()) + max(largest, 0.0)
     generator = np.random.default_rng(len(p))  # not for privacy: the search is the same every time
     size = len(p)
-    columns = np.concatenate([np.ones((size, 1)), _special(cone)], axis=1)
     found = _columns(cone, f, np.zeros(size), 1.0, 3 * size, generator)
-    columns = np.concatenate([columns, found], axis=1)
+    # Beside letters as heavy as a column may raise in all, columns of nearly perfect mass alone may not add up to one.
+    heavy = 4 * float(p.max()) * (cone.high_float - cone.low_float) > 1 - cone.low_float
+    wild = cone.linear_max(p[:, None] * generator.standard_normal((size, 6 * size if heavy else 0)))[1]
+    columns = np.concatenate([np.ones((size, 1)), _special(cone), found, wild], axis=1)
     master = Master(p @ f(columns), columns)
     solution = master.solve()
     stopped = False

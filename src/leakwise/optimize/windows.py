@@ -23,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 _ROUNDS = 400
 _FIRST_WINDOW, _LARGEST_WINDOW = 30_000, 1_500_000
 _SLOW = 0.02
+# A search that cannot list subset masses ends at this relative gap, or after so many slow rounds.
+_ENOUGH, _PATIENCE = 1e-4, 12
 
 
 def windows_fit(cone: LiftBox) -> bool:
@@ -33,7 +35,7 @@ def windows_fit(cone: LiftBox) -> bool:
 def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
     """The optimum over all vertices, with the duals that prove it."""
     groups = Groups.of(cone)
-    pricing = LiftPricing(cone, f, tables_of(groups.masses, groups.sizes))
+    pricing = LiftPricing(cone, f, tables_of(groups.masses, groups.sizes) if windows_fit(cone) else None)
     low, high = cone.entry_box()
     start = chord_duals(f, cone.prior.probabilities, low, high)
     y = np.array([start[group[0]] for group in groups.letters])
@@ -50,7 +52,7 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
         if smaller is None:
             return None
         near = LiftPricing(smaller, f, pricing.tables)
-        again = _generate(near, _moved(optimum.vertices, near), limits)
+        again = _generate(near, near.completed(optimum.vertices.counts, optimum.vertices.free), limits)
         return _spread(again.vertices, again.weights, near)
 
     return Found(
@@ -84,7 +86,7 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
         np.concatenate([constant, _averages(vertices, pricing)], axis=1),
     )
     bound, duals, largest, proof = np.inf, np.zeros(count), np.inf, "chord"
-    window = _FIRST_WINDOW
+    window, waited = _FIRST_WINDOW, 0
     stopped = False
     solution = master.solve()
     for _ in range(_ROUNDS):
@@ -94,7 +96,8 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
             bound = float(solution.duals.sum()) + max(priced.largest, 0.0)
             duals, largest, proof = y, priced.largest, "windows" if priced.complete else "chord"
         limits.tell("columns", solution.value, bound)
-        finished = bound - solution.value <= limits.tolerance or not len(priced.vertices)
+        enough = limits.tolerance if pricing.tables else max(limits.tolerance, _ENOUGH * abs(bound))
+        finished = bound - solution.value <= enough or not len(priced.vertices)
         if finished and (priced.complete or window == _LARGEST_WINDOW):
             break
         if limits.exhausted:
@@ -108,16 +111,10 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
             break  # what is left is below the accuracy of the linear program
         if not priced.complete and solution.value - before <= _SLOW * (bound - before):
             window = min(8 * window, _LARGEST_WINDOW)  # what is close at hand is used up: look farther
+            waited += 1
+            if pricing.tables is None and waited == _PATIENCE:
+                break
     return _Optimum(vertices, solution.weights, duals, largest, proof, stopped)
-
-
-def _moved(vertices: Vertices, pricing: LiftPricing) -> Vertices:
-    """The same letters raised and the same one free, in another box; those that do not exist there are dropped."""
-    p = pricing.groups.masses
-    rest = (1 - pricing.low) - (pricing.high - pricing.low) * (vertices.counts @ p)
-    lifts = pricing.low + rest / p[vertices.free]
-    exist = np.flatnonzero((lifts >= pricing.low) & (lifts <= pricing.high))
-    return Vertices(vertices.counts[exist], vertices.free[exist], lifts[exist])
 
 
 def _utilities(vertices: Vertices, pricing: LiftPricing) -> Floats:
