@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 import leakwise as lw
 from leakwise.priors.sample import coarse_prior
+from leakwise.tables.carried import drawn_from_seed
 
 PRIOR = lw.Prior({"no": 0.75, "yes": 0.25})
 FRAME = pd.DataFrame({"id": range(400), "smokes": ["no", "no", "no", "yes"] * 100, "age": np.linspace(0, 99, 400)})
@@ -324,3 +328,42 @@ def test_the_certificate_keeps_the_optimality_that_the_report_quotes(tmp_path):
     joint = lw.Prior({("a", 1): 0.4, ("a", 2): 0.3, ("b", 1): 0.2, ("b", 2): 0.1})
     r = lw.protect({"s": ["a", "b"], "t": [1, 2]}, ("s", "t"), prior=joint, lift=1.5)
     assert r.certificate.verify().optimality is not None
+
+
+def test_an_unsafe_seed_leaves_its_trace_everywhere(tmp_path):
+    source, out = tmp_path / "t.parquet", tmp_path / "out.parquet"
+    FRAME.to_parquet(source)
+    ledger = lw.Ledger(tmp_path / "l.db")
+    with pytest.warns(lw.UnsafeSeedWarning, match="anyone who knows or guesses the seed"):
+        r = lw.protect(source, "smokes", prior=PRIOR, lift=2, out=out, ledger=ledger, unsafe_seed=77123456789)
+    assert r.guarantee.startswith("FOR TESTS ONLY: ")
+    assert "FOR TESTS ONLY: " in repr(r)
+    assert "unsafe_seed" in ledger.entries()[0].origin
+    metadata = pq.read_schema(out).metadata
+    assert drawn_from_seed(metadata)
+    assert lw.estimate(out).sample_size == 400  # and it is read as before
+    assert r.to_dict()["unsafe_seed"] is True
+    assert r.to_dict()["limits"][0].startswith("FOR TESTS ONLY: ")
+    page = r.report(tmp_path / "r.html").read_text()
+    assert page.count("FOR TESTS ONLY: ") == 2  # at the top, and among what is not promised
+    texts = [page, str(r.to_dict()), str(ledger.entries()), str(metadata)]
+    assert not any("77123456789" in text for text in texts)  # the seed itself is nowhere
+    # A released file that is released further keeps the trace; without a seed there is none.
+    again = lw.release(out, lw.identity(list(range(400))), "id", out=tmp_path / "again.parquet")
+    assert drawn_from_seed(pq.read_schema(again).metadata)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        r = lw.protect(source, "smokes", prior=PRIOR, lift=2, out=tmp_path / "secure.parquet", ledger=ledger)
+    assert not drawn_from_seed(pq.read_schema(tmp_path / "secure.parquet").metadata)
+    assert "unsafe" not in ledger.entries()[1].origin + r.guarantee
+
+
+def test_every_way_to_draw_from_a_seed_warns():
+    m = lw.randomized_response(["no", "yes"], lift=3)
+    for draw in (
+        lambda: lw.release(["no"], m, unsafe_seed=1),
+        lambda: lw.release({"s": ["no"]}, m, "s", unsafe_seed=0),
+        lambda: m.sample("no", unsafe_seed=1),
+    ):
+        with pytest.warns(lw.UnsafeSeedWarning):
+            draw()

@@ -20,6 +20,7 @@ from leakwise.errors import (
     LeakwiseWarning,
     MissingExtra,
     NotConverged,
+    UnsafeSeedWarning,
 )
 from leakwise.leakage import (
     Audit,
@@ -166,6 +167,7 @@ __all__ = [
     "SampleLeakage",
     "SqlTable",
     "Tradeoff",
+    "UnsafeSeedWarning",
     "UtilitySafe",
     "WorstCase",
     "WorstCaseCurve",

@@ -25,6 +25,7 @@ __all__ = [
     "LeakwiseWarning",
     "MissingExtra",
     "NotConverged",
+    "UnsafeSeedWarning",
     "did_you_mean",
     "require",
     "some_of",
@@ -37,6 +38,10 @@ class LeakwiseError(Exception):
 
 class LeakwiseWarning(UserWarning):
     """Something the user should know that does not make the answer wrong."""
+
+
+class UnsafeSeedWarning(LeakwiseWarning):
+    """Draws come from a seed that was given: for tests, since anyone who knows the seed can undo the release."""
 
 
 class InvalidInput(LeakwiseError, ValueError):

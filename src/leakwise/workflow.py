@@ -95,7 +95,8 @@ def protect(
     progress
         For files: called with the stage, the rows done and the rows there are.
     unsafe_seed
-        Makes the draws repeatable, for tests only.
+        Makes the draws repeatable, for tests only: a warning, the guarantee, the report, the ledger and the metadata
+        of a released file say so.
 
     Examples
     --------
@@ -134,7 +135,8 @@ def protect(
             name,
             source.secret_names,
             certificate,
-            origin="estimated from the table" if isinstance(prior, str) else "given",
+            origin=("estimated from the table" if isinstance(prior, str) else "given")
+            + ("" if unsafe_seed is None else "; drawn from unsafe_seed, for tests only"),
             rows=seen.rows,
             source_digest=seen.digest,
         )
@@ -163,6 +165,7 @@ def protect(
         else {"entry": entry, "total": book.total(str(name), source.secret_names).to_dict()},
         time=Facts.now(),
         released=table.name if isinstance(table, Path) else None,
+        unsafe_seed=unsafe_seed is not None,
     )
     return Protection(table, certificate, found, facts, entry)
 

@@ -15,7 +15,12 @@ from leakwise.priors import Prior
 from leakwise.proof import Certificate
 from leakwise.report.comparison import Comparison, compare
 
-__all__ = ["Facts"]
+__all__ = ["SEEDED", "Facts"]
+
+SEEDED = (
+    "FOR TESTS ONLY: the outcomes were drawn from a seed (unsafe_seed). Anyone who knows or guesses it can undo the "
+    "release, so nothing is guaranteed."
+)
 
 # A matrix of more letters than this is neither drawn nor compared.
 MOST_LETTERS = 400
@@ -46,6 +51,8 @@ class Facts:
         How the mechanism was found, with its value, bound and gap where it was designed.
     ledger
         The entry and the total, where the release was entered in a ledger.
+    unsafe_seed
+        Whether the outcomes were drawn from a seed, for tests. The seed itself is not kept.
     """
 
     dataset: str
@@ -60,6 +67,7 @@ class Facts:
     ledger: dict[str, Any] | None
     time: datetime
     released: str | None = None
+    unsafe_seed: bool = False
 
     @classmethod
     def now(cls) -> datetime:
@@ -167,6 +175,8 @@ class Facts:
                 "for a prior estimated from data; nothing was made wider because of it.",
             )
         zero = [label for label, mass in zip(self.prior.labels, self.prior.weights, strict=True) if not mass]
+        if self.unsafe_seed:
+            words.insert(0, SEEDED)
         if zero:
             names = ", ".join(map(str, zero[:8]))
             words.insert(
@@ -194,6 +204,7 @@ class Facts:
             "released": self.released,
             "time": self.time.isoformat(timespec="seconds"),
             "use": self.use,
+            "unsafe_seed": self.unsafe_seed,
             "promise": self._promise(),
             "ldp": None if math.isinf(self.ldp) else self.ldp,
             "prior": {

@@ -9,7 +9,7 @@ from typing import Any
 from leakwise.charts.table import number
 from leakwise.leakage.sentences import percent, times
 from leakwise.report.comparison import Comparison
-from leakwise.report.facts import Facts
+from leakwise.report.facts import SEEDED, Facts
 from leakwise.report.pictures import bar, heat_table
 from leakwise.report.style import STYLE
 
@@ -90,8 +90,10 @@ def _facts(facts: Facts) -> str:
         ("Released", facts.time.strftime("%Y-%m-%d %H:%M UTC")),
         ("Made for", _USES[facts.use]),
     ]
+    if facts.unsafe_seed:
+        pairs.insert(0, ("Warning", SEEDED))
     if facts.released is not None:
-        pairs.insert(3, ("File", facts.released))
+        pairs.insert(-2, ("File", facts.released))
     return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs) + "</dl>\n"
 
 

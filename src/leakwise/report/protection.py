@@ -12,7 +12,7 @@ from leakwise.errors import some_of
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate
-from leakwise.report.facts import Facts
+from leakwise.report.facts import SEEDED, Facts
 from leakwise.report.write import write_report
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ class Protection:
     @property
     def guarantee(self) -> str:
         """The promise in words."""
+        return f"{SEEDED} {self._proven}" if self.facts.unsafe_seed else self._proven
+
+    @property
+    def _proven(self) -> str:
         if self.facts.origin != "table":
             return self.certificate.sentence
         factor, failure = number(self.facts.promised), self.certificate.failure

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import warnings
 from typing import Any, NoReturn
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from leakwise.errors import InvalidInput, LeakwiseError
+from leakwise.errors import InvalidInput, LeakwiseError, UnsafeSeedWarning
 
 __all__ = ["SecureStream", "stream_for_this_thread", "word_dtype"]
 
@@ -75,6 +76,13 @@ class SecureStream:
             raise InvalidInput(
                 f"unsafe_seed must be a non-negative int, or left out for a secure stream. Got {unsafe_seed!r} instead."
             )
+        if unsafe_seed is not None:
+            warnings.warn(
+                "unsafe_seed makes the draws repeatable: anyone who knows or guesses the seed can undo the release. It "
+                "is for tests; leave it out to release data.",
+                UnsafeSeedWarning,
+                stacklevel=3,
+            )
         self._seed = unsafe_seed
         self._turn = 0
         self._rekey()
@@ -90,6 +98,11 @@ class SecureStream:
         self._left = _BYTES_PER_KEY
         # The process id sees forks made behind Python's back, the count those that end up with a reused id.
         self._born = (os.getpid(), _forks)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the stream can be repeated by anyone who knows its seed."""
+        return self._seed is not None
 
     def fill(self, buffer: Any) -> None:
         """Overwrite a contiguous writable buffer (an array, a bytearray) with uniform random bytes."""

@@ -18,7 +18,7 @@ from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, some_o
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 
-__all__ = ["KEY", "Carried", "carried_secrets", "choose_carried", "pack"]
+__all__ = ["KEY", "Carried", "carried_secrets", "choose_carried", "drawn_from_seed", "pack"]
 
 KEY = b"leakwise.release"
 VERSION = 1
@@ -32,9 +32,10 @@ class _SecretBody(msgspec.Struct, forbid_unknown_fields=True):
     mechanism: MechanismBody
 
 
-class _ReleaseBody(msgspec.Struct):
+class _ReleaseBody(msgspec.Struct, omit_defaults=True):
     version: int
     secrets: list[_SecretBody]
+    unsafe_seed: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,20 @@ class Carried:
     mechanism: Mechanism
 
 
-def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """The metadata that says how the columns were released, beside what an earlier release of others said."""
+def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_seed: bool = False) -> dict[bytes, bytes]:
+    """The metadata that says how the columns were released, beside what an earlier release of others said.
+
+    ``unsafe_seed`` says that the draws can be repeated by anyone who knows the seed; the seed itself is not written.
+    """
     named = {name for secret in secrets for name in secret.names}
     earlier = [one for one in carried_secrets(before, "the source") if not named.intersection(one.names)]
     bodies = [
         _SecretBody([label_to_plain(name) for name in one.names], mechanism_to_body(one.mechanism))
         for one in (*earlier, *secrets)
     ]
-    packed = msgspec.json.encode(_ReleaseBody(VERSION, bodies), order="deterministic")
+    packed = msgspec.json.encode(
+        _ReleaseBody(VERSION, bodies, unsafe_seed or drawn_from_seed(before)), order="deterministic"
+    )
     if len(packed) > _LARGEST:
         warnings.warn(
             f"The mechanism takes {len(packed) >> 20} MB and is not put into the released file. Save it beside it: "
@@ -63,6 +69,15 @@ def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes]) -> dict[byte
         )
         return {}
     return {KEY: packed}
+
+
+def drawn_from_seed(metadata: Mapping[bytes, bytes]) -> bool:
+    """Whether a table says that its outcomes were drawn from a seed, for tests, so that nothing protects them."""
+    packed = metadata.get(KEY)
+    try:
+        return packed is not None and msgspec.json.decode(packed, type=_ReleaseBody).unsafe_seed
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False  # said by carried_secrets, which reads the rest
 
 
 def carried_secrets(metadata: Mapping[bytes, bytes], name: str) -> list[Carried]:

@@ -53,7 +53,7 @@ class LedgerEntry:
         What was drawn from, and for which prior or set of priors its leakage is known; None where that was a set
         of a kind that is not stored.
     origin
-        Where the prior comes from.
+        Where the prior comes from, and that the outcomes were drawn from ``unsafe_seed`` where they were.
     epsilon, failure
         The certified leakage of this release alone, and with what probability the prior is wrong.
     source_digest, released_digest

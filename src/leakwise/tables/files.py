@@ -108,7 +108,11 @@ def release_file(
     refuse_target(table.path, target, overwrite=overwrite)
     secrets = [(one.names, mechanism) for one, mechanism in checked]
     exchange = Exchanger(secrets, encode=table.encode, stream=stream, after=watch)
-    carried = pack([Carried(one.names, mechanism) for one, mechanism in checked], table.metadata)
+    carried = pack(
+        [Carried(one.names, mechanism) for one, mechanism in checked],
+        table.metadata,
+        unsafe_seed=stream is not None and stream.seeded,
+    )
     done = 0
     with written_aside(target) as file:
         for rows in table.rewrite(file, exchange.names, exchange.outputs, exchange, carried):

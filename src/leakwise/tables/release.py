@@ -77,7 +77,8 @@ def release(
     progress
         For files: called with the stage, the rows done and the rows there are (None where unknown).
     unsafe_seed
-        Makes the draws repeatable, for tests only: who knows the seed can undo the release.
+        Makes the draws repeatable, for tests only: anyone who knows the seed can undo the release. It warns, and the
+        metadata of a released file says so.
 
     Examples
     --------

@@ -44,7 +44,10 @@ def release_reader(reader: Any, secrets: Sequence[Any], stream: SecureStream | N
     from leakwise.tables.formats.columns import Replacement
 
     exchange = Exchanger([(one.names, one.mechanism) for one in secrets], stream=stream)
-    carried = pack([Carried(one.names, one.mechanism) for one in secrets], reader.schema.metadata or {})
+    seeded = stream is not None and stream.seeded
+    carried = pack(
+        [Carried(one.names, one.mechanism) for one in secrets], reader.schema.metadata or {}, unsafe_seed=seeded
+    )
     replacement = Replacement(reader.schema, exchange.outputs, carried)
 
     def released() -> Iterator[Any]:
