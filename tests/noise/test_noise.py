@@ -279,6 +279,37 @@ def test_a_promise_is_kept_by_the_integers() -> None:
         noise.discretize([1, 1])
 
 
+def test_outcomes_too_rare_for_the_denominator_are_merged() -> None:
+    """Four units of 2^60 beside one: LDP 1.386 where the noise has 1."""
+    noise = Laplace([0, 1], 1)
+    mechanism = noise.discretize([-79.5, 0.5])
+    assert lw.ldp(mechanism) <= noise.ldp()
+    assert mechanism.outputs == (0.5,)
+    far = noise.discretize([-79.5, -78, -3, 0.5, 4, 90])
+    assert far.outputs == (-3, 0.5, 4)
+    assert noise.ldp() - 1e-6 <= lw.ldp(far) <= noise.ldp()
+
+
+GRIDS = st.lists(st.integers(-400, 400).map(lambda k: k / 4), min_size=2, max_size=8, unique=True)
+
+
+@given(settings_of_noise(), GRIDS, st.lists(st.integers(0, 6), min_size=4, max_size=4), st.sampled_from([1, 9, 1e9]))
+@settings(max_examples=60, deadline=None)
+def test_a_grid_leaks_no_more_than_the_noise_for_any_prior(
+    case: tuple[list[float], Prior, float], grid: list[float], powers: list[int], wider: float
+) -> None:
+    values, prior, scale = case
+    skewed = Prior([10 ** (3 * k) for k in powers[: len(values)]], values)
+    for noise in (Laplace(values, scale * wider), Gaussian(values, scale * wider)):
+        for outcomes in (grid, [-1e-12, 0.0, 1e-12, *grid[:1]], None):
+            mechanism = noise.discretize(dict.fromkeys(outcomes) if outcomes else None)
+            assert (mechanism.weights > 0).all()
+            for known in (prior, skewed):
+                assert lw.epsilon(mechanism, known) <= noise.epsilon(known) + 1e-6
+            if isinstance(noise, Laplace):
+                assert lw.ldp(mechanism) <= noise.ldp()
+
+
 def test_a_lattice_too_fine_falls_back_to_the_values() -> None:
     assert Laplace([0, Fraction(1, 3**9), 1], 1).discretize().shape == (3, 3)
 

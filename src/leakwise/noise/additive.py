@@ -266,13 +266,15 @@ class AdditiveNoise(ABC):
         outcomes
             The reals to round to: a list, or how many evenly spaced ones from the least value to the largest. By
             default the values themselves, or for Laplace noise on a lattice the lattice (clipped two-sided geometric
-            noise).
+            noise). One that comes with a probability below 2^-30, whatever the value, is put together with its
+            neighbour.
         prior, epsilon, lift
             A promise to keep: the integers are certified for it, and mixed with a little of the average row where the
             rounding to integers had pushed them over.
 
-        Rounding to a grid is post-processing: it never leaks more than the continuous mechanism, up to the last digits
-        of the integers, which ``lw.certify`` counts exactly.
+        Rounding to a grid is post-processing: for every prior it leaks at most what the continuous mechanism does, up
+        to 1e-6 nats for the integers, which ``lw.certify`` counts exactly. The LDP ε of Laplace noise is never
+        exceeded.
         """
         from leakwise.noise.discrete import discretize
 

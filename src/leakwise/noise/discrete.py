@@ -14,6 +14,7 @@ import numpy.typing as npt
 from leakwise.alphabet import Alphabet
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import exact_fraction, level, round_float_rows
+from leakwise.leakage import ldp
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.noise.laplace import Laplace
@@ -27,6 +28,8 @@ __all__ = ["discretize"]
 Floats = npt.NDArray[np.float64]
 
 _LARGEST_LATTICE = 4096
+# An outcome that comes more rarely than this, whatever the value, is too few units of 2^-60 for its lifts to be right.
+_RARE = 2.0**-30
 
 
 def discretize(
@@ -42,27 +45,46 @@ def discretize(
     else:
         labels = _grid(noise, outcomes)
         matrix = _cells(noise, np.array([float(label) for label in labels]))
+    labels, matrix = _without_the_rarest(labels, matrix)
     inputs = Alphabet([_label(value) for value in noise.values])
     outputs = Alphabet([_label(label) for label in labels])
-    for step in range(-1, 24):
-        # The smallest entries are the ones that rounding moves most; a little of the average row takes care of them.
+    most = noise.ldp() if isinstance(noise, Laplace) else math.inf
+    certificate = None
+    for step in range(-1, 26):
+        # Where rounding pushed the integers over the limit a little of the average row takes it back; at the last step
+        # every row is the average row, which leaks nothing.
         share = 0.0 if step < 0 else 2.0 ** (2 * step - 50)
         mixed = (1 - share) * matrix + share * matrix.mean(axis=0)
-        kernel = DenseKernel(round_float_rows(np.maximum(mixed, 2.0**-BITS), BITS), 1 << BITS)
-        mechanism = Mechanism.from_kernel(kernel, inputs, outputs)
-        if asked is None:
+        # The smallest entries are the ones that rounding moves most: one unit more, and it moves them upwards only.
+        raised = np.where(mixed < _RARE, mixed + 2.0**-BITS, mixed)
+        mechanism = Mechanism.from_kernel(DenseKernel(round_float_rows(raised, BITS), 1 << BITS), inputs, outputs)
+        certificate = None if asked is None else certify(mechanism, prior, lift=asked.below)
+        if (certificate is None or certificate.holds) and ldp(mechanism) <= most:
             return mechanism
-        certificate = certify(mechanism, prior, lift=asked.below)
-        if certificate.holds:
-            return mechanism
+        if asked is None or certificate is None:
+            continue
         if step == 0 and not certificate.epsilon_upper <= asked.epsilon * (1 + 1e-6) + 1e-9:
             break  # not a matter of rounding
     assert asked is not None
+    assert certificate is not None
     raise Infeasible(
         f"Rounded to this grid the noise leaks ε = {certificate.epsilon_upper:.6g} for the prior, more than asked "
         f"({asked.words}). Use a larger scale: {type(noise).__name__}.for_epsilon(...) finds it.",
         witness=certificate.epsilon_upper,
     )
+
+
+def _without_the_rarest(
+    labels: Sequence[float | Fraction], matrix: Floats
+) -> tuple[Sequence[float | Fraction], Floats]:
+    """Outcomes too rare for the denominator, each put together with the nearest one that is not: post-processing."""
+    kept = np.flatnonzero(matrix.max(axis=0) >= _RARE)
+    if len(kept) == len(labels):
+        return labels, matrix
+    nearest = np.abs(np.arange(len(labels))[:, None] - kept[None, :]).argmin(axis=1)
+    merged = np.zeros((len(matrix), len(kept)))
+    np.add.at(merged.T, nearest, matrix.T)
+    return [labels[place] for place in kept.tolist()], merged
 
 
 def _label(value: float | Fraction) -> int | float:
