@@ -14,6 +14,7 @@ import pyarrow
 import pyarrow.parquet
 from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
+from roundings import roundings
 
 import leakwise as lw
 from leakwise.exact import log_lower, log_upper
@@ -203,4 +204,5 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "programs": programs,
     "files": files,
     "budgets": budgets,
+    "roundings": roundings,
 }

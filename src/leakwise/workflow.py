@@ -6,9 +6,9 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning, 
 from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior, PriorSet
+from leakwise.priors.rounded import RoundedLayerCake
 from leakwise.priors.sample import coarse_prior
 from leakwise.proof import Certificate, certify
 from leakwise.report import Facts, Protection
@@ -125,7 +126,7 @@ def protect(
         refuse_impossible(seen.counts, public, source.secret_names)
     counts = seen.counts.tolist()
     basis = _Sample(Prior._from_integers(letters, counts, sum(counts)), failure) if public is None else public
-    found, certificate = _certified(basis, asked, use, mechanism, source.secret_names, time_limit)
+    found, certificate, shown = _certified(basis, asked, use, mechanism, source.secret_names, time_limit)
     if certified is not None:
         certified(certificate)
     entry = None
@@ -158,11 +159,9 @@ def protect(
         prior=coarse_prior(counts, letters) if public is None else certificate.prior.nominal,
         origin="table" if isinstance(prior, str) else "given",
         failure=failure,
-        certificate=certificate,
+        certificate=shown,
         how=_how(found),
-        ledger=None
-        if book is None
-        else {"entry": entry, "total": book.total(str(name), source.secret_names).to_dict()},
+        ledger=None if book is None else {"entry": entry},
         time=Facts.now(),
         released=table.name if isinstance(table, Path) else None,
         unsafe_seed=unsafe_seed is not None,
@@ -231,8 +230,7 @@ def _over(prior: Any, letters: Alphabet) -> PriorSet:
     return Prior._from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
 
 
-@dataclass(frozen=True)
-class _Sample:
+class _Sample(NamedTuple):
     """The rows of the table as a sample, and how often it may mislead."""
 
     prior: Prior
@@ -246,34 +244,41 @@ def _certified(
     mechanism: Mechanism | None,
     columns: tuple[str, ...],
     time_limit: float,
-) -> tuple[Design | DataDesign | None, Certificate]:
-    """The mechanism with its proof; one that does not keep the promise is refused."""
+) -> tuple[Design | DataDesign | None, Certificate, Certificate]:
+    """Return the mechanism's proof, and the one that the receiver may see; a mechanism beyond the limit is refused.
+
+    They differ where the prior comes from the table: the receiver's rests on its rounded frequencies alone.
+    """
     options: dict[str, Any] = {}
     if asked is not None:
         options = {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
     found: Design | DataDesign | None = None
     if isinstance(basis, PriorSet):
-        known = basis
+        known = public = basis
         if mechanism is None:
             from leakwise.optimize import design
 
             found = design(known, utility=_utility(use, len(known.nominal)), time_limit=time_limit, **options)
-    elif mechanism is None:
-        found, known = _from_rows(basis, use, time_limit, options)
     else:
-        known = basis.prior.confidence(basis.failure, "layer-cake")
+        known, public = basis.prior.confidence(basis.failure, "layer-cake"), RoundedLayerCake(*basis)
+        if mechanism is None:
+            found = _from_rows(basis, use, time_limit, options)
+            if found.certificate is not None and isinstance(found.certificate.prior, AllPriors):
+                known = public = AllPriors(public.nominal)
     claim: dict[str, Any] = {}
     if mechanism is None:
         assert found is not None
         mechanism = _spread(found.mechanism, columns)
         if found.certificate is not None:
             claim = {"optimality": found.certificate.optimality, "remark": found.certificate.remark}
-    certificate = certify(mechanism.dyadic(60) if _must_round(mechanism) else mechanism, known, **options)
-    certificate = replace(certificate, **claim)
-    if not certificate.holds:
+    mechanism = mechanism.dyadic(60) if _must_round(mechanism) else mechanism
+    certificate = replace(certify(mechanism, known, **options), **claim)
+    # Whether a release is made is seen, too: the rounded frequencies decide it.
+    shown = certificate if public is known else certify(mechanism, public, **options)
+    if not (certificate.holds and shown.holds):
         raise CertificateRejected(
-            f"The mechanism reveals ε = {certificate.epsilon_upper:.6f} for this prior, more than asked "
-            f"({certificate.asked.words if certificate.asked else ''}). Nothing was released."
+            f"The mechanism reveals ε = {shown.epsilon_upper:.6f} for this prior, more than asked "
+            f"({shown.asked.words if shown.asked else ''}). Nothing was released."
         )
     if certificate.ratio == 1 and len(known.nominal) > 1:
         warnings.warn(
@@ -282,11 +287,11 @@ def _certified(
             LeakwiseWarning,
             stacklevel=3,
         )
-    return found, certificate
+    return found, certificate, shown
 
 
-def _from_rows(basis: _Sample, use: str, time_limit: float, options: dict[str, Any]) -> tuple[DataDesign, PriorSet]:
-    """A mechanism for rounded frequencies, and the set of priors that the exact ones prove it for."""
+def _from_rows(basis: _Sample, use: str, time_limit: float, options: dict[str, Any]) -> DataDesign:
+    """Return a mechanism that follows from the rounded frequencies alone."""
     from leakwise.optimize.from_data import design_from_data
 
     found = design_from_data(
@@ -307,7 +312,7 @@ def _from_rows(basis: _Sample, use: str, time_limit: float, options: dict[str, A
             LeakwiseWarning,
             stacklevel=4,
         )
-    return found, found.certificate.prior
+    return found
 
 
 def _utility(use: str, letters: int) -> Any:

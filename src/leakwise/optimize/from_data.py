@@ -175,8 +175,9 @@ def design_from_data(
     compare
         Whether to work out the other strategies, too, for the table of alternatives.
     rounded
-        Design for frequencies rounded to about one part in √n, so that the mechanism can be published without any
-        exact count. What is proven rests on the exact ones all the same.
+        Use nothing but frequencies rounded to about one part in √n, so that the mechanism can be published without any
+        exact count: what is proven holds for every sample that rounds to them. For the strategies ``"certified"`` and
+        ``"layer-cake"``; the others are not compared.
     time_limit
         Seconds that the designs should share, about; each of them gets one at least.
     seed
@@ -193,6 +194,10 @@ def design_from_data(
             f"strategy must be one of {', '.join(_CHOICES)}. Got {strategy!r} instead."
             + did_you_mean(strategy, _CHOICES)
         )
+    if rounded and strategy not in ("certified", "layer-cake"):
+        raise InvalidInput(
+            f"rounded needs strategy='certified' or 'layer-cake': the others rest on exact counts. Got {strategy!r}."
+        )
     prior = _sample(column, domain)
     asked, goal, chance = level(epsilon, lift), as_utility(utility), checked_failure(failure)
     ways = Strategies(prior, asked, goal, np.random.default_rng(seed), rounded=rounded, seconds=time_limit)
@@ -205,7 +210,7 @@ def design_from_data(
         raise Infeasible(_too_few(prior, asked, chance, tried[0].note), witness=tried[0])
     best = max(possible, key=lambda option: option.value)
     others = [option for option in (*tried, fallback) if option is not best]
-    if compare:
+    if compare and not rounded:
         done = {option.strategy for option in (best, *others)}
         others += [ways.attempt(name, chance) for name in STRATEGIES if name not in done]
     paid = 0.0 if best is fallback else float(chance)

@@ -20,6 +20,7 @@ from leakwise.optimize.robust import conservative_lift, robust_design
 from leakwise.optimize.utilities import FInformation, LinearUtility, Utility
 from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.priors.confidence import confidence
+from leakwise.priors.rounded import RoundedLayerCake
 from leakwise.priors.sample import coarse_prior, counts_of, log_subsets_upper, log_up
 from leakwise.proof import Certificate, certify
 
@@ -48,8 +49,8 @@ class Alternative:
 class Strategies:
     """One sample, one level, one utility; every strategy as a method.
 
-    With ``rounded`` no mechanism is designed for the exact frequencies, nor for a level that follows from them to the
-    last digit: whoever sees it learns rounded frequencies, and which of 64 levels they bear out.
+    With ``rounded`` mechanism and level follow from the rounded frequencies alone: they are designed for them, and
+    what is proven on the way holds for every table that rounds to them.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class Strategies:
         What is proven grows with what is spent, at e^{proven - spent} where a fixed mass is lost to the doubt, so
         that a few steps are enough.
         """
-        low, high, spent = 0.0, self.target, self._told(start)
+        low, high, spent = 0.0, self.target, start
         tried = set[float]()
         for _ in range(_STEPS):
             tried.add(spent)
@@ -152,16 +153,8 @@ class Strategies:
                     spent - 1.02 * (proven - self.target) * math.exp(spent - proven) if math.isfinite(proven) else 0.0
                 )
             spent = ahead if low < ahead < high else (low + high) / 2
-            spent = self._told(spent)
             if high - low < 1e-4 * self.target or spent in tried:
                 return
-
-    def _told(self, spent: float) -> float:
-        """What may be spent as the mechanism tells it: with ``rounded`` the next of a few levels below."""
-        if not self.rounded:
-            return spent
-        step = self.target / _LEVELS
-        return math.floor(spent / step * (1 + 1e-12)) * step
 
     def _certified_on(self, strategy: str, around: PriorSet, start: float, failure: Fraction) -> Alternative:
         """The best design for the plan that keeps the level for every prior of the set."""
@@ -181,14 +174,17 @@ class Strategies:
         if best is None:
             raise Infeasible("no set of letters is known well enough to leave more than a constant release")
         _, spent, mechanism, found = best
-        note = f"ε = {number(spent)} at the {'rounded ' if self.rounded else ''}estimate"
-        return self._option(strategy, mechanism, found.epsilon_upper, failure, note, found)
+        proven, note = found.epsilon_upper, f"ε = {number(spent)} at the {'rounded ' if self.rounded else ''}estimate"
+        if isinstance(around, RoundedLayerCake):
+            # What can be stored is the proof for the sample itself, which is one of those that round to the same.
+            found = certify(mechanism, confidence(self.prior, failure, "layer-cake"), lift=self.asked.below)
+        return self._option(strategy, mechanism, proven, failure, note, found)
 
     # -- strategies ---------------------------------------------------------------------------------------------
 
     def _ball(self, failure: Fraction) -> Alternative:
         ball = confidence(self.prior, failure, "weissman-phi")
-        if not self.rounded and (isinstance(self.goal, FInformation) or len(self.prior) <= 20):
+        if isinstance(self.goal, FInformation) or len(self.prior) <= 20:
             found = robust_design(ball, lift=self.asked.below, utility=self.goal, time_limit=self._seconds())
             return self._option("ball", found.mechanism, found.epsilon, failure, found.method, found.certificate)
         return self._conservative(failure)
@@ -202,7 +198,7 @@ class Strategies:
         return self._certified_on("conservative", ball, math.log(narrower), failure)
 
     def _layer_cake(self, failure: Fraction) -> Alternative:
-        cake = confidence(self.prior, failure, "layer-cake")
+        cake = RoundedLayerCake(self.prior, failure) if self.rounded else confidence(self.prior, failure, "layer-cake")
         union = log_subsets_upper(len(self.prior)) + log_up(1 / failure)
         assert self.prior.sample_size is not None
         start = -math.log(_kl_upper(math.exp(-self.target), union / self.prior.sample_size))
@@ -248,8 +244,6 @@ class Strategies:
 
 # Designs that are tried on the way to the target.
 _STEPS = 5
-# What rounded designs may spend, in parts of the target: an exact level would tell the counts it was found from.
-_LEVELS = 64
 # How much of the margin between the two ε the mechanisms compared on the second half hold back besides. At usual
 # failures the margin is some five standard deviations of an outcome's frequency; the halves differ by one or two.
 _CANDIDATES = (0.0, 0.4, 1.0)

@@ -78,12 +78,13 @@ class LayerCake(Around):
         v = np.take_along_axis(values, order, axis=0)
         together = np.cumsum(np.array(self.counts)[order], axis=0)[:-1]
         # The set of all letters has probability 1; a set that holds every row seen but not every letter has not.
-        bounds = self._proper_bound(together)
+        bounds = self.proper_bound(together)
         total = np.einsum("ij,ij->j", bounds, v[:-1] - v[1:]) + v[-1]
         least = lowered(total, np.zeros_like(total), len(self))
         return least[0] if single else least
 
-    def _proper_bound(self, together: npt.NDArray[np.int64]) -> Floats:
+    def proper_bound(self, together: npt.NDArray[np.int64]) -> Floats:
+        """Return the lower bound on the probability of proper sets of letters, by how often each was seen."""
         full = together == self.sample_size
         bounds = self.set_bound(np.where(full, 0, together))
         if full.any():
@@ -101,7 +102,7 @@ class LayerCake(Around):
         values = [int(value) for value in column]
         order = descending(values)
         together = np.cumsum(np.array([self.counts[place] for place in order]))[:-1]
-        bounds = self._proper_bound(together).tolist()
+        bounds = self.proper_bound(together).tolist()
         steps = [values[here] - values[there] for here, there in itertools.pairwise(order)]
         stacked = sum((Fraction(bound) * step for bound, step in zip(bounds, steps, strict=True) if step), Fraction(0))
         return stacked + values[order[-1]]

@@ -11,7 +11,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper
 from leakwise.priors.prior import Prior
 
-__all__ = ["coarse_prior", "counts_of", "half_of_counts", "log_subsets_upper", "log_up"]
+__all__ = ["coarse_prior", "counts_of", "half_of_counts", "log_subsets_upper", "log_up", "rounding_cell"]
 
 # The subset sums of a sample are kept as the bits of one integer, shifted once per letter.
 _MOST_BIT_SHIFTS = 4_000_000_000
@@ -81,6 +81,25 @@ def coarse_prior(counts: Sequence[int], letters: Alphabet) -> Prior:
     >>> coarse_prior([700, 300, 0], Alphabet(["a", "b", "c"])).weights.tolist()
     [22, 9, 1]
     """
-    rows = sum(counts)
-    parts = max(2, min(max(math.isqrt(rows), 2 * len(letters)), max(2, rows // 4)))
+    rows, parts = sum(counts), _parts(counts)
     return Prior._from_integers(letters, [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts])
+
+
+def rounding_cell(counts: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the least and the largest count of each letter among tables of as many rows that round to the same.
+
+    >>> rounding_cell([700, 300, 0])
+    ([694, 275, 0], [725, 306, 48])
+    """
+    rows, parts = sum(counts), _parts(counts)
+    weights = [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts]
+    # (2 c parts + rows) // (2 rows) = w from c = rows (2w - 1) / (2 parts) on; without any row, one part all the same.
+    low = [0 if weight == 1 else -(-rows * (2 * weight - 1) // (2 * parts)) for weight in weights]
+    high = [min(rows, -(-rows * (2 * weight + 1) // (2 * parts)) - 1) for weight in weights]
+    return low, high
+
+
+def _parts(counts: Sequence[int]) -> int:
+    """How many parts the whole is rounded to: about √n, from the number of rows and of letters alone."""
+    rows = sum(counts)
+    return max(2, min(max(math.isqrt(rows), 2 * len(counts)), max(2, rows // 4)))

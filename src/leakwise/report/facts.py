@@ -46,11 +46,11 @@ class Facts:
     failure
         The failure probability that the user gave, if any.
     certificate
-        The proof of the promise.
+        The proof that the receiver may see: with a prior from the table it rests on the rounded frequencies alone.
     how
         How the mechanism was found, with its value, bound and gap where it was designed.
     ledger
-        The entry and the total, where the release was entered in a ledger.
+        The entry, where the release was entered in a ledger. (Its totals rest on exact counts, and stay there.)
     unsafe_seed
         Whether the outcomes were drawn from a seed, for tests. The seed itself is not kept.
     """

@@ -288,15 +288,7 @@ def _proof(facts: Facts) -> str:
     )
     rows.append(["randomness", "operating system, AES-256 in counter mode"])
     if facts.ledger is not None:
-        total = facts.ledger["total"]
         rows.append(["entry in the ledger", escape(str(facts.ledger["entry"]))])
-        rows.append(
-            [
-                "all releases of this secret together",
-                f"a factor of {number(total['lift'])} ({'exact' if total['exact'] else 'upper bound'}), "
-                f"{total['releases']} in all",
-            ]
-        )
     return _section(
         "How it was made, and how to check it",
         _table(["", ""], rows),
