@@ -29,9 +29,10 @@ from leakwise.leakage.composed import (
     composition_table,
     conditional_maximal_leakage,
 )
-from leakwise.leakage.differential import ldp, privacy_profile, probabilistic_ldp
+from leakwise.leakage.differential import ldp, privacy_profile, probabilistic_ldp, probabilistic_ldp_bound
 from leakwise.leakage.empirical import SampleLeakage, epsilon_from_sample
 from leakwise.leakage.envelopes import Envelope, EnvelopeCurve, envelope, envelope_curve, failure_probability
+from leakwise.leakage.events import event_leakage
 from leakwise.leakage.inferential import InformationPrivacy, local_information_privacy, zeros_allowed
 from leakwise.leakage.information import f_information, mutual_information
 from leakwise.leakage.pointwise import epsilon, lifts, pml
@@ -68,6 +69,7 @@ __all__ = [
     "epsilon_from_sample",
     "estimation_bound",
     "estimation_failure",
+    "event_leakage",
     "f_information",
     "failure_probability",
     "g_leakage",
@@ -86,6 +88,7 @@ __all__ = [
     "pointwise_g_leakage",
     "privacy_profile",
     "probabilistic_ldp",
+    "probabilistic_ldp_bound",
     "psi1",
     "psi2",
     "reduced",

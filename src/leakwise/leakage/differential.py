@@ -9,12 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakwise.exact import float_above, level, log_upper
+from leakwise.errors import InvalidInput
+from leakwise.exact import exact_fraction, exp_lower, float_above, level, log_lower, log_upper
 from leakwise.leakage.outcomes import ULP, checked, checked_delta, wide
 from leakwise.leakage.profile import SMALL_PAIRS, PrivacyProfile
 from leakwise.mechanism import CommonLawKernel, Mechanism
 
-__all__ = ["ldp", "privacy_profile", "probabilistic_ldp"]
+__all__ = ["ldp", "privacy_profile", "probabilistic_ldp", "probabilistic_ldp_bound"]
 
 
 def ldp(mechanism: Mechanism, delta: object = 0.0) -> float:
@@ -88,3 +89,26 @@ def probabilistic_ldp(mechanism: Mechanism, epsilon: object = None, *, lift: obj
     scaled = matrix * (float(factor) * (1 - 4 * ULP))
     most = max(float((row * (row > scaled)).sum(axis=1).max()) for row in matrix)
     return min(1.0, most * (1 + (columns + 4) * ULP))
+
+
+def probabilistic_ldp_bound(
+    epsilon: object = None, delta: object = 0, *, lift: object = None, times: object = 2
+) -> float:
+    """Return how likely a privacy loss above k·ε can be under (ε, δ)-local differential privacy, rounded up.
+
+    max_{x,x'} P(L_xx'(Y) > kε | x) ≤ δ / (1 - e^{-(k-1)ε}) ([EN] (4), stated there for whole k ≥ 2; it holds for every
+    real k > 1), with k = ``times``. Above ε itself (ε, δ)-LDP bounds nothing by δ: see :func:`probabilistic_ldp`.
+
+    >>> print(f"{probabilistic_ldp_bound(epsilon=1, delta='1e-6'):.4g}")
+    1.582e-06
+    """
+    asked, allowed = level(epsilon, lift), checked_delta(delta)
+    factor = exact_fraction(times, "times")
+    if factor <= 1:
+        raise InvalidInput(f"times must be above 1: δ does not bound the loss above ε itself. Got {times!r} instead.")
+    exponent = Fraction(log_lower(asked.below)) if asked.exponent is None else asked.exponent
+    # A smaller exponent only makes the bound larger; beyond 700 it makes no difference.
+    left = 1 - 1 / exp_lower(min(max(exponent, Fraction(0)) * (factor - 1), Fraction(700)))
+    if allowed == 0:
+        return 0.0
+    return 1.0 if allowed >= left else float_above(allowed / left)

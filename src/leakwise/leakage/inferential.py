@@ -34,7 +34,8 @@ def local_information_privacy(mechanism: Mechanism, prior: Any) -> InformationPr
 
     ``upper`` is max log λ, the ε of PML: by how much a letter can become likelier. ``lower`` is max -log λ: by how much
     it can become less likely, infinite when an outcome rules a letter out. ε-local information privacy holds for
-    ε = max of both, and implies 2ε-LDP.
+    ε = max of both, and implies 2ε-LDP among the letters of the support. Letters of mass zero are not looked at: where
+    the prior has such, ``lw.ldp``, which compares all letters, can be larger, even infinite.
 
     >>> from leakwise import Prior, randomized_response
     >>> both = local_information_privacy(randomized_response(2, lift=3), Prior.uniform(2))
