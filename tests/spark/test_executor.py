@@ -78,7 +78,7 @@ def test_nothing_but_bytes_is_shipped():
     """The mechanism has drawn already; neither its sampler nor a stream goes along."""
     YES_NO.sample("yes")
     document = pack_shipment(["s"], [Secret(("s",), YES_NO)])
-    function = _shipped(document)
+    function = _shipped("release_batches", document)
     held = [cell.cell_contents for cell in function.__closure__ or ()]
     assert {type(one) for one in held} == {bytes, str}
     assert pickle.loads(pickle.dumps(held)) == held

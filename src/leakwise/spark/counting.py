@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leakwise.alphabet.labels import is_missing
 from leakwise.errors import InvalidInput
+from leakwise.spark.finished import check_finished, quoted
 from leakwise.spark.sessions import check_frame
 from leakwise.tables import frames
 from leakwise.tables.release import columns_among
@@ -21,10 +22,10 @@ _MOST = 1 << 22
 
 
 def counts(df: DataFrame, column: Hashable) -> dict[Any, int]:
-    """How often each value of a column occurs, for :func:`leakwise.estimate`: ``lw.estimate(counts(df, "a"), m)``.
+    """Count the values of a column, for :func:`leakwise.estimate`: ``lw.estimate(counts(df, "a"), m)``.
 
     Spark groups and counts; only the counts come to the driver. The keys are the values as Python knows them, tuples of
-    values for a tuple of columns; what is missing (null, NaN) is None.
+    values for a tuple of columns; what is missing (null, NaN) is None. Files of an unfinished job are refused.
 
     Parameters
     ----------
@@ -36,7 +37,8 @@ def counts(df: DataFrame, column: Hashable) -> dict[Any, int]:
     check_frame(df)
     names = columns_among(df.columns, column)
     frames.check_names(df.columns, names)
-    grouped = df.groupBy(*(df[_quoted(str(name))] for name in names)).count().limit(_MOST + 1).collect()
+    check_finished(df)
+    grouped = df.groupBy(*(df[quoted(str(name))] for name in names)).count().limit(_MOST + 1).collect()
     if len(grouped) > _MOST:
         raise InvalidInput(
             f"column {column!r} has more than {_MOST:,} different values, too many to count one by one. Was it "
@@ -48,11 +50,6 @@ def counts(df: DataFrame, column: Hashable) -> dict[Any, int]:
         key = values[0] if len(names) == 1 else values
         found[key] = found.get(key, 0) + int(row[-1])
     return found
-
-
-def _quoted(name: str) -> str:
-    """A name that Spark does not take apart at its dots."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _plain(value: Any) -> Any:

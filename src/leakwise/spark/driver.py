@@ -9,27 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import Mechanism
-from leakwise.spark.failures import NOT_THERE, translated
-from leakwise.spark.places import clear, temporary_place
+from leakwise.spark.drafts import clear_abandoned
+from leakwise.spark.failures import NOT_THERE, translation
+from leakwise.spark.finished import quoted, same_release
+from leakwise.spark.order import check_order, in_random_order, key_names, merged, warn_of_order
+from leakwise.spark.places import place_of, temporary_place
+from leakwise.spark.schemas import released_schema
 from leakwise.spark.sessions import check_frame, setting
 from leakwise.spark.shipping import pack_shipment
+from leakwise.spark.writing import write_once
 from leakwise.tables.carried import KEY, Carried, carried_secrets, choose_carried, pack
-from leakwise.tables.exchange import Exchanger
 from leakwise.tables.release import Secret, secrets_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 __all__ = ["mechanism", "release"]
 
-# Version 1 of Hadoop's committer moves files to their place when the whole job is done, version 2 when a task is: with
-# it a job that fails has left rows behind.
-_COMMIT = {"mapreduce.fileoutputcommitter.algorithm.version": "1"}
 _COORDINATION = "spark.hadoop.outputCommitCoordination.enabled"
-
-# What stands in the schema is sent with every plan and written into every file.
-_LARGEST = 1 << 20
 
 
 def release(
@@ -38,15 +35,16 @@ def release(
     column: Hashable = None,
     *,
     path: str | os.PathLike[str] | None = None,
+    order: str | None = None,
 ) -> DataFrame:
-    """The same rows with their secret columns randomised on the executors, written once; a DataFrame that reads them.
+    """Randomize the secret columns of a DataFrame on the executors, write the rows once, return what reads them.
 
     Every value is replaced by an outcome drawn from its row of the mechanism, independently and exactly, from the
     randomness of the executor's operating system, with a key of its own for every attempt of every task. The job runs
-    now. Its rows are written as Parquet, of each task the one attempt that Spark's commit coordinator lets through,
-    and they appear when all are there; what is handed back reads these files. So retries, speculative tasks, lost
-    executors and repeated evaluation show nobody a second draw. A value outside the declared domain, wherever it is
-    found, stops the job, and nothing is left.
+    now. Its rows are written as Parquet to a hidden draft beside ``path``, of each task the one attempt that Spark's
+    commit coordinator lets through, and the draft is moved to ``path`` when all are there; what is returned reads these
+    files. So retries, speculative tasks, lost executors, repeated evaluation and two jobs with one path show nobody a
+    second draw. A value outside the declared domain, wherever it is found, stops the job, and nothing is left.
 
     Parameters
     ----------
@@ -58,37 +56,66 @@ def release(
     column
         The secret column, or a tuple of columns.
     path
-        The folder to write to, which must not exist, in any file system that Spark knows. Left out: the session's
-        checkpoint directory, or on a single machine a temporary folder that goes when this process ends.
+        The folder to write to, in any file system that Spark knows. If it holds the finished release of the same table
+        by the same mechanism, as after a restart, that one is returned with a warning, and nothing is drawn; anything
+        else there is an error. Left out: the session's checkpoint directory, or on a single machine a temporary folder
+        that goes when this process ends.
+    order
+        The partitions of a DataFrame and the order of their rows go out with them. Left out, both are tested first, and
+        a warning says when they reveal the secret; ``"shuffle"`` writes the rows in a random order (and so twice);
+        ``"keep"`` writes them as they are, untested.
 
     Notes
     -----
-    While the job runs, rows of attempts that will be thrown away lie in ``path/_temporary``. Let nobody read there who
-    is to have the released table only.
+    A draft lies in ``.leakwise-<name>-…`` beside ``path`` while the job runs, and stays when the driver is killed. The
+    next release to that path removes it. Let nobody read there who is to have the released table only.
 
     Examples
     --------
     ``lw.spark.release(df, lw.randomized_response(["no", "yes"], lift=3), "smokes", path="hdfs:///released")``
     """
+    found, new = release_or_find(df, mechanism, column, path=path, order=order)
+    if not new:
+        warnings.warn(
+            f"path {os.fspath(path or '')!r} holds the finished release of this table by this mechanism already. It is "
+            "returned, and nothing was drawn. (Compared were the mechanism, the number of rows and all columns that "
+            "are not secret; the secret values leave no trace that they could be compared with.)",
+            LeakwiseWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def release_or_find(
+    df: DataFrame, mechanism: Any, column: Hashable, *, path: str | os.PathLike[str] | None, order: str | None
+) -> tuple[DataFrame, bool]:
+    """As :func:`release`, and whether anything was drawn."""
     check_frame(df)
+    check_order(order)
     spark = df.sparkSession
     secrets = secrets_of(df.columns, mechanism, column)
+    names = [str(name) for secret in secrets for name in secret.names]
     _refuse_repeated(df.columns)
     if setting(spark, _COORDINATION) == "false":
         raise InvalidInput(
             f"{_COORDINATION} is false, so that two attempts of one task could both be written. Leave it at true."
         )
-    schema = _released_schema(df.schema, secrets)
-    with warnings.catch_warnings():
-        # Batches stay Arrow from end to end: what Spark thinks of the version of pandas does not matter here.
-        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
-        # Under plain names, because mapInArrow takes a column's name apart at its dots.
-        plain = df.toDF(*(f"c{place}" for place in range(len(df.columns))))
-        drawn = plain.mapInArrow(_shipped(pack_shipment(df.columns, secrets)), schema)
-    target = temporary_place(spark) if path is None else os.fspath(path)
-    _write(drawn, spark, target)
-    read: DataFrame = spark.read.schema(schema).parquet(target)
-    return read
+    schema = released_schema(df.schema, secrets)
+    place = place_of(spark, temporary_place(spark) if path is None else path)
+    if place.folders is not None:
+        clear_abandoned(place.folders, place.path)
+    if place.exists(spark):
+        return same_release(spark, df, schema, names, place.path), False
+    if order is None:
+        _test_order(df, secrets)
+    keys = key_names(df.columns) if order == "shuffle" else ()
+    wider = type(schema)(list(schema.fields))
+    for key in keys:
+        wider = wider.add(key, "long")
+    drawn = _mapped(df, "release_batches", pack_shipment(df.columns, secrets, keys), wider)
+    if not write_once(spark, place, drawn, (lambda rows: in_random_order(rows, keys)) if keys else None):
+        return same_release(spark, df, schema, names, place.path), False
+    return spark.read.schema(schema).parquet(place.path), True
 
 
 def mechanism(df: DataFrame, column: Hashable = None) -> Mechanism:
@@ -113,75 +140,43 @@ def mechanism(df: DataFrame, column: Hashable = None) -> Mechanism:
     return choose_carried(pack(found, {}) if found else {}, column, "the DataFrame").mechanism
 
 
-def _shipped(document: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _test_order(df: DataFrame, secrets: list[Secret]) -> None:
+    """Look at the secret columns in the order of the rows, and warn where it tells them."""
+    names = [str(name) for secret in secrets for name in secret.names]
+    watched = _mapped(
+        df.select(*(df[quoted(name)] for name in names)), "watch_batches", pack_shipment(names, secrets), "seen binary"
+    )
+    with translation():
+        notes = [bytes(row[0]) for row in watched.collect()]
+    warn_of_order(secrets, merged(notes))
+
+
+def _mapped(df: DataFrame, function: str, document: bytes, schema: Any) -> DataFrame:
+    """What a function of :mod:`leakwise.spark.executor` makes of the rows."""
+    with warnings.catch_warnings():
+        # Batches stay Arrow from end to end: what Spark thinks of the version of pandas does not matter here.
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+        # Under plain names, because mapInArrow takes a column's name apart at its dots.
+        plain = df.toDF(*(f"c{place}" for place in range(len(df.columns))))
+        return plain.mapInArrow(_shipped(function, document), schema)
+
+
+def _shipped(function: str, document: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function for the executors. Its code goes along, so that it can say when leakwise is not there."""
     complaint = NOT_THERE
 
-    def randomise(batches: Iterator[Any]) -> Iterator[Any]:
+    def on_the_executor(batches: Iterator[Any]) -> Iterator[Any]:
         try:
-            from leakwise.spark.executor import release_batches
+            from leakwise.spark import executor
         except ImportError as error:
             import platform
 
             raise ImportError(
                 f"{complaint} ({platform.node()}, Python {platform.python_version()}): {error}."
             ) from error
-        yield from release_batches(document, batches)
+        yield from getattr(executor, function)(document, batches)
 
-    return randomise
-
-
-def _write(drawn: DataFrame, spark: Any, target: str) -> None:
-    from pyspark.errors import AnalysisException
-
-    try:
-        drawn.write.mode("error").options(**_COMMIT).parquet(target)
-    except AnalysisException as error:
-        # Found before anything ran: what is there is not ours.
-        if error.getCondition() == "PATH_ALREADY_EXISTS":
-            raise InvalidInput(
-                f"path {target!r} exists already. A second release of the same secret reveals more than the first "
-                "alone; write to a new folder, or remove the old one first."
-            ) from error
-        raise
-    except BaseException as error:
-        clear(spark, target)
-        known = translated(error) if isinstance(error, Exception) else None
-        if known is None:
-            raise
-        raise known from error
-
-
-def _released_schema(schema: StructType, secrets: list[Secret]) -> StructType:
-    """The schema after the release: types that hold the outcomes, and in the released columns their mechanism."""
-    from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
-    from pyspark.sql.types import StructField, StructType
-
-    from leakwise.tables.kinds.of_arrow import maker
-
-    fields = {field.name: field for field in schema.fields}
-    for secret in secrets:
-        told = _told(secret)
-        for name, labels in Exchanger([(secret.names, secret.mechanism)]).outputs.items():
-            before = fields[name]
-            given = to_arrow_type(before.dataType)
-            _, kind = maker(labels, given)
-            new = before.dataType if kind == given else from_arrow_type(kind)
-            fields[name] = StructField(name, new, before.nullable or None in labels, told)
-    return StructType(list(fields.values()))
-
-
-def _told(secret: Secret) -> dict[str, str]:
-    packed = pack([Carried(secret.names, secret.mechanism)], {}).get(KEY, b"")
-    if len(packed) <= _LARGEST:
-        return {KEY.decode(): packed.decode()} if packed else {}
-    warnings.warn(
-        f"The mechanism of {some_of(secret.names)} takes {len(packed) >> 20} MB and is not put into the schema. Save "
-        "it beside the released table: mechanism.save(path).",
-        LeakwiseWarning,
-        stacklevel=4,
-    )
-    return {}
+    return on_the_executor
 
 
 def _refuse_repeated(names: list[str]) -> None:

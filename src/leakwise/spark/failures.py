@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from leakwise.errors import InvalidInput, LeakwiseError, MissingExtra
 
-__all__ = ["NOT_THERE", "translated"]
+__all__ = ["NOT_THERE", "translated", "translation"]
 
 # How the shipped function says that an executor cannot load what it needs.
 NOT_THERE = "leakwise cannot be loaded on an executor"
@@ -33,3 +35,15 @@ def translated(error: Exception) -> LeakwiseError | None:
     if found := _OURS.search(text):
         return InvalidInput(f"{found['words'].strip()} The job was stopped, and nothing was released.")
     return None
+
+
+@contextmanager
+def translation() -> Iterator[None]:
+    """Errors of a job in words of this house, where it has any."""
+    try:
+        yield
+    except Exception as error:
+        known = translated(error)
+        if known is None:
+            raise
+        raise known from error

@@ -89,8 +89,8 @@ def check_frame(df: Any, name: str = "df") -> None:
         )
     if df.isStreaming:
         raise InvalidInput(
-            f"{name} must not be a stream: its rows come and go, and a restart would draw them anew. Release each "
-            "batch to a path of its own, named by the batch, in foreachBatch."
+            f"{name} must not be a stream: its rows come and go, and a restart would draw them again. Release it batch "
+            "by batch: df.writeStream.foreachBatch(lw.spark.foreach_batch(mechanism, column, path=...))."
         )
 
 

@@ -20,7 +20,7 @@ from leakwise.tables.release import Secret
 
 __all__ = ["Shipment", "pack_shipment", "unpack_shipment"]
 
-VERSION = 1
+VERSION = 2
 
 
 class _PartBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -39,23 +39,26 @@ class _ReleaseBody(msgspec.Struct, forbid_unknown_fields=True):
     version: int
     columns: list[str]
     secrets: list[_SecretBody]
+    # Columns of random integers to add.
+    keys: list[str]
 
 
 @dataclass(frozen=True)
 class Shipment:
-    """The names of all columns in their order, and the secrets among them."""
+    """The names of all columns in their order, the secrets among them, and columns of random integers to add."""
 
     columns: list[str]
     secrets: list[Secret]
+    keys: list[str]
 
 
-def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret]) -> bytes:
+def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret], keys: Sequence[str] = ()) -> bytes:
     """The columns and their mechanisms as one document."""
     bodies = [
         _SecretBody([str(name) for name in one.names], mechanism_to_body(one.mechanism), _parts(one.mechanism))
         for one in secrets
     ]
-    return msgspec.json.encode(_ReleaseBody(VERSION, list(columns), bodies))
+    return msgspec.json.encode(_ReleaseBody(VERSION, list(columns), bodies, list(keys)))
 
 
 def unpack_shipment(document: bytes) -> Shipment:
@@ -67,7 +70,7 @@ def unpack_shipment(document: bytes) -> Shipment:
             f"The mechanism that came from the driver cannot be read here: {error}. Install the same version of "
             "leakwise on the driver and on all executors."
         ) from error
-    return Shipment(body.columns, [Secret(tuple(one.columns), _mechanism(one)) for one in body.secrets])
+    return Shipment(body.columns, [Secret(tuple(one.columns), _mechanism(one)) for one in body.secrets], body.keys)
 
 
 def _parts(mechanism: Mechanism) -> list[_PartBody] | None:

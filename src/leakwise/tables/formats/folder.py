@@ -45,9 +45,10 @@ class ParquetFolder(ArrowColumns):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if (path / "_temporary").exists():
+        if (path / "_temporary").exists() or not (path / "_SUCCESS").exists():
             raise InvalidInput(
-                f"{str(path)!r} is not whole: a job is writing to it, or has died there. Read it when the job is done."
+                f"{str(path)!r} is not whole: a job is writing to it, or was stopped there. Read it when the job is "
+                "done. (If another program wrote it and it is whole, put an empty file _SUCCESS there.)"
             )
         self._files = [ParquetTable(part) for part in _parts(path)]
         self._schema = self._files[0]._schema

@@ -1,0 +1,82 @@
+"""The order of a DataFrame's rows: whether it tells the secret, and a random one in its place."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.spark.finished import quoted
+from leakwise.tables.release import Secret
+from leakwise.tables.row_order import RowOrder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["check_order", "in_random_order", "key_names", "merged", "packed", "warn_of_order"]
+
+_ORDERS = (None, "keep", "shuffle")
+
+
+def check_order(order: Any) -> None:
+    """Refuse what is not a way to treat the order of the rows."""
+    if order not in _ORDERS:
+        raise InvalidInput(f"order must be 'shuffle', 'keep' or left out. Got {order!r} instead.")
+
+
+def packed(part: int, seen: Sequence[RowOrder]) -> bytes:
+    """What an executor saw of a partition, for the driver."""
+    return zlib.compress(pickle.dumps((part, list(seen))))
+
+
+def merged(notes: Sequence[bytes]) -> list[RowOrder]:
+    """What the executors saw, in the order of the partitions."""
+    found: list[tuple[int, list[RowOrder]]] = [pickle.loads(zlib.decompress(note)) for note in notes]
+    found.sort(key=lambda one: one[0])
+    if not found:
+        return []
+    _, whole = found[0]
+    for _, later in found[1:]:
+        for mine, theirs in zip(whole, later, strict=True):
+            mine.merge(theirs)
+    return whole
+
+
+def warn_of_order(secrets: Sequence[Secret], seen: Sequence[RowOrder]) -> None:
+    """Say that the order of the rows tells a secret, where it does."""
+    for secret, order in zip(secrets, seen, strict=False):
+        verdict = order.verdict()
+        if not verdict.dependent:
+            continue
+        names = ", ".join(repr(name) for name in secret.names)
+        warnings.warn(
+            f"The order of the rows reveals {names}: {verdict.evidence}. The released files keep the partitions and "
+            "the order of the DataFrame, so that anyone who reads them learns more than the mechanism allows. Pass "
+            "order='shuffle' to write the rows in a random order, or sort the DataFrame by other columns first; "
+            "order='keep' says that the order may be known.",
+            LeakwiseWarning,
+            stacklevel=5,
+        )
+
+
+def key_names(columns: Sequence[str]) -> tuple[str, str]:
+    """Names for two columns of random keys, unlike those that are there."""
+    taken = {name.lower() for name in columns}
+    stem = "leakwise_key"
+    while f"{stem}_1" in taken or f"{stem}_2" in taken:
+        stem += "_"
+    return f"{stem}_1", f"{stem}_2"
+
+
+def in_random_order(df: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """The rows in the order of their keys, without them.
+
+    The keys are 128 bits for each row, from the secure streams of the executors: they choose its partition and its
+    place there, so that every order of the rows is equally likely (up to two rows with the same key, which happens
+    with probability below rows² / 2^129).
+    """
+    columns = [df[quoted(key)] for key in keys]
+    return df.repartition(*columns).sortWithinPartitions(*columns).drop(*columns)
