@@ -8,6 +8,7 @@ import math
 import pickle
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -229,7 +230,13 @@ def test_a_letter_the_sample_never_showed_is_counted_or_refused() -> None:
     truth = lw.epsilon(response, {"a": "0.6", "b": "0.399", "c": "0.001"})
     assert truth == pytest.approx(0.796, abs=1e-3)
     counted = lw.epsilon(response, estimate, every_letter=True)
-    for epsilon in (here, lw.design(estimate, epsilon="0.4").epsilon):
+    ways = [
+        here,
+        lw.design(estimate, epsilon="0.4").epsilon,
+        lw.audit(response, estimate).epsilon,
+        lw.certify(response, estimate).epsilon_upper,
+    ]
+    for epsilon in ways:
         for call in (
             lambda eps: lw.estimation_bound(eps, letters=3, samples=1000, failure="0.01"),
             lambda eps: lw.estimation_failure(eps, 3.0, letters=3, samples=1000),
@@ -245,7 +252,11 @@ def test_a_letter_the_sample_never_showed_is_counted_or_refused() -> None:
         assert lw.estimation_bound(counted, letters=3, samples=1000, failure="0.01", method=method) >= truth
     assert lw.capacity_bound(counted, "0.002") >= truth
     assert counted + lw.sensitivity_bound(counted, "0.002") >= truth
-    # A number that remembers is a number all the same, also after a journey.
+    # A number that remembers is a number all the same, also after a journey, and plain in plain data.
+    looked = lw.audit(response, estimate)
+    for result in (looked, lw.certify(response, estimate), lw.design(estimate, lift=2)):
+        assert msgspec.json.encode(result.to_dict())
+    assert msgspec.json.encode(looked.chart())
     assert pickle.loads(pickle.dumps(here)).left_out == ("c",)
     assert json.dumps(here) == repr(float(here))
     assert type(lw.epsilon(response, Prior.uniform(["a", "b", "c"]))) is float

@@ -178,7 +178,9 @@ def test_a_mechanism_that_no_prior_of_the_set_bounds_is_refused_in_words() -> No
 
 
 def test_letters_that_cannot_occur_are_left_out_of_pictures_that_need_them() -> None:
-    body = parts_of(make_state(values=["0.6", "0.4", "0"]))["answer"]
+    parts = parts_of(make_state(values=["0.6", "0.4", "0"]))
+    assert msgspec.json.encode(parts)  # as the page gets them
+    body = parts["answer"]
     assert body["charts"]["lifts"] is None
     assert body["worth"] == []
     assert any("no probability to 'c'" in words for words in body["sentences"])

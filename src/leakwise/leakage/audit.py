@@ -27,6 +27,7 @@ from leakwise.leakage.tail import Quantiles, pml_quantiles, psi1, psi2, tail_pro
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
+from leakwise.priors.support import over_support
 
 __all__ = ["Audit", "Letter", "Outcome", "audit"]
 
@@ -219,7 +220,7 @@ class Audit:
         """Plain data: every number, the outcomes, the letters and the sentences."""
         both = self.information_privacy
         return {
-            "epsilon": self.epsilon,
+            "epsilon": float(self.epsilon),
             "lift": self.lift,
             "maximal_leakage": self.maximal_leakage,
             "min_entropy_leakage": self.min_entropy_leakage,
@@ -312,7 +313,7 @@ def audit(
     return Audit(
         mechanism=mechanism,
         prior=known,
-        epsilon=worst,
+        epsilon=over_support(worst, known),
         outcomes=_outcomes(mechanism, nominal, leakage) if by_entries else (),
         letters=_letters(mechanism, nominal) if by_entries else (),
         left_out=tuple(label for label, here in zip(mechanism.inputs, nominal.support, strict=True) if not here),

@@ -51,7 +51,7 @@ def _outcomes(audit: Audit) -> dict[str, Any]:
         title="Leakage of each outcome" + (f" (the {len(worst)} largest; {more} more)" if more else ""),
         value_title="leakage ℓ (nats)",
         label_title="outcome",
-        reference=audit.epsilon,
+        reference=float(audit.epsilon),
         reference_label=f"ε = {number(audit.epsilon)}",
     )
 
@@ -78,5 +78,5 @@ def _failures(audit: Audit) -> dict[str, Any]:
         title="How often the limit ε fails",
         x_title="ε (nats)",
         y_title="probability δ",
-        rules=[(audit.epsilon, "ε of PML")],
+        rules=[(float(audit.epsilon), "ε of PML")],
     )

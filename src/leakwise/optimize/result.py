@@ -11,7 +11,6 @@ from leakwise.charts.table import html_table, number, text_table
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
-from leakwise.priors.support import over_support
 from leakwise.proof import Certificate
 
 __all__ = ["Design", "lift_chart"]
@@ -69,7 +68,7 @@ class Design:
     @property
     def epsilon(self) -> float:
         """The proven leakage in nats, rounded up."""
-        return over_support(self.certificate.epsilon_upper, self.certificate.prior)
+        return self.certificate.epsilon_upper
 
     @property
     def gap(self) -> float:
@@ -115,7 +114,7 @@ class Design:
             "value": self.value,
             "bound": self.bound,
             "gap": self.gap,
-            "epsilon": self.certificate.epsilon_upper,
+            "epsilon": float(self.epsilon),
             "method": self.method,
             "constraint": self.constraint,
             "certificate": self.certificate.to_dict(),

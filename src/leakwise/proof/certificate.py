@@ -21,6 +21,7 @@ from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
+from leakwise.priors.support import over_support
 from leakwise.proof.optimality import OptimalityBody, OptimalityClaim, check_optimality, claim_from_body, claim_to_body
 from leakwise.proof.ratio import WorstOutcome, worst_outcome
 from leakwise.proof.sets import is_exact
@@ -93,7 +94,7 @@ class Certificate(ShownCertificate):
     @property
     def epsilon_upper(self) -> float:
         """The proven ε, rounded up; infinite when nothing is proven."""
-        return math.inf if self.ratio is None else log_upper(self.ratio)
+        return over_support(math.inf if self.ratio is None else log_upper(self.ratio), self.prior)
 
     @property
     def largest_lift(self) -> float:
@@ -205,7 +206,7 @@ class Certificate(ShownCertificate):
         """Plain data: the claim and the verdict."""
         return {
             "holds": self.holds,
-            "epsilon_upper": self.epsilon_upper,
+            "epsilon_upper": float(self.epsilon_upper),
             "ratio": self._plain_ratio(),
             "asked": None if self.asked is None else self.asked.words,
             "outcome": str(self.outcome),

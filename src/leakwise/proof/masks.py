@@ -305,7 +305,7 @@ class MaskCertificate(ShownCertificate):
         """Plain data: the claim and both sides."""
         return {
             "holds": self.holds,
-            "epsilon_upper": self.epsilon_upper,
+            "epsilon_upper": float(self.epsilon_upper),
             "lower": self.lower,
             "gap": self.gap,
             "ratio": str(self.ratio) if self.ratio.denominator.bit_length() < 4096 else float(self.ratio),

@@ -234,7 +234,7 @@ def _certificate(solved: Solved) -> dict[str, Any]:
         "holds": certificate.holds,
         "state": "proven" if certificate.holds else "not kept",
         "words": words,
-        "epsilon": certificate.epsilon_upper,
+        "epsilon": float(certificate.epsilon_upper),
         "lift": certificate.largest_lift,
         "optimal": claim is not None,
     }
@@ -305,7 +305,7 @@ def _shown(utility: str, value: float) -> str:
 
 def _point(solved: Solved) -> dict[str, float] | None:
     """Where the mechanism stands on the trade-off curve."""
-    epsilon = solved.certificate.epsilon_upper
+    epsilon = float(solved.certificate.epsilon_upper)
     if solved.design is None:
         return {"x": epsilon, "y": mutual_information(solved.mechanism, solved.nominal)}
     value, utility = float(solved.design.value), solved.utility

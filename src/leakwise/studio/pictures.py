@@ -52,7 +52,7 @@ def outcomes(looked: Audit) -> Spec:
         title="Leakage of each outcome" + (f" (the {len(worst)} largest; {more} more)" if more else ""),
         value_title="leakage ℓ (nats)",
         label_title="outcome",
-        reference=looked.epsilon,
+        reference=float(looked.epsilon),
         reference_label=f"ε = {number(looked.epsilon)}",
     )
 

@@ -219,7 +219,7 @@ class Ledger:
             certificate.mechanism,
             certificate.prior,
             origin,
-            certificate.epsilon_upper,
+            float(certificate.epsilon_upper),
             max(failure, certificate.failure),
             rows,
             source_digest,

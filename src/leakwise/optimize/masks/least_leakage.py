@@ -134,7 +134,7 @@ class LeastLeakage:
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the numbers, the certificate and the mechanism."""
         return {
-            "epsilon": self.epsilon,
+            "epsilon": float(self.epsilon),
             "lower": self.lower,
             "gap": self.gap,
             "costs_nothing": self.costs_nothing,

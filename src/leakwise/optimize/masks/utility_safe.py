@@ -105,7 +105,7 @@ class UtilitySafe:
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the numbers, the certificate and the mechanism."""
         return {
-            "epsilon": self.epsilon,
+            "epsilon": float(self.epsilon),
             "optimal": self.optimal,
             "mask": self.mask.words,
             "certificate": self.certificate.to_dict(),
