@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from leakwise.alphabet import label_from_plain, label_to_plain
 from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, some_of
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 
-__all__ = ["KEY", "Carried", "carried_secrets", "choose_carried", "drawn_from_seed", "pack"]
+__all__ = ["KEY", "Carried", "carried_secrets", "choose_carried", "drawn_from_seed", "metadata_of", "pack"]
 
 KEY = b"leakwise.release"
 VERSION = 1
@@ -49,13 +50,17 @@ class Carried:
 def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_seed: bool = False) -> dict[bytes, bytes]:
     """The metadata that says how the columns were released, beside what an earlier release of others said.
 
+    Columns that were released before get the two mechanisms one after the other, so that estimates are of the values
+    that the first one read.
+
     ``unsafe_seed`` says that the draws can be repeated by anyone who knows the seed; the seed itself is not written.
     """
     named = {name for secret in secrets for name in secret.names}
-    earlier = [one for one in carried_secrets(before, "the source") if not named.intersection(one.names)]
+    earlier = carried_secrets(before, "the source")
+    whole = [_after(one, [other for other in earlier if set(one.names).intersection(other.names)]) for one in secrets]
     bodies = [
         _SecretBody([label_to_plain(name) for name in one.names], mechanism_to_body(one.mechanism))
-        for one in (*earlier, *secrets)
+        for one in (*(other for other in earlier if not named.intersection(other.names)), *whole)
     ]
     packed = msgspec.json.encode(
         _ReleaseBody(VERSION, bodies, unsafe_seed or drawn_from_seed(before)), order="deterministic"
@@ -69,6 +74,29 @@ def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_se
         )
         return {}
     return {KEY: packed}
+
+
+def _after(secret: Carried, earlier: Sequence[Carried]) -> Carried:
+    """The release of a secret after earlier ones of its columns, as one mechanism."""
+    if not earlier:
+        return secret
+    first = earlier[0]
+    if first.names != secret.names:
+        raise InvalidInput(
+            f"{some_of(first.names)} was released before as one secret, and {some_of(secret.names)} cannot be released "
+            "on top of it: nothing could be estimated from the result. Release from the original table."
+        )
+    index = secret.mechanism.input_alphabet.index
+    if missing := [label for label in first.mechanism.outputs if label not in index]:
+        raise InvalidInput(
+            f"{some_of(secret.names)} was released before, with the outcomes {some_of(first.mechanism.outputs)}. A "
+            f"release of these outcomes must have a row for each of them; {some_of(missing)} has none. Release from "
+            "the original table, or declare the outcomes as the domain."
+        )
+    rows = np.array([index[label] for label in first.mechanism.outputs], dtype=np.intp)
+    kernel = first.mechanism.kernel.then(secret.mechanism.kernel.take_rows(rows))
+    both = Mechanism.from_kernel(kernel, first.mechanism.input_alphabet, secret.mechanism.output_alphabet)
+    return Carried(secret.names, both)
 
 
 def drawn_from_seed(metadata: Mapping[bytes, bytes]) -> bool:
@@ -98,6 +126,14 @@ def carried_secrets(metadata: Mapping[bytes, bytes], name: str) -> list[Carried]
         ]
     except LeakwiseError as error:
         raise InvalidInput(f"What {name} says about its release is damaged: {error} Give the mechanism.") from error
+
+
+def metadata_of(table: Any) -> Mapping[bytes, bytes]:
+    """Return what an Arrow table in memory carries; nothing for tables of other kinds."""
+    if not type(table).__module__.startswith("pyarrow"):
+        return {}
+    metadata = getattr(getattr(table, "schema", None), "metadata", None)
+    return metadata if isinstance(metadata, Mapping) and KEY in metadata else {}
 
 
 def choose_carried(metadata: Mapping[bytes, bytes], column: Any, name: str) -> Carried:

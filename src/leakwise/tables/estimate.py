@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Mapping
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import encode_column
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import ratio_array
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.tables import frames
-from leakwise.tables.carried import KEY, Carried, choose_carried
+from leakwise.tables.carried import Carried, carried_secrets, choose_carried, metadata_of
 from leakwise.tables.files import check_file, counted
 from leakwise.tables.formats import check_names, is_path, open_table
 from leakwise.tables.groups import Groups
@@ -31,7 +32,7 @@ Counts = npt.NDArray[np.int64]
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
     column: Hashable = None,
     *,
     by: None = None,
@@ -43,7 +44,7 @@ def estimate(
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
     column: Hashable = None,
     *,
     by: Hashable,
@@ -54,7 +55,7 @@ def estimate(
 
 def estimate(
     released: Any,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
     column: Hashable = None,
     *,
     by: Hashable = None,
@@ -74,13 +75,14 @@ def estimate(
         A released column, a table that holds it (name it by ``column``), the path of a released file (read in batches),
         or the counts: a mapping from outcomes to how often each was released.
     mechanism
-        The mechanism that released it. Parquet and Arrow files that :func:`release` wrote carry theirs, and so does an
-        Arrow table read from one: it can then be left out.
+        The mechanism that released it, or a mapping from all released columns to theirs. Parquet and Arrow files that
+        :func:`release` wrote carry theirs, and so does an Arrow table read from one: it can then be left out.
     column
         The released column of a table; a tuple of columns if they were released together. It can be left out where the
         file says that one column was released.
     by
-        Another column of the table, which was not randomised: one estimate for each of its values.
+        Another column of the table, which was not randomised: one estimate for each of its values. A released one is
+        refused, because its groups are not those of the true values.
     confidence
         Of each interval, or of all intervals together if ``simultaneous`` (Bonferroni).
 
@@ -97,11 +99,18 @@ def estimate(
     ([0.7, 0.3], [0.0098, 0.0098])
     """
     _check_confidence(confidence)
+    given: Any = mechanism
+    if isinstance(mechanism, Mapping):
+        _refuse_released(by, [name for key in mechanism for name in (key if isinstance(key, tuple) else (key,))])
+        given, column = _of_mapping(mechanism, column)
     if is_path(released):
-        return _of_file(released, mechanism, column, by, confidence, simultaneous)
-    if mechanism is None and (carried := _carried_by(released, column)) is not None:
-        mechanism, column = carried.mechanism, carried.names if len(carried.names) > 1 else carried.names[0]
-    chosen = check_mechanism(mechanism)
+        return _of_file(released, given, column, by, confidence, simultaneous)
+    told = carried_secrets(metadata_of(released), "the table")
+    _refuse_released(by, [name for one in told for name in one.names])
+    if given is None and told:
+        carried = choose_carried(metadata_of(released), column, "the table")
+        given, column = carried.mechanism, carried.names if len(carried.names) > 1 else carried.names[0]
+    chosen = check_mechanism(given)
     size = chosen.shape[1]
     if isinstance(released, Mapping) and column is None and not any(map(frames.is_column, released.values())):
         if by is not None:
@@ -124,7 +133,8 @@ def estimate(
     names = columns_named(released, column)
     needed = [*names] if by is None else [*names, by]
     frames.check_columns(released, needed)
-    _refuse_by(by, names)
+    _warn_of_another(chosen, names, told, "the table")
+    _refuse_released(by, names)
     held = frames.hold(released, needed)
     codes = encode_columns([frames.column_of(held, name) for name in names], names, outcomes, "outputs")
     if by is None:
@@ -142,6 +152,8 @@ def _of_file(
 ) -> Estimate | GroupedEstimate:
     """From a released file, a batch at a time: only counts are held."""
     table = open_table(path, "released")
+    told = carried_secrets(table.metadata, repr(str(path)))
+    _refuse_released(by, [name for one in told for name in one.names])
     if mechanism is None:
         carried = choose_carried(table.metadata, column, repr(str(path)))
         names, chosen = carried.names, carried.mechanism
@@ -153,7 +165,8 @@ def _of_file(
                 f"{some_of(table.names, 12)}."
             )
         names = columns_among(table.names, column)
-    _refuse_by(by, names)
+    _warn_of_another(chosen, names, told, repr(str(path)))
+    _refuse_released(by, names)
     outcomes = plain_alphabet(chosen.output_alphabet)
     if by is None:
         counts = check_file(path, names, outcomes, what="outputs").counts
@@ -180,17 +193,34 @@ def _grouped(groups: Groups, mechanism: Mechanism, confidence: float, simultaneo
     return GroupedEstimate(groups.by, found, confidence, simultaneous)
 
 
-def _refuse_by(by: Hashable, names: tuple[Hashable, ...]) -> None:
-    if by is not None and by in names:
-        raise InvalidInput(f"by={by!r} is a released column itself; it must be one that was not randomised.")
+def _refuse_released(by: Hashable, released: Sequence[Hashable]) -> None:
+    if by is not None and by in released:
+        raise InvalidInput(
+            f"by={by!r} is a released column itself: its groups are those of outcomes, not of true values, and "
+            "estimates within them would be biased. Group by a column that was not randomised."
+        )
 
 
-def _carried_by(released: Any, column: Any) -> Carried | None:
-    """What an Arrow table in memory says about its release."""
-    metadata = getattr(getattr(released, "schema", None), "metadata", None)
-    if not isinstance(metadata, Mapping) or KEY not in metadata:
-        return None
-    return choose_carried(metadata, column, "the table")
+def _of_mapping(mechanisms: Mapping[Any, Any], column: Any) -> tuple[Any, Any]:
+    """The mechanism that is meant, and its column."""
+    if column is None and len(mechanisms) == 1:
+        column = next(iter(mechanisms))
+    wanted = tuple(column) if isinstance(column, list) else column
+    if wanted not in mechanisms:
+        raise InvalidInput(
+            f"column must be one of those that mechanism names: {some_of(list(mechanisms))}. Got {column!r} instead."
+        )
+    return mechanisms[wanted], wanted
+
+
+def _warn_of_another(chosen: Mechanism, names: tuple[Hashable, ...], told: Sequence[Carried], name: str) -> None:
+    if any(one.names == names and one.mechanism != chosen for one in told):
+        warnings.warn(
+            f"{name} says that {some_of(names)} was released by another mechanism than the one given. Leave mechanism "
+            "out to use what the file says.",
+            LeakwiseWarning,
+            stacklevel=4,
+        )
 
 
 def _estimate(counts: Counts, mechanism: Mechanism, confidence: float, simultaneous: bool) -> Estimate:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import Mechanism
 from leakwise.tables import frames
+from leakwise.tables.carried import KEY, Carried, metadata_of, pack
 from leakwise.tables.files import Progress, check_file, refuse_target, release_file
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.joint import decode_parts, encode_columns, parts_of
@@ -131,6 +132,8 @@ def release(
         if len(secret.names) > 1:
             parts_of(secret.mechanism.output_alphabet, secret.names, "outputs")
         encoded.append((secret, codes, secret.mechanism.sampler))
+    before = metadata_of(held)
+    carried = pack([Carried(one.names, one.mechanism) for one in secrets], before) if before else {}
     released: dict[Hashable, Any] = {}
     for secret, codes, sampler in encoded:
         drawn = draw_codes(codes, sampler, stream)
@@ -141,8 +144,13 @@ def release(
         parts = decode_parts(drawn, secret.mechanism.output_alphabet, secret.names)
         for name, (labels, part_codes) in zip(secret.names, parts, strict=True):
             released[name] = frames.decode(part_codes, labels, columns[name])
-    table: Data = frames.give_back(frames.with_columns(held, released), data)
-    return table
+    table = frames.with_columns(held, released)
+    if before:
+        # An Arrow table that was released before says so still, and how it was released since.
+        kept = {key: told for key, told in (table.schema.metadata or {}).items() if key != KEY}
+        table = table.replace_schema_metadata({**kept, **carried})
+    whole: Data = frames.give_back(table, data)
+    return whole
 
 
 def _release_path(
