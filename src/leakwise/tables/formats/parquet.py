@@ -60,7 +60,7 @@ class ParquetTable(ArrowColumns):
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
         carried: Mapping[bytes, bytes],
     ) -> Iterator[int]:  # fmt: skip
-        replacement = Replacement(self._schema, outputs, carried)
+        replacement = Replacement(self._schema, outputs, carried, hidden=True)
         groups = [self._meta.row_group(place) for place in range(self._meta.num_row_groups)]
         with (
             self._open(names) as file,

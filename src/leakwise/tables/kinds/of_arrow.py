@@ -11,6 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from leakwise.errors import InvalidInput, some_of
+from leakwise.tables.carried import KEY
+from leakwise.tables.kinds.arrow_buffers import without_hidden
+from leakwise.tables.kinds.arrow_schema import released_schema
 from leakwise.tables.kinds.plain import in_order, same_values, take_labels, without_missing
 
 Make = Callable[[npt.NDArray[Any]], Any]
@@ -41,13 +44,21 @@ def column(table: Any, name: Any) -> Any:
 
 
 def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
-    for name, values in columns.items():
-        place = table.schema.get_field_index(name)
-        field = table.schema.field(place).with_type(values.type)
-        if values.null_count:
-            field = field.with_nullable(True)
-        table = table.set_column(place, field, values)
-    return table
+    carried = {key: note for key, note in (table.schema.metadata or {}).items() if key == KEY}
+    new = {name: (values.type, _labels(values)) for name, values in columns.items()}
+    schema = released_schema(table.schema, new, carried)
+    arrays = [
+        columns[name] if name in columns else without_hidden(table.column(place))
+        for place, name in enumerate(schema.names)
+    ]
+    return type(table).from_arrays(arrays, schema=schema)
+
+
+def _labels(values: Any) -> list[Any]:
+    """What a new column can hold, as far as its type says it."""
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    listed = chunks[0].dictionary.to_pylist() if chunks and pa.types.is_dictionary(values.type) else []
+    return [*listed, None] if values.null_count else listed
 
 
 def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:

@@ -47,8 +47,15 @@ def column(table: Any, name: Any) -> Any:
 
 def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
     result = table.copy(deep=False)
-    for name, values in columns.items():
-        result[name] = values
+    result.attrs = {}  # free notes about the table, which may tell of the true values
+    for place, name in enumerate(table.columns):
+        if name in columns:
+            result.isetitem(place, columns[name])
+        elif (
+            isinstance(array := table.iloc[:, place].array, pd.api.extensions.ExtensionArray)
+            and (shown := _without_hidden(array)) is not array
+        ):
+            result.isetitem(place, pd.Series(shown, index=table.index, copy=False))
     return result
 
 
@@ -61,10 +68,28 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
     if isinstance(like, pd.Series):
         # The type is named, because pandas would otherwise turn objects into texts of its own accord.
         series = pd.Series(rows, index=like.index, name=like.name, dtype=rows.dtype, copy=False)
-        return series.__finalize__(like)
+        series = series.__finalize__(like)
+        series.attrs = {}
+        return series
     if isinstance(like, pd.Index):
         return pd.Index(rows, name=like.name, dtype=rows.dtype, tupleize_cols=False)
     return rows if not isinstance(rows, np.ndarray) else pd.array(rows, dtype=rows.dtype)
+
+
+def _without_hidden(array: Any) -> Any:
+    """The array with nothing behind its missing values; itself where there are none."""
+    if hasattr(array, "__arrow_array__") and isinstance(array.dtype, (pd.ArrowDtype, pd.StringDtype)):
+        return array.take(np.arange(len(array)))
+    missing = array.isna()
+    if not isinstance(array.dtype, pd.api.extensions.ExtensionDtype) or not missing.any():
+        return array
+    if not hasattr(array.dtype, "numpy_dtype") or isinstance(array, pd.arrays.NumpyExtensionArray):
+        return array  # only numbers with a mask keep what the mask hides
+    # What stands behind a missing value is one that the column shows elsewhere.
+    known = array[~missing]
+    cleaned = array.fillna(known[0]) if len(known) else pd.array([0] * len(array), dtype=array.dtype)
+    cleaned[missing] = pd.NA
+    return cleaned
 
 
 def distinct(column: Any) -> list[Any]:
@@ -80,8 +105,9 @@ def _categorical(codes: npt.NDArray[Any], labels: Sequence[Any], dtype: Any) -> 
     """Codes become codes: the outcome labels are the categories."""
     known, moved = without_missing(labels)
     categories = dtype.categories
-    if set(known) == set(categories):
-        # The same values as before: their order, and whether it has a meaning, stay as well.
+    if dtype.ordered and set(known) == set(categories):
+        # The same values as before: their order, which has a meaning, stays as well. (One without could be that of
+        # their first rows, or of their counts.)
         places = np.append(categories.get_indexer(pd.Index(_typed(known, categories.dtype), tupleize_cols=False)), -1)
         moved = places if moved is None else places[moved]
         return pd.Categorical.from_codes(take_labels(moved, codes), dtype=dtype)

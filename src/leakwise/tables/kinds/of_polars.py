@@ -44,7 +44,22 @@ def column(table: Any, name: Any) -> Any:
 
 
 def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
-    return table.with_columns([series.alias(name) for name, series in columns.items()])
+    others = [shown for one in table if one.name not in columns and (shown := _without_hidden(one)) is not one]
+    return table.with_columns([*(series.alias(name) for name, series in columns.items()), *others])
+
+
+def _without_hidden(series: pl.Series) -> pl.Series:
+    """The series with nothing behind its missing values in its buffers; itself where there are none."""
+    if series.dtype.is_nested():
+        return pl.Series(series.name, series.to_list(), dtype=series.dtype)
+    if not series.null_count() or series.dtype in (pl.Null, pl.Object):
+        return series
+    known = series.drop_nulls().head(1)
+    if not len(known):
+        return pl.Series(series.name, [None] * len(series), dtype=series.dtype)
+    # What stands behind a missing value is one that the column shows elsewhere.
+    filled = pl.select(pl.when(series.is_not_null()).then(series).otherwise(known.new_from_index(0, len(series))))
+    return pl.select(pl.when(series.is_not_null()).then(filled.to_series())).to_series().alias(series.name)
 
 
 def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:

@@ -1,0 +1,205 @@
+"""What goes out with a release beside its rows: no index, note, buffer or name may carry the true values."""
+
+from __future__ import annotations
+
+import io
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import leakwise as lw
+
+M = lw.randomized_response(["no", "yes"], lift=2)
+PRIOR = lw.Prior({"no": 0.5, "yes": 0.5})
+TRUE = ["no", "yes", "yes", "no", "yes"] * 20
+MARK = b"yes=1503"
+
+
+# ------------------------------------------------------------------------------------------------------- notes
+
+
+def marked():
+    """A table with a note in every place that takes one."""
+    schema = pa.schema(
+        [
+            pa.field("smokes", pa.string(), metadata={"stats": MARK}),
+            pa.field("age", pa.int64(), metadata={"stats": MARK, "PARQUET:field_id": "7"}),
+            pa.field("deep", pa.struct([pa.field("x", pa.int64(), metadata={"stats": MARK})])),
+            pa.field("more", pa.list_(pa.field("item", pa.int64(), metadata={"stats": MARK}))),
+        ],
+        metadata={"stats": MARK, "pandas": b'{"columns": [], "attributes": {"stats": "yes=1503"}, "x": "yes=1503"}'},
+    )
+    data = [TRUE, range(100), [{"x": 1}] * 100, [[1]] * 100]
+    return pa.table([pa.array(values, field.type) for values, field in zip(data, schema, strict=True)], schema=schema)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "feather", "arrows"])
+def test_notes_of_files_stay_behind(suffix, tmp_path):
+    source, out = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(marked(), source)
+    else:
+        new = pa.ipc.new_stream if suffix == "arrows" else pa.ipc.new_file
+        with new(source, marked().schema) as writer:
+            writer.write_table(marked())
+    assert MARK in source.read_bytes()
+    lw.release(source, M, "smokes", out=out)
+    assert MARK not in out.read_bytes()
+    if suffix == "parquet":
+        assert pq.read_schema(out).field("age").metadata[b"PARQUET:field_id"] == b"7"
+
+
+def test_notes_of_tables_in_memory_stay_behind():
+    table = marked()
+    out = lw.release(table, M, "smokes")
+    assert MARK not in out.schema.serialize().to_pybytes()
+    assert out.drop_columns("smokes").equals(table.drop_columns("smokes"))
+    batch = lw.release(table.to_batches()[0], M, "smokes")
+    assert MARK not in batch.schema.serialize().to_pybytes()
+    reader = lw.release(pa.RecordBatchReader.from_batches(table.schema, table.to_batches()), M, "smokes")
+    assert MARK not in reader.schema.serialize().to_pybytes()
+    assert reader.read_all().num_rows == 100
+
+
+def test_attrs_of_pandas_stay_behind(tmp_path):
+    frame = pd.DataFrame({"smokes": TRUE})
+    frame.attrs["stats"] = MARK.decode()
+    assert lw.release(frame, M, "smokes").attrs == {}
+    assert lw.protect(frame, "smokes", prior=PRIOR, lift=1.5).table.attrs == {}
+    assert frame.attrs  # the source keeps them
+    series = frame["smokes"]
+    series.attrs["stats"] = MARK.decode()
+    assert MARK not in pickle.dumps(lw.release(series, M))
+    frame.to_parquet(tmp_path / "a.parquet")
+    lw.release(tmp_path / "a.parquet", M, "smokes", out=tmp_path / "b.parquet")
+    assert MARK not in (tmp_path / "b.parquet").read_bytes()
+    assert pd.read_parquet(tmp_path / "b.parquet").index.equals(frame.index)
+
+
+def test_the_number_of_categories_is_that_of_the_outcomes(tmp_path):
+    frame = pd.DataFrame({"smokes": pd.Categorical(["no"] * 9, ["no", "never"]), "x": pd.Categorical(["a"] * 9)})
+    frame.to_parquet(tmp_path / "a.parquet")
+    m = lw.randomized_response(["no", "yes", "never", "often"], lift=2)
+    lw.release(tmp_path / "a.parquet", m, "smokes", out=tmp_path / "b.parquet")
+    note = pq.read_schema(tmp_path / "b.parquet").pandas_metadata
+    assert [entry["metadata"]["num_categories"] for entry in note["columns"]] == [4, 1]
+    back = pd.read_parquet(tmp_path / "b.parquet")
+    assert back["smokes"].cat.categories.tolist() == ["no", "yes", "never", "often"]
+    assert lw.release(frame, m, "smokes")["smokes"].cat.categories.tolist() == ["no", "yes", "never", "often"]
+    out = lw.release(pa.Table.from_pandas(frame), m, "smokes")
+    assert out.schema.pandas_metadata["columns"][0]["metadata"]["num_categories"] == 4
+
+
+def test_the_order_of_the_source_categories_is_not_that_of_the_release():
+    """Categories in the order of their counts, or of their first rows, would tell it."""
+    frame = pd.DataFrame({"smokes": pd.Categorical(TRUE, ["yes", "no"])})
+    assert lw.release(frame, M, "smokes")["smokes"].cat.categories.tolist() == ["no", "yes"]
+    ordered = pd.DataFrame({"smokes": pd.Categorical(TRUE, ["yes", "no"], ordered=True)})
+    assert lw.release(ordered, M, "smokes")["smokes"].dtype == ordered["smokes"].dtype
+
+
+# ----------------------------------------------------------------------------------- values behind missing ones
+
+NUMBER = 11_111_111_111_111
+TEXT = "a text that nobody is to see any more"
+
+
+def hidden_arrays():
+    """Columns of two rows, the first of which is missing, with a value behind it."""
+    first = pa.py_buffer(b"\2")
+    number = pa.Array.from_buffers(pa.int64(), 2, [first, pa.py_buffer(np.array([NUMBER, 5]))])
+    text = pa.Array.from_buffers(pa.string(), 2, [first, *pa.array([TEXT, "b"]).buffers()[1:]])
+    large = pa.Array.from_buffers(
+        pa.large_string(), 2, [first, *pa.array([TEXT, "b"], pa.large_string()).buffers()[1:]]
+    )
+    nested = pa.array([[NUMBER], [5]])
+    return {
+        "number": number,
+        "text": text,
+        "large text": large,
+        "view": pa.array([TEXT, "x", "b"], pa.string_view()).slice(1),
+        "list": pa.Array.from_buffers(nested.type, 2, [first, nested.buffers()[1]], children=[nested.values]),
+        "list of missing": pa.ListArray.from_arrays([0, 1, 2], number),
+        "structure": pa.StructArray.from_arrays([pa.array([NUMBER, 5])], ["x"], mask=pa.array([True, False])),
+        "part of a structure": pa.StructArray.from_arrays([number], ["x"]),
+        "dictionary": pa.DictionaryArray.from_arrays(pa.array([1, 0], mask=np.array([True, False])), ["a", "b"]),
+        "slice": pa.array([TEXT, "a", "b", TEXT]).slice(1, 2),
+        "slice of numbers": pa.array([NUMBER, 1, 2]).slice(1),
+    }
+
+
+def held(array):
+    """All bytes of all buffers."""
+    return b"|".join(buffer.to_pybytes() for buffer in array.buffers() if buffer is not None)
+
+
+@pytest.mark.parametrize("kind", hidden_arrays())
+def test_nothing_is_behind_missing_values_of_arrow(kind, tmp_path):
+    array = hidden_arrays()[kind]
+    secrets = (NUMBER.to_bytes(8, "little"), TEXT.encode())
+    table = pa.table({"smokes": ["no", "yes"], "other": array})
+    out = lw.release(table, M, "smokes")
+    assert out["other"].to_pylist() == array.to_pylist()
+    assert out["other"].type == array.type
+    assert not any(secret in held(out["other"].chunk(0)) for secret in secrets)
+    if kind != "dictionary":
+        assert any(secret in held(array) for secret in secrets)
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    lw.release(tmp_path / "a.arrow", M, "smokes", out=tmp_path / "b.arrow")
+    assert not any(secret in (tmp_path / "b.arrow").read_bytes() for secret in secrets)
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        pl.Series([NUMBER, 5]),
+        pl.Series([TEXT, "b"]),
+        pl.Series([[NUMBER], [5]]),
+        pl.Series([{"x": NUMBER}, {"x": 5}]),
+        pl.Series([NUMBER, 5]).cast(pl.Datetime("us")),
+    ],
+    ids=["number", "text", "list", "structure", "time"],
+)
+def test_nothing_is_behind_missing_values_of_polars(series):
+    last = pl.Series([False, True])
+    frame = pl.DataFrame({"smokes": ["no", "yes"], "last": last, "other": series})
+    frame = frame.with_columns(pl.when(pl.col("last")).then(pl.col("other")).alias("other"))
+    out = lw.release(frame, M, "smokes")
+    assert out["other"].to_list() == frame["other"].to_list()
+    assert out.schema == frame.schema
+    stored = io.BytesIO()
+    out.write_ipc(stored)
+    for secret in (NUMBER.to_bytes(8, "little"), TEXT.encode()):
+        assert secret not in stored.getvalue()
+        assert secret not in pickle.dumps(out)
+    gone = frame.with_columns(other=pl.when(pl.lit(value=False)).then(pl.col("other")))
+    assert lw.release(gone, M, "smokes")["other"].to_list() == [None, None]
+
+
+def test_nothing_is_behind_missing_values_of_pandas():
+    number = pd.array([NUMBER, 5, 6], dtype="Int64")
+    number[0] = pd.NA
+    floats = pd.array([float(NUMBER), 5, 6], dtype="Float64")
+    floats[0] = pd.NA
+    frame = pd.DataFrame(
+        {
+            "smokes": ["no", "yes", "no"],
+            "number": number,
+            "floats": floats,
+            "empty": pd.array([None] * 3, dtype="Int64"),
+            "arrow": pd.Series(pd.arrays.ArrowExtensionArray(pa.array([TEXT, "a", "b", "c"]).slice(1))),
+            "plain": [1, 2, 3],
+        }
+    )
+    secrets = (NUMBER.to_bytes(8, "little"), np.float64(NUMBER).tobytes(), TEXT.encode())
+    assert all(secret in pickle.dumps(frame) for secret in secrets[:2])
+    out = lw.release(frame, M, "smokes")
+    assert not any(secret in pickle.dumps(out) for secret in secrets)
+    pd.testing.assert_frame_equal(out.drop(columns="smokes"), frame.drop(columns="smokes"))
