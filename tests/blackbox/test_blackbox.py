@@ -277,6 +277,14 @@ def test_a_program_that_leaks_everything_is_not_confirmed(outputs: Any, answers:
         assert lw.audit_samples(x, [answers[secret] for secret in x], epsilon=1.0).verdict == "refuted"
 
 
+def test_a_batch_whose_type_tells_the_input_is_not_confirmed() -> None:
+    def program(x: int, count: int) -> np.ndarray:
+        return np.ones(count, dtype=np.int32 if x else np.int64)
+
+    assert lw.audit_program(program, [0, 1], outputs=[1], epsilon=1.0, samples=5_000, batch=True).verdict == "at least"
+    assert lw.audit_program(program, [0, 1], epsilon=1.0, samples=5_000, batch=True).verdict == "refuted"
+
+
 def test_answers_that_are_always_of_one_form_are_confirmed() -> None:
     """The declared labels may be of another type than the answers: what counts is that no two answers are one label."""
     generator = np.random.default_rng(8)

@@ -133,15 +133,13 @@ def learned_outcomes(answers: Iterable[Any]) -> Outcomes:
     bins = [f"[{low:.6g}, {high:.6g})" for low, high in itertools.pairwise(full)]
     other = len(labels) + len(bins)
 
-    def find(answer: Any) -> int:
-        where = places.get(_key(answer))
-        if where is None:
-            value = _number(answer) if bins else None
-            where = other if value is None else len(labels) + int(np.searchsorted(edges, value, side="right"))
-        return where
-
     def place(those: Sequence[Any]) -> Counts:
-        return np.array([find(answer) for answer in those], dtype=np.int64)
+        found = np.array([places.get(_key(answer), other) for answer in those], dtype=np.int64)
+        if bins:
+            left = [(where, _number(those[where])) for where in np.flatnonzero(found == other).tolist()]
+            inside = {where: value for where, value in left if value is not None}
+            found[list(inside)] = len(labels) + np.searchsorted(edges, list(inside.values()), side="right")
+        return found
 
     return Outcomes([*_names([shown[key] for key in labels]), *bins, OTHER], place, declared=False, binned=bool(bins))
 
@@ -183,7 +181,7 @@ def _label(answer: Any) -> Any:
 
 def _number(answer: Any) -> float | None:
     """A finite real number that bins can hold; None for any other answer."""
-    plain = plain_value(answer)
+    plain = answer if type(answer) is float else plain_value(answer)
     if isinstance(plain, bool) or not isinstance(plain, (int, float, Decimal, Fraction)):
         return None
     try:

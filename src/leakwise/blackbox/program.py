@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from leakwise.alphabet import Label
 from leakwise.alphabet.bins import Bins
 from leakwise.blackbox.assess import Question, claim_of
@@ -131,8 +129,8 @@ def _per_input(samples: int, inputs: int) -> int:
 def _run(program: Callable[..., Any], label: Label, count: int, batch: bool) -> Sequence[Any]:
     if not batch:
         return [program(label) for _ in range(count)]
-    answers = program(label, count)
-    listed = answers.tolist() if isinstance(answers, np.ndarray) else list(answers)
+    # Not tolist(): arrays of another type for another input are other answers, and Python's own numbers would hide it.
+    listed = list(program(label, count))
     if len(listed) != count:
         raise InvalidInput(f"program must give back {count} answers for {label!r}. Got {len(listed)} instead.")
     return listed
