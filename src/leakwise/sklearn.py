@@ -146,6 +146,9 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             encode_column(values, mechanism.input_alphabet, name=f"column {name!r}")
             for (name, values), mechanism in zip(columns.items(), self.mechanisms_, strict=True)
         ]
+        for name, codes, mechanism in zip(columns, encoded, self.mechanisms_, strict=True):
+            # With set_output("pandas") the index of X goes out with the outcomes.
+            frames.check_row_labels(X, [name], codes, mechanism.input_alphabet)
         for name, codes, known in zip(columns, encoded, self._priors, strict=True):
             if known is not None:
                 refuse_impossible(counted(codes, len(known.alphabet)), known, [name])

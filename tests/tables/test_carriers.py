@@ -17,7 +17,7 @@ import leakwise as lw
 
 M = lw.randomized_response(["no", "yes"], lift=2)
 PRIOR = lw.Prior({"no": 0.5, "yes": 0.5})
-TRUE = ["no", "yes", "yes", "no", "yes"] * 20
+TRUE = np.random.default_rng(3).choice(["no", "yes"], 100).tolist()
 MARK = b"yes=1503"
 
 
@@ -203,3 +203,78 @@ def test_nothing_is_behind_missing_values_of_pandas():
     out = lw.release(frame, M, "smokes")
     assert not any(secret in pickle.dumps(out) for secret in secrets)
     pd.testing.assert_frame_equal(out.drop(columns="smokes"), frame.drop(columns="smokes"))
+
+
+# -------------------------------------------------------------------------------------------------------- index
+
+
+def indexed(index):
+    return pd.DataFrame({"age": range(100), "smokes": TRUE}, index=index)
+
+
+BAD = {
+    "the column itself": pd.Index(TRUE, name="smokes"),
+    "its values": pd.Index(TRUE),
+    "its values by another name": pd.Index(TRUE, name="x"),
+    "its name": pd.Index(range(7, 107), name="smokes").astype("int32"),
+    "categories": pd.CategoricalIndex(TRUE),
+    "codes": pd.Index([int(one == "yes") for one in TRUE], name="x"),
+    "a level": pd.MultiIndex.from_arrays([range(100), [one == "yes" for one in TRUE]], names=["id", "x"]),
+    "pairs": pd.MultiIndex.from_arrays(
+        [[k % 2 for k in range(100)], [(one == "yes") ^ (k % 2) for k, one in enumerate(TRUE)]]
+    ),
+    "dates": pd.DatetimeIndex(["2020-01-01" if one == "yes" else "2020-01-02" for one in TRUE]),
+    "labels with it": pd.Index([f"{one}-{k:04}" for k, one in enumerate(TRUE)]),
+    "finer labels": pd.Index([str(k % 3 * 2 + (one == "yes")) for k, one in enumerate(TRUE)]),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_an_index_that_tells_the_secret_is_refused(kind, tmp_path):
+    frame = indexed(BAD[kind])
+    for call in (
+        lambda: lw.release(frame, M, "smokes"),
+        lambda: lw.release(frame["smokes"], M),
+        lambda: lw.protect(frame, "smokes", prior=PRIOR, lift=1.5),
+    ):
+        with pytest.raises(lw.InvalidInput, match=r"The index.* the secret 'smokes'.*reset_index\(drop=True\)"):
+            call()
+    assert len(lw.release(frame.reset_index(drop=True), M, "smokes")) == 100  # the way out
+    frame.to_parquet(tmp_path / "a.parquet")
+    if kind != "pairs":  # in a file the levels are columns, of which each is looked at
+        with pytest.raises(lw.InvalidInput, match=r"The index.* the secret 'smokes'"):
+            lw.release(tmp_path / "a.parquet", M, "smokes", out=tmp_path / "b.parquet")
+        assert not (tmp_path / "b.parquet").exists()
+
+
+GOOD = {
+    "range": pd.RangeIndex(100, name="smokes"),
+    "ids": pd.Index([f"p{k * 7 % 101}" for k in range(100)], name="id"),
+    "numbers": pd.Index([k * 7 % 101 for k in range(100)]),
+    "households": pd.Index([k // 2 for k in range(100)]),
+    "dates": pd.date_range("2020-01-01", periods=100),
+    "one label": pd.Index(["x"] * 100),
+    "levels": pd.MultiIndex.from_product([range(10), list("abcdefghij")]),
+}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_an_ordinary_index_is_kept(kind, tmp_path):
+    frame = indexed(GOOD[kind])
+    assert lw.release(frame, M, "smokes").index.equals(frame.index)
+    assert lw.protect(frame, "smokes", prior=PRIOR, lift=1.5).table.index.equals(frame.index)
+    frame.to_parquet(tmp_path / "a.parquet")
+    lw.release(tmp_path / "a.parquet", M, "smokes", out=tmp_path / "b.parquet")
+    assert pd.read_parquet(tmp_path / "b.parquet").index.equals(frame.index)
+
+
+def test_a_joint_secret_and_its_index():
+    frame = indexed(pd.Index(TRUE)).assign(sex=["f", "m"] * 50)
+    joint = lw.randomized_response([(a, b) for a in ("no", "yes") for b in ("f", "m")], lift=2)
+    with pytest.raises(lw.InvalidInput, match="the secret 'smokes' and 'sex'"):
+        lw.release(frame, joint, ("smokes", "sex"))
+
+
+def test_small_tables_with_ids_pass():
+    frame = pd.DataFrame({"smokes": ["no", "yes"]}, index=["a", "b"])
+    assert lw.release(frame, M, "smokes").index.tolist() == ["a", "b"]

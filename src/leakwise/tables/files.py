@@ -19,6 +19,7 @@ from leakwise.tables.carried import Carried, pack
 from leakwise.tables.exchange import Exchanger, Watch
 from leakwise.tables.formats import TableFile, check_names, open_table, same_kind
 from leakwise.tables.joint import encode_columns
+from leakwise.tables.row_labels import RowLabels, labels_in_file
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -74,13 +75,19 @@ def check_file(
     columns = tuple(str(name) for name in names)
     stamp = _stamp(table.path)
     seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
-    for batch in table.batches(columns):
+    labels = {} if what != "inputs" else labels_in_file(table.metadata)
+    labelled = {one: RowLabels(name, columns, alphabet) for one, name in labels.items() if one in table.names}
+    for batch in table.batches([*columns, *labelled]):
         codes = encode_columns([batch[name] for name in columns], columns, alphabet, what, encode=table.encode)
         seen.add(codes)
+        for one, level in labelled.items():
+            level.add(*table.distinct(batch[one]), codes)
         for each in watch:
             each(codes)
         if progress is not None:
             progress("checking", seen.rows, table.rows)
+    for level in labelled.values():
+        level.refuse()
     if not seen.rows:
         raise InvalidInput(f"{str(table.path)!r} has no rows: there is nothing to release or to estimate from.")
     return CheckedFile(table, columns, alphabet, seen.rows, seen.counts, stamp)

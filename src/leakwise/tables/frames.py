@@ -17,10 +17,12 @@ import numpy.typing as npt
 from leakwise.alphabet import Alphabet, encode_column
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.tables.kinds import Kind, plain
+from leakwise.tables.row_labels import RowLabels
 
 __all__ = [
     "check_columns",
     "check_names",
+    "check_row_labels",
     "column_names",
     "column_of",
     "decode",
@@ -119,6 +121,14 @@ def with_columns(table: Any, columns: Mapping[Hashable, Any]) -> Any:
     """As :func:`with_column` for several."""
     check_columns(table, list(columns))
     return give_back(_kind(table).replace(hold(table), columns), table)
+
+
+def check_row_labels(data: Any, names: Sequence[Hashable], codes: npt.NDArray[Any], alphabet: Alphabet) -> None:
+    """Refuse a table or column whose rows are labelled (a pandas index) by what tells the secret."""
+    for name, labels, places in _kind(data).row_labels(data):
+        seen = RowLabels(name, names, alphabet)
+        seen.add(labels, places, codes)
+        seen.refuse()
 
 
 def decode(codes: npt.NDArray[Any], labels: Sequence[Hashable], like: Any) -> Any:

@@ -118,6 +118,7 @@ def release(
         _refuse_column(column, mechanism)
         chosen = check_mechanism(mechanism)
         codes = encode_columns([data], ["data"], chosen.input_alphabet, "inputs")
+        frames.check_row_labels(data, [getattr(data, "name", None)], codes, chosen.input_alphabet)
         drawn = draw_codes(codes, chosen.sampler, stream)
         result: Data = frames.decode(drawn, chosen.outputs, data)
         return result
@@ -129,6 +130,7 @@ def release(
     for secret in secrets:
         given = [columns[name] for name in secret.names]
         codes = encode_columns(given, secret.names, secret.mechanism.input_alphabet, "inputs")
+        frames.check_row_labels(held, secret.names, codes, secret.mechanism.input_alphabet)
         if len(secret.names) > 1:
             parts_of(secret.mechanism.output_alphabet, secret.names, "outputs")
         encoded.append((secret, codes, secret.mechanism.sampler))

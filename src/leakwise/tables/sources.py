@@ -100,6 +100,7 @@ class _MemorySource:
         codes = self._codes(self._held, letters, "inputs")
         if not codes.size:
             raise InvalidInput("data has no rows: there is nothing to release.")
+        frames.check_row_labels(self._held, self._names or (getattr(self._held, "name", None),), codes, letters)
         digester = Digester(mac, letters)
         digester.add(codes)
         return Checked(codes.size, counted(codes, len(letters)), digester.text)

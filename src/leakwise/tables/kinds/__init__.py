@@ -37,5 +37,8 @@ class Kind(Protocol):
     def decode(self, codes: npt.NDArray[Any], labels: Sequence[Any], like: Any, /) -> Any:
         """The labels of codes as a column of the kind of ``like``."""
 
+    def row_labels(self, data: Any, /) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+        """What names the rows of a table or column beside its values: name, distinct labels, place of each row."""
+
     def distinct(self, column: Any, /) -> list[Any]:
         """The values of a column, each once, missing ones as None, in their natural order."""

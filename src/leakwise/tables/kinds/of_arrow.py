@@ -86,6 +86,10 @@ def _keeps_order(labels: Sequence[Any], wanted: Any, chunks: Sequence[Any]) -> b
     return all(chunk.dictionary.to_pylist() == known for chunk in chunks)
 
 
+def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+    return []
+
+
 def distinct(column: Any) -> list[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)

@@ -92,6 +92,20 @@ def _without_hidden(array: Any) -> Any:
     return cleaned
 
 
+def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+    if not isinstance(data, (pd.DataFrame, pd.Series)) or isinstance(data.index, pd.RangeIndex):
+        return []
+    index = data.index
+    levels = [index.get_level_values(place) for place in range(index.nlevels)]
+    if index.nlevels > 1:
+        levels.append(index.rename([None] * index.nlevels))
+    found: list[tuple[Hashable, list[Any], npt.NDArray[Any]]] = []
+    for level in levels:
+        places, labels = level.factorize(use_na_sentinel=False)
+        found.append((level.name if level.nlevels == 1 else None, labels.tolist(), places))
+    return found
+
+
 def distinct(column: Any) -> list[Any]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = column.array if hasattr(column, "array") else column

@@ -67,6 +67,10 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
     return rows.alias(like.name)
 
 
+def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+    return []
+
+
 def distinct(column: Any) -> list[Any]:
     values = column.unique()
     if isinstance(column.dtype, pl.Enum):

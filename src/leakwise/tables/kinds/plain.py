@@ -26,6 +26,7 @@ __all__ = [
     "natural_array",
     "object_array",
     "replace",
+    "row_labels",
     "same_values",
     "take_labels",
     "without_missing",
@@ -69,6 +70,10 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
         return take_labels(natural_array(labels) if values is None else values, codes)
     rows = take_labels(object_array(labels), codes).tolist()
     return tuple(rows) if isinstance(like, tuple) else rows
+
+
+def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+    return []
 
 
 def distinct(column: Any) -> list[Any]:
