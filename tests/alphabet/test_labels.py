@@ -183,6 +183,14 @@ def test_stored_labels_come_back(label: Any) -> None:
     assert type(back) is type(label)
 
 
+def test_decimals_and_durations_come_back() -> None:
+    decimals = [Decimal(text) for text in ("0.10", "-12", "1E+9", "0E-18", "1.5E-999")]
+    durations = [datetime.timedelta(days=-3, microseconds=1), datetime.timedelta.min, datetime.timedelta.max]
+    for label in (*decimals, *durations):
+        back = label_from_plain(json.loads(json.dumps(label_to_plain(label))))
+        assert (back, str(back)) == (label, str(label))
+
+
 def test_large_integers_and_zones_come_back() -> None:
     zoned = datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
     for label in (2**63, -(2**63) - 1, 10**5000, zoned):
@@ -194,7 +202,9 @@ def test_large_integers_and_zones_come_back() -> None:
     [
         math.inf,
         -math.inf,
-        Decimal("0.5"),
+        Decimal("NaN"),
+        Decimal("1E+99999"),
+        pd.Timedelta(1, "ns"),
         b"bytes",
         frozenset({1}),
         (1, b"x"),
@@ -221,6 +231,10 @@ def test_labels_that_cannot_be_stored_say_so(label: Any) -> None:
         {"date": "2026-13-01"},
         {"datetime": "noon"},
         {"date": 5},
+        {"decimal": "NaN"},
+        {"decimal": 0.5},
+        {"microseconds": 1 << 80},
+        {"microseconds": "1"},
         {"pickle": "x"},
         {"tuple": [[1]]},
     ],

@@ -92,7 +92,7 @@ STORED: list[PriorSet] = [
     Box(counted(), [0, 0, 0], [1, 1, "0.5"]),
     Hull([counted(), Prior({"c": "0.1", "a": "0.1", "b": "0.8"})]),
     AllPriors(counted()),
-    KLBall(counted(), "1/10", failure="0.05"),
+    KLBall(counted(), "1/10"),
 ]
 
 
@@ -178,7 +178,7 @@ def test_a_claim_without_a_sample_or_with_a_foreign_method_is_rejected() -> None
         check_failure(Ball(Prior([0.5, 0.5]), "0.1", "0.01", "weissman"))
     with pytest.raises(CertificateRejected, match="names a method"):
         check_failure(Ball(Prior.from_counts([5, 5]), "0.1", "0.01", "kl"))
-    check_failure(Ball(Prior([0.5, 0.5]), "0.1", "0.01"))  # an assumption of the user's
+    check_failure(Ball(Prior([0.5, 0.5]), "0.1"))  # an assumption of the user's
 
 
 def test_a_set_of_another_kind_is_certified_but_not_stored(tmp_path: Path) -> None:

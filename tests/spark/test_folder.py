@@ -25,7 +25,7 @@ def note(*secrets: Carried) -> dict[str, bytes]:
         for one in secrets
         for name in one.names
     ]
-    fields.append({"name": "id", "type": "long", "nullable": True, "metadata": {}})
+    fields.append({"name": "k", "type": "long", "nullable": True, "metadata": {}})
     text = json.dumps({"type": "struct", "fields": fields})
     return {"org.apache.spark.sql.parquet.row.metadata": text.encode()}
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     where.mkdir()
     metadata = note(Carried(("s",), YES_NO), Carried(("p", "q"), PAIRS))
     for part in range(3):
-        table = pa.table({"s": ["no", "yes", "no"] * 10, "p": ["a"] * 30, "q": [1, 2, 1] * 10, "id": range(30)})
+        table = pa.table({"s": ["no", "yes", "no"] * 10, "p": ["a"] * 30, "q": [1, 2, 1] * 10, "k": [1, 2, 1] * 10})
         pq.write_table(table.replace_schema_metadata(metadata), where / f"part-0000{part}.snappy.parquet")
     (where / "_SUCCESS").touch()
     (where / ".part-00000.crc").touch()
@@ -48,8 +48,10 @@ def test_a_folder_is_one_table_that_carries_its_mechanisms(folder):
     assert e.sample_size == 90
     assert e.frequencies.tolist() == lw.estimate({"no": 60, "yes": 30}, YES_NO).frequencies.tolist()
     assert lw.estimate(folder, column=("p", "q")).frequencies.round(3).tolist() == [0.667, 0.333, 0, 0]
-    by = lw.estimate(folder, YES_NO, "s", by="q")
+    by = lw.estimate(folder, YES_NO, "s", by="k")
     assert by.groups.keys() == {1, 2}
+    with pytest.raises(lw.InvalidInput, match="by='q' is a released column itself"):
+        lw.estimate(folder, YES_NO, "s", by="q")
     done = CliRunner().invoke(app, ["estimate", str(folder), "--column", "s", "--json"], catch_exceptions=False)
     assert json.loads(done.stdout)["frequencies"] == e.frequencies.tolist()
 

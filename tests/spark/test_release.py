@@ -8,6 +8,8 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +165,63 @@ def test_mappings_joint_secrets_bins_and_missing_values(spark, table_of):
         lw.spark.mechanism(out)
     with pytest.raises(lw.InvalidInput, match="does not carry"):
         lw.spark.mechanism(df)
+
+
+def test_decimals_durations_and_timestamps(spark):
+    """The secret may be any of them, and so may columns beside it."""
+    df = spark.range(0, 40, 1, 1).selectExpr(
+        "id",
+        f"cast(if({FIRST_DIGIT} < '4', 0.1, 12.5) as decimal(10,2)) as price",
+        f"make_dt_interval(0, 0, 0, if({FIRST_DIGIT} < '4', 1, 2)) as duration",
+        f"if({FIRST_DIGIT} < '4', timestamp'2026-01-01 00:00:00', timestamp'2026-01-02 00:00:00') as time",
+        "struct(timestamp'2026-01-01 00:00:00' as t) as inside",
+    )
+    labels = {
+        "price": [Decimal("0.1"), Decimal("12.5")],
+        "duration": [timedelta(seconds=1), timedelta(seconds=2)],
+        "time": [datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2)],
+    }
+    out = lw.spark.release(df, {name: lw.identity(values) for name, values in labels.items()}, order="keep")
+    assert out.drop("id").dtypes == df.drop("id").dtypes
+    assert sorted(map(tuple, out.collect())) == sorted(map(tuple, df.collect()))
+    for name in ("price", "duration"):
+        mechanism = lw.spark.mechanism(out, name)
+        assert list(mechanism.inputs) == labels[name]
+        few = sum(smokes(i) == "yes" for i in range(40))
+        assert lw.estimate(lw.spark.counts(out, name), mechanism).frequencies.tolist() == [few / 40, 1 - few / 40]
+
+
+def test_types_that_spark_cannot_send_say_so(spark):
+    df = people(spark, 4).selectExpr("smokes", "make_ym_interval(1) as age", "struct(make_ym_interval(1)) as more")
+    for table, name in [(df.drop("more"), "age"), (df.drop("age"), "more")]:
+        with pytest.raises(lw.InvalidInput, match=f"Column '{name}' of type .*interval year to month.* Cast it"):
+            lw.spark.release(table, YES_NO, "smokes")
+    with pytest.raises(lw.InvalidInput, match="column 'age' has a type that Spark cannot send to Python"):
+        lw.spark.counts(df, "age")
+
+
+def test_metadata_of_the_source_does_not_pass_on(spark, tmp_path):
+    """Comments and attributes may hold figures of the secret; an earlier release of another column stays known."""
+    from pyspark.sql.functions import from_json, lit
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    told = {"comment": "yes=1503", "ml_attr": {"vals": ["1503", "497"]}}
+    once = lw.spark.release(people(spark, 40), lw.randomized_response(lw.bins(0, 100, 4), lift=2), "age", order="keep")
+    df = once.withMetadata("id", told).withMetadata("smokes", told)
+    inner = StructType([StructField("x", LongType(), True, told)])
+    df = df.withColumn("s", from_json(lit('{"x": 1}'), inner))
+    assert "1503" in df.schema.json()
+    out = lw.spark.release(df, YES_NO, "smokes", path=tmp_path / "released", order="keep")
+    assert "1503" not in out.schema.json()
+    files = [file.read_bytes() for file in (tmp_path / "released").iterdir()]
+    assert not any(b"1503" in content for content in files)
+    assert lw.spark.mechanism(out, "smokes") == YES_NO
+    assert lw.spark.mechanism(out, "age") == lw.spark.mechanism(once, "age")
+    # Released a second time, a column carries both mechanisms as one.
+    twice = lw.spark.release(out, YES_NO, "smokes", order="keep")
+    assert lw.spark.mechanism(twice, "smokes").matrix.tolist() == YES_NO.then(YES_NO).matrix.tolist()
+    with pytest.raises(lw.InvalidInput, match="was released before"):
+        lw.spark.release(out, lw.identity([(a, b) for a in ("no", "yes") for b in range(2)]), ("smokes", "id"))
 
 
 # ------------------------------------------------------------------------------------------------- what goes wrong

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -198,7 +199,7 @@ def code_dtype(size: int) -> np.dtype[Any]:
 
 
 def label_to_plain(label: Label) -> Any:
-    """A label as JSON data: itself, or a tagged object for tuples and dates."""
+    """A label as JSON data: itself, or a tagged object for tuples, dates, durations and decimals."""
     if label is None or isinstance(label, (bool, int, float, str)):
         if isinstance(label, float) and not math.isfinite(label):
             raise InvalidInput(f"The label {label!r} cannot be stored: use a finite number or a text.")
@@ -216,9 +217,16 @@ def label_to_plain(label: Label) -> Any:
         return {"datetime": text}
     if isinstance(label, datetime.date):
         return {"date": label.isoformat()}
+    if isinstance(label, datetime.timedelta):
+        count = label // datetime.timedelta(microseconds=1)
+        if datetime.timedelta(microseconds=count) != label:
+            raise InvalidInput(f"The label {label!r} cannot be stored: it is finer than a microsecond.")
+        return {"microseconds": count}
+    if isinstance(label, Decimal) and _DECIMAL.fullmatch(str(label)):
+        return {"decimal": str(label)}
     raise InvalidInput(
         f"The label {label!r} of type {type(label).__name__} cannot be stored. Use texts, numbers, booleans, dates, "
-        "None, or tuples of them."
+        "durations, None, or tuples of them."
     )
 
 
@@ -231,6 +239,8 @@ def _is_unicode(text: str) -> bool:
 
 
 _INTEGER = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
+_DECIMAL = re.compile(r"-?\d+(\.\d+)?(E[+-]\d{1,4})?", re.ASCII)
+_LONGEST = datetime.timedelta.max // datetime.timedelta(microseconds=1)
 
 
 def label_from_plain(plain: Any) -> Label:
@@ -245,6 +255,10 @@ def label_from_plain(plain: Any) -> Label:
                 return _from_iso(datetime.datetime, text)
             case [("date", str(text))]:
                 return _from_iso(datetime.date, text)
+            case [("microseconds", int(count))] if abs(count) <= _LONGEST:
+                return datetime.timedelta(microseconds=count)
+            case [("decimal", str(digits))] if _DECIMAL.fullmatch(digits):
+                return Decimal(digits)
         raise InvalidInput(f"{plain!r} is not a stored label.")
     if isinstance(plain, list):
         raise InvalidInput(f"{plain!r} is not a stored label.")

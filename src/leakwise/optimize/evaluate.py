@@ -27,9 +27,18 @@ def utility_interval(kernel: Kernel, prior: Prior, utility: Utility) -> tuple[fl
         # How much is lost by inverting is measured; the check, with its own order of sums, asks for less.
         lower = _to_eleven_digits(recovered(lifts, mass[here], prior.probabilities, caution=4.0))
         return lower, 2 * value - lower if math.isfinite(lower) else value
-    # Lifts are accurate to N units, μ is Lipschitz on those that occur, and at most N·M terms are added.
-    size = 1.0 + float(np.abs(lifts).max()) * _steepness(utility, prior)
-    slack = (abs(value) + size) * (kernel.shape[0] + 32) * 2.0**-51
+    # Lifts and masses are accurate to N units. A gain moves with them, a convex f at most as far as at the ends of the
+    # error; f itself is accurate to units of 1 + λ and of its value, of which the lifts average to 1.
+    units = (kernel.shape[0] + 24) * 2.0**-52
+    p = prior.probabilities[:, None]
+    if isinstance(utility, FInformation):
+        f, at = utility.f, utility.f(lifts)
+        swing = np.maximum(f(lifts * (1 + units)), f(lifts * (1 - units))) - at
+        size = float(mass[here] @ (p * (np.abs(at) * units + np.maximum(swing, 0.0))).sum(axis=0)) + 2 * units
+    else:
+        gains = np.eye(len(prior)) if isinstance(utility, _Guessing) else utility.gains(prior)  # type: ignore[attr-defined]
+        size = float(mass[here] @ ((np.abs(gains) * p).T @ lifts).max(axis=0)) * units
+    slack = 2 * size + abs(value) * units
     return _never_negative(value - slack, utility), value + slack
 
 
@@ -39,13 +48,6 @@ def _to_eleven_digits(value: float) -> float:
         return value
     unit = math.ldexp(1.0, math.frexp(value)[1] - 36)
     return math.floor(value / unit) * unit
-
-
-def _steepness(utility: Utility, prior: Prior) -> float:
-    if isinstance(utility, FInformation):
-        return 1.0
-    gains = np.ones((1, 1)) if isinstance(utility, _Guessing) else utility.gains(prior)  # type: ignore[attr-defined]
-    return float(np.abs(gains).max())
 
 
 def _structured(kernel: CommonLawKernel, prior: Prior, utility: FInformation | _Guessing) -> tuple[float, float]:
@@ -63,7 +65,7 @@ def _structured(kernel: CommonLawKernel, prior: Prior, utility: FInformation | _
         safe = np.where(mass > 0, mass, 1.0)
         terms = np.concatenate([mass * p * utility.f(own / safe), mass * others * utility.f(common / safe)])
     value, magnitude = math.fsum(terms), math.fsum(np.abs(terms))
-    slack = (magnitude + 2.0) * 64 * 2.0**-53
+    slack = (magnitude + 2.0) * 256 * 2.0**-53
     return _never_negative(value - slack, utility), value + slack
 
 

@@ -69,17 +69,21 @@ class KLBall(Around):
         p = self.nominal.probabilities[seen]
         least = values.min(axis=0)
         above = values[seen] - least
-        gap = _best_gap(above, p, float(self.radius))
+        radius = float_above(self.radius)
+        gap = _best_gap(above, p, radius)
+        # τ = min v: the letters at the minimum were never seen, or one of them was, and nothing is left.
         with np.errstate(divide="ignore"):
-            logs = np.log(above + gap)
-        finite = np.where(np.isfinite(logs), logs, 0.0)
-        mean = np.where((p[:, None] > 0) & ~np.isfinite(logs), -np.inf, finite)
-        shrunk = np.exp(p @ mean - float_above(self.radius))
-        size = len(p)
-        # The logarithms err relatively, their weighted sum by N units of its terms, the difference by units of the gap.
-        units = (size + 32) * 2.0**-52
-        error = units * (shrunk * (2.0 + float(self.radius) + p @ np.abs(finite)) + gap + values.max(axis=0))
-        mass: Floats = np.maximum(least - gap + shrunk - error, least * (1 - 2.0**-50))
+            mean = p @ np.where(above > 0, np.log(above), -np.inf)
+        touching = np.where(np.isfinite(mean), np.exp(np.where(np.isfinite(mean), mean, 0.0) - radius), 0.0)
+        # τ below it: s(e^x - 1), the two sides never formed, because their difference may be a unit of either.
+        s = np.where(gap > 0, gap, 1.0)
+        logs = p @ np.log1p(above / s)
+        risen = np.where(gap > 0, s * np.expm1(logs - radius), touching)
+        # Logarithms and their sum err by N units of the exponent, and the rest by units of what comes out.
+        units = (len(p) + 32) * 2.0**-52
+        exponent = np.where(gap > 0, logs, np.abs(np.where(np.isfinite(mean), mean, 0.0)) + 1) + radius
+        error = units * (np.abs(risen) + (np.where(gap > 0, s, 0.0) + np.maximum(risen, 0.0)) * exponent)
+        mass: Floats = np.maximum((least + risen - error) * (1 - 2.0**-50), least * (1 - 2.0**-50))
         return mass[0] if single else mass
 
     def exact_least_mass(self, column: Sequence[int]) -> Fraction:
@@ -96,10 +100,13 @@ class KLBall(Around):
         gap = Fraction(float(_best_gap(above, p, float(self.radius))[0]))
         if gap == 0 and any(part == 0 for _, part in seen):
             return Fraction(smallest)
-        # Σ π_i log(w_i + gap) - radius, each logarithm rounded down; the result is on the scale of the span.
-        exponent = sum((weight * Fraction(log_lower(Fraction(part, span) + gap)) for weight, part in seen), Fraction(0))
-        exponent = exponent / total - self.radius
-        bound = exp_lower(exponent, _BITS) - gap
+        # Σ π_i log(w_i + gap) - radius, each logarithm rounded down; the result is on the scale of the span. With a gap
+        # the logarithms are taken in its units: what they have above 0 may be less than a unit of log(gap).
+        unit = gap or Fraction(1)
+        exponent = sum(
+            (weight * Fraction(log_lower((Fraction(part, span) + gap) / unit)) for weight, part in seen), Fraction(0)
+        )
+        bound = unit * exp_lower(exponent / total - self.radius, _BITS) - gap
         return smallest + max(bound, Fraction(0)) * span
 
     def reordered(self, order: npt.NDArray[np.intp]) -> KLBall:
@@ -123,8 +130,9 @@ def _best_gap(above: Floats, p: Floats, radius: float) -> Floats:
     low, high = np.full(w.shape[1], -60.0), np.full(w.shape[1], math.log(4.0 / math.sqrt(min(radius, 1.0))) + 4.0)
 
     def rises(log_gap: Floats) -> npt.NDArray[np.bool_]:
-        moved = w + np.exp(log_gap)
-        slope: npt.NDArray[np.bool_] = p @ np.log(moved) + np.log(p @ (1 / moved)) > radius
+        # In units of the gap, so that masses below a unit of 1 still count.
+        x = w / np.exp(log_gap)
+        slope: npt.NDArray[np.bool_] = p @ np.log1p(x) + np.log1p(-np.minimum(p @ (x / (1 + x)), 1 - 2.0**-53)) > radius
         return slope
 
     for _ in range(_STEPS):

@@ -23,7 +23,7 @@ from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
 from leakwise.priors.support import over_support
 from leakwise.proof.optimality import OptimalityBody, OptimalityClaim, check_optimality, claim_from_body, claim_to_body
-from leakwise.proof.ratio import WorstOutcome, worst_outcome
+from leakwise.proof.ratio import WorstOutcome, lift_at, worst_outcome
 from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
 from leakwise.proof.tails import check_failure
@@ -123,14 +123,20 @@ class Certificate(ShownCertificate):
         words = f"No guess about the secret becomes more than {factor} times likelier by seeing the outcome."
         if self.asked is not None and not self.holds:
             words += f" That is MORE than was asked ({self.asked.words}): the promise does not hold."
+        elif self.failure and getattr(self.prior, "method", None) is None:
+            words += f" The failure probability of the prior, {number(self.failure)}, is stated, not proven."
         elif self.failure:
             words += f" The sample misleads, and the promise with it, with probability at most {number(self.failure)}."
         return words
 
     def verify(self) -> Certificate:
         """Compute everything again from the integers; raise CertificateRejected when the claim is not proven."""
-        found = worst_outcome(self.mechanism.kernel, self.prior)
         check_failure(self.prior)
+        return self.verify_for_the_set()
+
+    def verify_for_the_set(self) -> Certificate:
+        """Check all but where the set of priors comes from: its failure probability may be stated, not proven."""
+        found = worst_outcome(self.mechanism.kernel, self.prior)
         # Without an exact number to agree on, the claim must be one that the computation bears out.
         agrees = found.ratio == self.ratio
         if not is_exact(self.prior) and found.ratio is not None and self.ratio is not None:
@@ -141,6 +147,7 @@ class Certificate(ShownCertificate):
                 f"The certificate claims a largest lift of {self.largest_lift:.12g}; its integers give "
                 f"{given:.12g}. Do not rely on it; certify the mechanism again."
             )
+        self._check_place(found)
         if self.asked is None and not self.holds:
             raise CertificateRejected(self.sentence)
         if not self.holds:
@@ -151,6 +158,20 @@ class Certificate(ShownCertificate):
         if self.optimality is not None:
             check_optimality(self.optimality, self.mechanism, self.prior, self.asked)
         return self
+
+    def _check_place(self, found: WorstOutcome) -> None:
+        """The outcome and the letter that are shown must be where the largest lift is reached; ties are all fine."""
+        outcome, letter = self.mechanism.outputs.index(self.outcome), self.mechanism.inputs.index(self.letter)
+        if found.ratio is None or (outcome, letter) == (found.outcome, found.letter):
+            return
+        here = lift_at(self.mechanism.kernel, self.prior, outcome, letter)
+        # Bounds that rest on a search in floats agree to half their digits on every machine.
+        least = found.ratio if is_exact(self.prior) else found.ratio * (1 - Fraction(1, 1 << 26))
+        if here is None or here < least:
+            raise CertificateRejected(
+                f"The certificate shows the largest lift at the outcome {self.outcome!r} for {self.letter!r}; it is "
+                f"reached at {self.mechanism.outputs[found.outcome]!r} for {self.mechanism.inputs[found.letter]!r}."
+            )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate, with the mechanism and the prior it speaks of."""

@@ -32,7 +32,9 @@ from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechani
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.prior import PriorBody
+from leakwise.proof.sets import least_mass_prover
 from leakwise.proof.shown import ShownCertificate
+from leakwise.proof.tails import check_failure
 
 __all__ = ["EnvelopeCertificate", "load_envelope_certificate"]
 
@@ -95,6 +97,7 @@ class EnvelopeCertificate(ShownCertificate):
             raise CertificateRejected("The dual vector must hold one number of at least 0 for each letter.")
         if self.lift < 1:
             raise CertificateRejected(f"A lift is at least 1. The certificate claims {float(self.lift):g}.")
+        check_failure(self.prior)
         found = self.bound()
         if found > self.delta:
             raise CertificateRejected(
@@ -232,7 +235,8 @@ def _structured_heights(
 def _set_value(mechanism: Mechanism, priors: PriorSet, lift: Fraction, dual: tuple[Fraction, ...]) -> Fraction:
     """The same for all priors of a set at once: with the least mass of each outcome, and v t ≥ 1."""
     columns = mechanism.weights.T.tolist()
-    least = [priors.exact_least_mass(column) for column in columns]
+    prove = least_mass_prover(priors)
+    least = [prove(column) for column in columns]
     total = Fraction(0)
     letters = []
     for letter in np.flatnonzero(priors.support).tolist():

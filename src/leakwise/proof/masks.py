@@ -34,6 +34,7 @@ from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
 from leakwise.proof.certificate import Certificate, certify
 from leakwise.proof.shown import ShownCertificate
+from leakwise.proof.tails import check_failure
 
 __all__ = ["MaskCertificate", "divergence_within", "load_mask_certificate", "proven_ratio", "verify_mask"]
 
@@ -264,7 +265,12 @@ class MaskCertificate(ShownCertificate):
 
     def verify(self) -> MaskCertificate:
         """Compute everything again from the integers; raise CertificateRejected when a claim is not proven."""
-        self.guarantee.verify()
+        check_failure(self.guarantee.prior)
+        return self.verify_for_the_set()
+
+    def verify_for_the_set(self) -> MaskCertificate:
+        """Check all but where the set of priors comes from: its failure probability may be stated, not proven."""
+        self.guarantee.verify_for_the_set()
         pair = self._misplaced()
         if pair is not None:
             raise CertificateRejected(f"The mechanism gives {pair[1]!r} for {pair[0]!r}, which the mask forbids.")
@@ -273,6 +279,11 @@ class MaskCertificate(ShownCertificate):
             raise CertificateRejected(
                 f"The certificate claims that no mechanism has a largest lift below {float(self.ratio):.12g}; "
                 f"its duals prove {float(found):.12g}. Do not rely on it."
+            )
+        if self.ratio < 1 or (self.guarantee.ratio is not None and self.ratio > self.guarantee.ratio):
+            raise CertificateRejected(
+                f"A largest lift is at least 1, and the mechanism has one of {self.guarantee.largest_lift:.12g}: that "
+                f"none is below {float(self.ratio):.12g} cannot be."
             )
         return self
 

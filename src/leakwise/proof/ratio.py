@@ -17,7 +17,7 @@ from leakwise.mechanism import CommonLawKernel, Kernel
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof.sets import least_mass_prover
 
-__all__ = ["WorstOutcome", "worst_outcome"]
+__all__ = ["WorstOutcome", "lift_at", "worst_outcome"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ def worst_outcome(kernel: Kernel, priors: PriorSet) -> WorstOutcome:
         if isinstance(kernel, CommonLawKernel) and isinstance(priors, Prior)
         else _dense_columns(kernel, priors, support)
     )
-    best = WorstOutcome(Fraction(1), 0, support.index(True))
-    numerator, denominator = 1, 1
+    best: WorstOutcome | None = None
+    numerator, denominator = 0, 1
     for outcome, (largest, letter, mass_numerator, mass_denominator) in enumerate(columns):
         if mass_numerator == 0:
             if largest == 0:
@@ -48,7 +48,22 @@ def worst_outcome(kernel: Kernel, priors: PriorSet) -> WorstOutcome:
         if largest * mass_denominator * denominator > numerator * mass_numerator:
             numerator, denominator = largest * mass_denominator, mass_numerator
             best = WorstOutcome(Fraction(numerator, denominator), outcome, letter)
+    assert best is not None  # rows add up to 1: some outcome has mass
     return best
+
+
+def lift_at(kernel: Kernel, priors: PriorSet, outcome: int, letter: int) -> Fraction | None:
+    """The largest lift of one letter at one outcome; None where it has none, or no bound."""
+    if not priors.support[letter]:
+        return None
+    if isinstance(kernel, CommonLawKernel):
+        common = int(kernel.common[outcome])
+        column = [common] * kernel.shape[0]
+        column[outcome] += kernel.diagonal
+    else:
+        column = [int(weight) for weight in kernel.weights[:, outcome].tolist()]
+    mass = least_mass_prover(priors)(column)
+    return Fraction(column[letter]) / mass if mass else None
 
 
 # One column: its largest weight over the support, the letter that has it, and its least mass as a ratio.

@@ -113,6 +113,8 @@ def _kl(nominal: Prior, radius: Fraction) -> Prover:
     seen = [place for place, weight in enumerate(weights) if weight]
     p = np.array([weights[place] / total for place in seen])
     log_shrink = fmpq(radius.numerator, radius.denominator)
+    # What is left of the two sides of the difference is of the size of the least mass, or of the radius.
+    digits = PRECISION + 2 * total.bit_length() + 2 * radius.denominator.bit_length()
 
     def prove(column: Sequence[int]) -> Fraction:
         least, largest = min(column), max(column)
@@ -122,18 +124,16 @@ def _kl(nominal: Prior, radius: Fraction) -> Prover:
             return Fraction(least)
         span = largest - least
         steps = [column[place] - least for place in seen]
-        gap = _gap(np.array([step / span for step in steps]), p, float(radius))
-        units = int(Fraction(gap) * span * 2**40)  # the gap as an integer over 2^40
-        with ctx.workprec(PRECISION):
+        gap = Fraction(_gap(np.array([step / span for step in steps]), p, float(radius))) * span
+        scale = 1 << max(40, 64 + gap.denominator.bit_length() - gap.numerator.bit_length())
+        units = int(gap * scale)  # the gap as an integer over the scale
+        with ctx.workprec(digits):
             logs = arb(0)
             for place, step in zip(seen, steps, strict=True):
-                inside = step * 2**40 + units
-                if inside == 0:
-                    return Fraction(least)
-                logs += weights[place] * arb(inside).log()
+                logs += weights[place] * arb(step * scale + units).log()
             mean = (logs / total - log_shrink).exp().lower()
             mantissa, exponent = mean.man_exp()
-        bound = (Fraction(int(mantissa)) * Fraction(2) ** int(exponent) - units) / 2**40
+        bound = (Fraction(int(mantissa)) * Fraction(2) ** int(exponent) - units) / scale
         return least + max(bound, Fraction(0))
 
     return prove
@@ -142,26 +142,19 @@ def _kl(nominal: Prior, radius: Fraction) -> Prover:
 def _gap(
     w: np.ndarray[tuple[int], np.dtype[np.float64]], p: np.ndarray[tuple[int], np.dtype[np.float64]], r: float
 ) -> float:
-    """Where G(s) - e^r s is largest, G the weighted geometric mean of w + s: golden sections on log s."""
+    """Where e^{-r} G(s) - s, which is concave, is largest, G the weighted geometric mean of w + s: by its slope."""
 
-    def gain(log_gap: float) -> float:
-        s = math.exp(log_gap)
-        return math.exp(float(p @ np.log(w + s)) - r) - s
+    def rises(log_gap: float) -> bool:
+        x = w / math.exp(log_gap)
+        # log G(s)/s, and the logarithm of s times the mean of 1/(w + s): small numbers of their own, not differences.
+        fall = min(float(p @ (x / (1 + x))), 1 - 2.0**-53)
+        return float(p @ np.log1p(x)) + math.log1p(-fall) > r
 
-    low, high = -45.0, 14.0 + max(0.0, -math.log(r))
-    ratio = (math.sqrt(5) - 1) / 2
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = gain(left), gain(right)
-    for _ in range(80):
-        if at_left >= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = gain(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = gain(right)
-    return math.exp((low + high) / 2)
+    low, high = -320.0, 14.0 + max(0.0, -math.log(r)) if r else 700.0
+    for _ in range(70):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rises(middle) else (low, middle)
+    return math.exp(low)
 
 
 def _layer_cake(priors: LayerCake) -> Prover:

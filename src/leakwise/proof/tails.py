@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from flint import arb, ctx, fmpq
 
 from leakwise.errors import CertificateRejected
-from leakwise.priors import Ball, Box, KLBall, Prior, PriorSet
+from leakwise.priors import Ball, Box, KLBall, LayerCake, Prior, PriorSet
 
 __all__ = ["check_failure", "proven_lower_bound", "tail_at_most"]
 
 PRECISION = 128
 _TERMS = 200_000
+# Samples whose standard deviation is within so many rows are summed term by term, larger ones in blocks.
+_BY_TERMS = 4096
 
 
 def _ball(value: Fraction) -> arb:
@@ -33,47 +36,57 @@ def _log_term(k: int, m: int, p: Fraction) -> arb:
 
 
 def tail_at_most(k: int, m: int, p: Fraction, log_level: arb) -> bool:
-    """Whether P(Bin(m, p) ≥ k) ≤ e^{log_level}, proven; the terms are added until the rest is geometric and small."""
-    if k <= 0:
+    """Whether P(Bin(m, p) ≥ k) ≤ e^{log_level}, proven; the terms are added until the rest is geometric and small.
+
+    In large samples they are added in blocks of a sixteenth of the standard deviation: the ratio of neighbouring terms
+    falls, so that a block is at most the geometric series of its first two, which is 0.2 % too much.
+    """
+    if k <= 0 or p == 1:
         return bool(log_level >= 0)
-    if p == 0:
+    if p == 0 or k > m:
         return True
-    if p == 1:
-        return bool(log_level >= 0)
-    with ctx.workprec(PRECISION):
+    with ctx.workprec(PRECISION + m.bit_length()):
         odds = _ball(p / (1 - p))
-        total, term, j = arb(1), arb(1), k
-        while j < m:
+        spread = math.isqrt(int(m * p * (1 - p)))
+        length = 1 if spread <= _BY_TERMS else spread // 16
+        first = _log_term(k, m, p)
+        total, term, j, steps = arb(0), arb(1), k, 0
+        while j <= m:
             ratio = odds * (m - j) / (j + 1)
-            if ratio < 1 and term * ratio < total * arb(2) ** -40 * (1 - ratio):
-                total += term * ratio / (1 - ratio)  # the ratios fall: the rest is at most this
+            if ratio < 1 and term < total * arb(2) ** -40 * (1 - ratio):
+                total += term / (1 - ratio)  # the ratios fall: the rest is at most this
                 break
-            if j - k > _TERMS:
+            if steps > _TERMS or (length > 1 and not ratio < 1):  # blocks are for tails beyond the mean
                 return False
-            term *= ratio
-            total += term
-            j += 1
-        return bool(_log_term(k, m, p) + total.log() <= log_level)
+            if length == 1:
+                total += term
+                term *= ratio
+            else:
+                total += term * (1 - ratio**length) / (1 - ratio)
+                term = (_log_term(min(j + length, m), m, p) - first).exp()
+            j += length
+            steps += 1
+        return bool(first + total.log() <= log_level)
 
 
 def proven_lower_bound(count: int, samples: int, failure: Fraction, sets: int) -> Fraction:
-    """A p with P(Bin(samples, p) ≥ count) ≤ failure/sets: searched in floats, proven in balls."""
+    """A p with P(Bin(samples, p) ≥ count) ≤ failure/sets: searched for with a geometric tail, proven by the terms."""
     if count == 0:
         return Fraction(0)
-    with ctx.workprec(PRECISION):
+    with ctx.workprec(PRECISION + samples.bit_length()):
         level = (_ball(failure) / sets).log()
-        wanted = float(level.lower())
-    low, high = 0.0, count / samples
-    choose = math.lgamma(samples + 1) - math.lgamma(count + 1) - math.lgamma(samples - count + 1)
-    for _ in range(60):
-        p = (low + high) / 2
-        ratio = (samples - count) * p / ((count + 1) * (1 - p)) if p < 1 else 1.0
-        tail = math.inf
-        if 0 < p < 1 and ratio < 1:
-            tail = choose + count * math.log(p) + (samples - count) * math.log1p(-p) - math.log1p(-ratio)
-        elif p == 0:
-            tail = -math.inf
-        low, high = (p, high) if tail <= wanted else (low, p)
+        choose = arb(samples + 1).lgamma() - arb(count + 1).lgamma() - arb(samples - count + 1).lgamma()
+        low, high = 0.0, count / samples
+        for _ in range(60):
+            p = (low + high) / 2
+            if not 0 < p < 1:
+                break
+            chance = arb(p)
+            falls = 1 - (samples - count) * chance / ((count + 1) * (1 - chance))
+            holds = falls > 0 and bool(
+                choose + count * chance.log() + (samples - count) * (1 - chance).log() - falls.log() <= level
+            )
+            low, high = (p, high) if holds else (low, p)
     # The geometric tail is a little too large: try the room above it first, then below until the proof goes through.
     gap = count / samples - low
     for share in (2e-3, 5e-4, 1e-4, 1e-5, -1e-8, -1e-4, -1e-2, -0.1):
@@ -87,31 +100,37 @@ def proven_lower_bound(count: int, samples: int, failure: Fraction, sets: int) -
 
 
 def check_failure(priors: PriorSet) -> None:
-    """Check that a set is as large as its method and its failure need; raise CertificateRejected when it is not.
+    """Check that a set is as large as its method and its failure probability need.
 
-    A set without a method is an assumption of the user's; a layer cake is computed from its failure in the first place.
+    A set with neither is taken as given. A failure probability without a method is a number that nothing proves, and a
+    method without one, or of another kind of set, proves nothing: CertificateRejected says which.
     """
-    method, failure = getattr(priors, "method", None), getattr(priors, "exact_failure", Fraction(0))
-    if not failure or method is None or method == "layer-cake":
+    method = getattr(priors, "method", None)
+    failure = getattr(priors, "exact_failure", None)
+    chance = Fraction(priors.failure) if failure is None else failure
+    if method is None and not chance:
         return
+    if method is None:
+        raise CertificateRejected(
+            f"The failure probability {float(chance):g} is stated, not proven: the set of priors names no method that "
+            "derives it from a sample. Make the set with prior.confidence(failure=..., method=...), or give it without "
+            "a failure probability, as an assumption."
+        )
+    holds = _PROVEN.get((method, type(priors)))
+    if holds is None:
+        raise CertificateRejected(f"The set of priors names a method {method!r} that its kind does not have.")
+    if not 0 < chance < 1:
+        raise CertificateRejected(
+            f"The method {method!r} needs a failure probability above 0 and below 1. The set of priors claims "
+            f"{float(chance):g}."
+        )
     counts = _counts(priors.nominal)
     with ctx.workprec(PRECISION):
-        if method == "weissman" and isinstance(priors, Ball):
-            fine = _weissman_holds(priors.beta, counts, failure)
-        elif method == "weissman-phi" and isinstance(priors, Ball):
-            fine = _weissman_phi_holds(priors.beta, counts, failure)
-        elif method == "clopper-pearson" and isinstance(priors, Box) and priors.beta is None:
-            fine = _box_holds(priors, counts, failure)
-        elif method == "kl" and isinstance(priors, KLBall):
-            fine = _kl_holds(priors.radius, counts, failure)
-        elif method == "best" and isinstance(priors, Box) and priors.beta is not None:
-            fine = _weissman_phi_holds(priors.beta, counts, failure / 2) and _box_holds(priors, counts, failure / 2)
-        else:
-            raise CertificateRejected(f"The set of priors names a method {method!r} that its kind does not have.")
+        fine = holds(priors, counts, chance)
     if not fine:
         raise CertificateRejected(
             f"The set of priors is too small for its claim: by {method!r} and {sum(counts):,} samples it does not hold "
-            f"the true prior with probability 1 - {float(failure):g}. Do not rely on the certificate."
+            f"the true prior with probability 1 - {float(chance):g}. Do not rely on the certificate."
         )
 
 
@@ -138,7 +157,9 @@ def _weissman_phi_holds(beta: Fraction, counts: Sequence[int], failure: Fraction
         return True
     samples, union = sum(counts), _union(counts, failure)
     halves = {0}
-    for count in counts:
+    largest = max(counts)
+    # A letter that is at least half of the sample is one side of the best set; else the sums are listed.
+    for count in [samples - largest] if 2 * largest >= samples else counts:
         halves |= {half + count for half in halves if 2 * (half + count) <= samples}
         if len(halves) > 2_000_000:
             return False
@@ -180,3 +201,19 @@ def _kl_holds(radius: Fraction, counts: Sequence[int], failure: Fraction) -> boo
         return True
     dimension = size - 1
     return bool(total >= dimension and total - dimension * (1 + (total / dimension).log()) >= target)
+
+
+# Which methods there are for which kind of set, and what each of them asks of the set. A layer cake is computed from
+# its counts and its failure probability in the first place: nothing of it is stated.
+_PROVEN: dict[tuple[str, type[PriorSet]], Callable[[Any, Sequence[int], Fraction], bool]] = {
+    ("weissman", Ball): lambda ball, counts, failure: _weissman_holds(ball.beta, counts, failure),
+    ("weissman-phi", Ball): lambda ball, counts, failure: _weissman_phi_holds(ball.beta, counts, failure),
+    ("clopper-pearson", Box): lambda box, counts, failure: box.beta is None and _box_holds(box, counts, failure),
+    ("kl", KLBall): lambda ball, counts, failure: _kl_holds(ball.radius, counts, failure),
+    ("best", Box): lambda box, counts, failure: (
+        box.beta is not None
+        and _weissman_phi_holds(box.beta, counts, failure / 2)
+        and _box_holds(box, counts, failure / 2)
+    ),
+    ("layer-cake", LayerCake): lambda cake, counts, failure: True,
+}

@@ -35,10 +35,19 @@ def counts(df: DataFrame, column: Hashable) -> dict[Any, int]:
         The released column, or the tuple of columns of a joint secret.
     """
     check_frame(df)
+    from pyspark.errors import PySparkException
+
     names = columns_among(df.columns, column)
     frames.check_names(df.columns, names)
     check_finished(df)
-    grouped = df.groupBy(*(df[quoted(str(name))] for name in names)).count().limit(_MOST + 1).collect()
+    try:
+        grouped = df.groupBy(*(df[quoted(str(name))] for name in names)).count().limit(_MOST + 1).collect()
+    except PySparkException as error:
+        if error.getCondition() not in ("NOT_IMPLEMENTED", "UNSUPPORTED_DATA_TYPE_FOR_ARROW_CONVERSION"):
+            raise
+        raise InvalidInput(
+            f"column {column!r} has a type that Spark cannot send to Python. Cast it to a number or a text first."
+        ) from error
     if len(grouped) > _MOST:
         raise InvalidInput(
             f"column {column!r} has more than {_MOST:,} different values, too many to count one by one. Was it "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
-from leakwise.tables.carried import KEY, Carried, carried_secrets, pack
+from leakwise.tables.carried import KEY, Carried, carried_secrets, drawn_from_seed, pack
 from leakwise.tables.exchange import Exchanger
 from leakwise.tables.release import Secret
 
@@ -33,9 +34,11 @@ def released_schema(schema: StructType, secrets: list[Secret]) -> StructType:
     fields = {}
     for field in schema.fields:
         _arrow_type(field.name, field.dataType)
-        fields[field.name] = StructField(field.name, _bare(field.dataType), field.nullable, _earlier(field))
+        fields[field.name] = StructField(
+            field.name, _rebuilt(field.dataType), field.nullable, _as_text(_carried(field))
+        )
     for secret in secrets:
-        told = _told(secret)
+        told = _told(secret, [_carried(field) for field in schema.fields if field.name in secret.names])
         for name, labels in Exchanger([(secret.names, secret.mechanism)]).outputs.items():
             before = fields[name]
             given = _arrow_type(name, before.dataType)
@@ -46,11 +49,16 @@ def released_schema(schema: StructType, secrets: list[Secret]) -> StructType:
 
 
 def _arrow_type(name: str, kind: DataType) -> Any:
+    """The type by which Arrow knows the column; the time zone of timestamps is that of the session, UTC here."""
+    import pyarrow as pa
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import TimestampNTZType, TimestampType
 
+    if isinstance(kind, TimestampType):
+        return pa.timestamp("us", tz="UTC")
     try:
-        return to_arrow_type(kind)
+        return to_arrow_type(_rebuilt(kind, lambda one: TimestampNTZType() if isinstance(one, TimestampType) else one))
     except PySparkException as error:
         raise InvalidInput(
             f"Column {name!r} of type {kind.simpleString()} cannot be sent to Python by Spark. Cast it to a number or "
@@ -65,31 +73,34 @@ def _spark_type(kind: Any) -> DataType:
     return found
 
 
-def _bare(kind: DataType) -> DataType:
-    """The type without the metadata of fields inside it."""
+def _rebuilt(kind: DataType, leaf: Callable[[DataType], DataType] = lambda kind: kind) -> DataType:
+    """The type without the metadata of fields inside it, and with its simple types exchanged."""
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     if isinstance(kind, StructType):
-        return StructType([StructField(one.name, _bare(one.dataType), one.nullable) for one in kind.fields])
+        return StructType([StructField(one.name, _rebuilt(one.dataType, leaf), one.nullable) for one in kind.fields])
     if isinstance(kind, ArrayType):
-        return ArrayType(_bare(kind.elementType), kind.containsNull)
+        return ArrayType(_rebuilt(kind.elementType, leaf), kind.containsNull)
     if isinstance(kind, MapType):
-        return MapType(_bare(kind.keyType), _bare(kind.valueType), kind.valueContainsNull)
-    return kind
+        return MapType(_rebuilt(kind.keyType, leaf), _rebuilt(kind.valueType, leaf), kind.valueContainsNull)
+    return leaf(kind)
 
 
-def _earlier(field: Any) -> dict[str, str]:
+def _carried(field: Any) -> dict[bytes, bytes]:
     """What an earlier release said about a column, read and written again, so that nothing comes along with it."""
     if KEY.decode() not in field.metadata:
         return {}
     told = {KEY: str(field.metadata[KEY.decode()]).encode()}
-    return {KEY.decode(): pack(carried_secrets(told, f"column {field.name!r}"), {})[KEY].decode()}
+    return pack(carried_secrets(told, f"column {field.name!r}"), {}, unsafe_seed=drawn_from_seed(told))
 
 
-def _told(secret: Secret) -> dict[str, str]:
-    packed = pack([Carried(secret.names, secret.mechanism)], {}).get(KEY, b"")
+def _told(secret: Secret, before: list[dict[bytes, bytes]]) -> dict[str, str]:
+    """What the columns of a secret say about its release, after what they said before."""
+    # The columns of a joint secret say the same.
+    earlier = next((one for one in before if one), {})
+    packed = pack([Carried(secret.names, secret.mechanism)], earlier).get(KEY, b"")
     if len(packed) <= _LARGEST:
-        return {KEY.decode(): packed.decode()} if packed else {}
+        return _as_text({KEY: packed} if packed else {})
     warnings.warn(
         f"The mechanism of {some_of(secret.names)} takes {len(packed) >> 20} MB and is not put into the schema. Save "
         "it beside the released table: mechanism.save(path).",
@@ -98,3 +109,7 @@ def _told(secret: Secret) -> dict[str, str]:
     )
     # By which a finished release is known again.
     return {KEY.decode() + ".sha256": hashlib.sha256(packed).hexdigest()}
+
+
+def _as_text(metadata: dict[bytes, bytes]) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in metadata.items()}

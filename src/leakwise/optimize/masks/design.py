@@ -131,7 +131,7 @@ def design_worst_case(priors: PriorSet, asked: Level, goal: WorstCase, limits: L
         found = second_best(priors, asked, mask, goal.then, limits, least)
         mechanism, says, second, second_bound = found.mechanism, found.says, found.value, found.bound
         how = f"search over {len(thresholds)} levels; then {goal.then.name}: {found.how}"
-    certificate = certify(mechanism, priors, **_level_arguments(asked)).verify()
+    certificate = certify(mechanism, priors, **_level_arguments(asked)).verify_for_the_set()
     name = f"worst case by {goal.by}" + ("" if goal.then is None else f", then {goal.then.name}")
     return WorstCaseDesign(
         mechanism,
@@ -237,5 +237,5 @@ def _exactly(priors: PriorSet, asked: Level, least: LeastLeakage) -> LeastLeakag
         return None
     from dataclasses import replace
 
-    certificate = replace(least.certificate, guarantee=guarantee).verify()
+    certificate = replace(least.certificate, guarantee=guarantee).verify_for_the_set()
     return LeastLeakage(mechanism, f"{least.method}, in fractions", certificate, least.mask)

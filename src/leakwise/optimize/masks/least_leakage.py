@@ -207,7 +207,7 @@ def on_mask(priors: PriorSet, mask: Mask, *, found: Any = None) -> LeastLeakage:
     guarantee = certify(mechanism, priors)
     names = mask.names(priors.alphabet).labels
     certificate = MaskCertificate.of(guarantee, mask.allowed, names, whole_numbers(duals), witnesses)
-    return LeastLeakage(mechanism, found.how, certificate.verify(), mask)
+    return LeastLeakage(mechanism, found.how, certificate.verify_for_the_set(), mask)
 
 
 def whole_numbers(values: Sequence[float] | Floats) -> list[int]:

@@ -12,9 +12,11 @@ are below the goal.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from leakwise.proof.optimality.functions import Floats, Function
+from leakwise.proof.optimality.functions import Floats, Function, highest
 
 __all__ = ["ball_bound"]
 
@@ -26,16 +28,18 @@ _NEAR = 1e-5
 
 def ball_bound(f: Function, c: float, least: float, ratio: float, goal: float) -> float:
     """A number above Σ π f(λ) over all columns of the ball; ``goal`` where that can be shown."""
+    if not math.isfinite(ratio):
+        return math.inf
     start = np.array([[0.0], [0.0], [0.0]])
     stop = np.array([[1.0], [ratio], [ratio]])
     scale = stop.copy()
     best = np.inf
     for _ in range(_LEVELS):
         values = _corner(f, c, least, ratio, start, stop)
-        open_ = values > goal
+        open_ = ~(values <= goal)  # a number that is none is open, too
         if not open_.any():
             return min(best, goal)
-        best = min(best, max(goal, float(values.max())))
+        best = min(best, highest([goal, float(values.max())]))
         if 2 * int(open_.sum()) > _MOST_BOXES:
             return best
         start, stop = start[:, open_], stop[:, open_]
@@ -68,6 +72,6 @@ def _corner(f: Function, c: float, least: float, ratio: float, start: Floats, st
 
 def _slope(f: Function, left: Floats, right: Floats) -> Floats:
     """A number above the slope of every chord within: those of a convex f rise with their right end."""
-    farther = np.maximum(right, left + _NEAR)
+    farther = np.maximum(right, left + _NEAR * (1 + left))
     slope: Floats = (f(farther) - f(left)) / (farther - left)
     return slope

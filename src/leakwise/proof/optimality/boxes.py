@@ -45,6 +45,8 @@ def largest_in_box(
         return chord_bound(f, p, y, np.full(len(p), low), np.full(len(p), high))
     box = widest_box(p, low, high)
     chord = chord_bound(f, p, y, *box)
+    if not math.isfinite(chord):
+        return math.inf
     if chord <= room or _all_listed_below(f, weights, p, y, (low, high), box, chord, room):
         return min(chord, room)
     return chord
@@ -104,7 +106,7 @@ def _all_listed_below(
             most_of_f = np.minimum(largest_nearby(f, lift, high * units / p[letter]), max(at_low, at_high, 0.0))
             own = p[letter] * (most_of_f - at_low) - y[letter] * (lift - low)
             cost = base + first[1][one] + second[1][other] + own
-            if total and float(cost.max()) + error > room:
+            if total and not float(cost.max()) + error <= room:
                 return False
     return True
 

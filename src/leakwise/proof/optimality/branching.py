@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leakwise.priors import PriorSet
-from leakwise.proof.optimality.functions import Floats, Function, chords, fill, sum_up
+from leakwise.proof.optimality.functions import Floats, Function, chords, fill, highest, sum_up
 from leakwise.proof.optimality.members import first_members, worst_member
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class Region:
                     return best, point, 1.0
                 push = 1e6 * (1 + float(np.abs(costs).sum()))
                 # The witness, many times over, pushes the bound of an empty node below anything.
-                return min(best, self._by_duality(costs, node, np.abs(ray) * push)), point, 1.0
-            best = min(best, self._by_duality(costs, node, np.abs(solution.duals) / _SCALE))
+                return min(best, highest([self._by_duality(costs, node, np.abs(ray) * push)])), point, 1.0
+            best = min(best, highest([self._by_duality(costs, node, np.abs(solution.duals) / _SCALE)]))
             point, scale = np.clip(solution.x[:size], node.low, node.high), float(solution.x[size])
             enough = scale * (1 - 1e-10) - 1e-13
             member = None if self.priors is None else worst_member(self.priors, point, enough)
@@ -134,7 +134,8 @@ class Region:
                 return
             value = float(self.p @ f(answer[1]) - y @ answer[1])
             settled = max(settled, value + _ACCURACY * (1 + abs(value)))
-            heapq.heappush(heap, (-min(answer[0], most), next(counter), node, answer[1], answer[2]))
+            bound = min(highest([answer[0]]), most)
+            heapq.heappush(heap, (-bound, next(counter), node, answer[1], answer[2]))
 
         look(first, _CUTS, math.inf)
         for _ in range(nodes):

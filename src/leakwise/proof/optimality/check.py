@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.errors import CertificateRejected
-from leakwise.exact import Level, float_above, float_below, ratio_array
+from leakwise.exact import Level, float_above, float_below
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.proof.optimality.balls import ball_bound
@@ -21,32 +21,37 @@ from leakwise.proof.optimality.frequencies import (
     box_vertices,
     largest_square,
     lift_error,
-    recovered,
     trace_bound,
 )
-from leakwise.proof.optimality.functions import FUNCTIONS, Floats, Function, chords, fill, sum_up
+from leakwise.proof.optimality.functions import FUNCTIONS, Floats, Function, chords, fill, highest, sum_up
 from leakwise.proof.optimality.members import nominal_inside
 from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
+from leakwise.proof.optimality.value import proven_value
+from leakwise.proof.ratio import worst_outcome
 
 __all__ = ["check_optimality", "proven_bound"]
 
 Bools = npt.NDArray[np.bool_]
 
+_NOT_AMONG = "The mechanism is not one of those the proof of optimality speaks of ({words})."
 _NODES = 1500
+_STEEPEST = 1e14  # larger coefficients are too much for linear programs
 
 
-# Squares of lifts overflow at masses of 1e-200. An infinity bounds nothing, and a number that is none proves nothing:
-# the comparisons below are written so that both are rejected.
-@np.errstate(over="ignore", invalid="ignore")
+# Squares of lifts overflow at masses of 1e-200, and masses of 1e-400 are 0. An infinity bounds nothing, and a number
+# that is none proves nothing: the comparisons below are written so that both are rejected.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def check_optimality(
     claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSet, asked: Level | None = None
 ) -> None:
     """Raise CertificateRejected unless both sides of the claim follow from the integers and the duals."""
     _check_request(claim, priors, asked)
     _check_columns(claim, mechanism, priors)
-    value = _utility(claim, mechanism, priors.nominal)
+    value = proven_value(claim, mechanism, priors.nominal)
     if not value >= claim.value:
-        raise CertificateRejected(f"The mechanism has utility {value:.12g}, less than the {claim.value:.12g} claimed.")
+        raise CertificateRejected(
+            f"The mechanism is proven to have a utility of {value!r}, less than the {claim.value!r} claimed."
+        )
     if not proven_bound(claim, priors) <= claim.bound:
         raise CertificateRejected(
             f"The duals do not prove that nothing is better than {claim.bound:.12g}. Do not rely on the bound."
@@ -73,11 +78,12 @@ def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: Level | None
 
 def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSet) -> None:
     """The mechanism itself must be among those it is compared with: exact, on its integers."""
-    if not isinstance(priors, Prior) or (claim.low == 0 and claim.ldp is None and claim.high is None):
-        return
     kernel = mechanism.kernel
-    if isinstance(kernel, CommonLawKernel) and claim.low == 0 and claim.ldp is None:
-        return  # what it leaks has been compared with the request already
+    if not isinstance(priors, Prior) or (isinstance(kernel, CommonLawKernel) and claim.low == 0 and claim.ldp is None):
+        ratio = worst_outcome(kernel, priors).ratio
+        if ratio is None or (claim.high is not None and ratio > claim.high):
+            raise CertificateRejected(_NOT_AMONG.format(words=claim.words))
+        return
     here = priors.support
     law = kernel.output_law(priors.weights)
     rows = kernel.weights[here]
@@ -87,54 +93,7 @@ def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSe
         average = Fraction(int(mass), priors.denominator)
         inside = min(column) >= claim.low * average and (claim.high is None or max(column) <= claim.high * average)
         if not inside or (claim.ldp is not None and max(column) > claim.ldp * min(column)):
-            raise CertificateRejected(
-                f"The mechanism is not one of those the proof of optimality speaks of ({claim.words})."
-            )
-
-
-# ------------------------------------------------------------------------------------------------------ the value
-
-
-def _utility(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> float:
-    """U of the mechanism, with as much added as the floats may have lost: a claim above it is surely wrong."""
-    kernel, here = mechanism.kernel, prior.support
-    if isinstance(kernel, CommonLawKernel) and claim.utility in FUNCTIONS:
-        return _structured(FUNCTIONS[claim.utility], kernel, prior)
-    p = prior.probabilities[here]
-    law = prior.probabilities @ mechanism.matrix
-    used = law > 0
-    lifts, law = mechanism.matrix[here][:, used] / law[used], law[used]
-    if claim.utility == "frequencies":
-        return recovered(lifts, law, p)
-    if claim.utility in FUNCTIONS:
-        value, size = float(law @ (p @ FUNCTIONS[claim.utility](lifts))), float(lifts.max())
-    else:
-        gains = np.eye(len(here)) if claim.gains is None else claim.gains
-        scores = (gains[here] * p[:, None]).T @ lifts
-        if claim.guesses is None:
-            value = float(law @ scores.max(axis=0))
-        else:
-            # Labelled outputs: each is worth what it says, no more.
-            places = {label: place for place, label in enumerate(claim.guesses)}
-            says = [places.get(mechanism.outputs[int(output)]) for output in np.flatnonzero(used)]
-            if any(place is None for place in says):
-                raise CertificateRejected("An outcome says what the proof of optimality knows no gain of.")
-            chosen = np.array(says, dtype=np.intp)
-            value = float(law @ scores[chosen, np.arange(len(law))])
-        size = float(np.abs(gains).max())
-    return value + (abs(value) + size + 1) * (len(p) + 32) * 2.0**-50
-
-
-def _structured(f: Function, kernel: CommonLawKernel, prior: Prior) -> float:
-    """A common law with a diagonal has two lifts in a column: no matrix at any size."""
-    p = prior.probabilities
-    law = kernel.output_law_floats(prior.weights, prior.denominator)
-    used = law > 0
-    common = ratio_array(kernel.common, kernel.denominator)[used] / law[used]
-    own = ratio_array(kernel.common + kernel.diagonal, kernel.denominator)[used] / law[used]
-    rest = ratio_array(prior.denominator - prior.weights, prior.denominator)[used]
-    terms = np.concatenate([law[used] * p[used] * f(own), law[used] * rest * f(common)])
-    return math.fsum(terms) + (math.fsum(np.abs(terms)) + 2) * 2.0**-46
+            raise CertificateRejected(_NOT_AMONG.format(words=claim.words))
 
 
 # ------------------------------------------------------------------------------------------------------ the bound
@@ -242,9 +201,11 @@ def _region(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> Region | Non
     if isinstance(priors, Prior):
         assert claim.ldp is not None
         most = min(high, float_above(claim.ldp))
+        if not float_above(claim.ldp) <= _STEEPEST:
+            return None
         ceiling = np.minimum(most, 1 / p * (1 + 2.0**-50))
         return Region(p, np.full(size, low), ceiling, float_above(claim.ldp), None)
-    if not priors.support.all():
+    if not priors.support.all() or not high <= _STEEPEST:
         return None
     if nominal_inside(priors):
         ceiling = np.full(size, high)
@@ -260,7 +221,7 @@ def _linear(claim: OptimalityClaim, priors: PriorSet, p: Floats, values: Floats,
     low, high = _ends(claim)
     if isinstance(priors, Prior) and claim.ldp is None:
         floor, ceiling = np.full(len(p), low), np.full(len(p), high)
-        return max(fill(column, p, floor, ceiling) for column in values.T)
+        return highest(fill(column, p, floor, ceiling) for column in values.T)
     if isinstance(priors, AllPriors) or (claim.high is None and isinstance(priors, Prior)):
         # (c - room·π)·v ≤ 0 for all v in [1, R]^N.
         ratio = high if claim.ldp is None else float_above(claim.ldp)
@@ -270,7 +231,7 @@ def _linear(claim: OptimalityClaim, priors: PriorSet, p: Floats, values: Floats,
         if bool((totals + error <= 0).all()):
             return room
     region = _region(claim, priors, p)
-    return math.inf if region is None else max(region.linear(column) for column in values.T)
+    return math.inf if region is None else highest(region.linear(column) for column in values.T)
 
 
 def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:

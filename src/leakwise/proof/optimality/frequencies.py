@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from leakwise.proof.optimality.functions import Floats, sum_up
+from leakwise.proof.optimality.functions import Floats, highest, sum_up
 
 __all__ = ["box_vertices", "largest_square", "lift_error", "recovered", "trace_bound"]
 
@@ -47,14 +47,14 @@ def recovered(lifts: Floats, law: Floats, p: Floats, caution: float = 1.0) -> fl
 def largest_square(root: Floats, y: Floats, vertices: Floats, error: Floats) -> float:
     """A number above |Hᵀλ|² - y·λ at every vertex (columns), whose entries are known up to ``error``."""
     largest = -math.inf
-    rows = float((np.linalg.norm(root, axis=1) * error).max())  # one entry is free, the others are exact
-    slope = float((np.abs(y) * error).max())
+    rows = float((np.linalg.norm(root, axis=1) * error).sum())
+    slope = float((np.abs(y) * error).sum())
     for start in range(0, vertices.shape[1], 4096):
         part = vertices[:, start : start + 4096]
         values = np.sum((root.T @ part) ** 2, axis=0) - y @ part
         size = np.sum((np.abs(root).T @ part) ** 2, axis=0) + np.abs(y) @ part
         blurred = (2 * np.sqrt(size) + rows) * rows + slope
-        largest = max(largest, float((values + blurred + size * (2 * len(y) + 32) * 2.0**-50).max()))
+        largest = highest([largest, float((values + blurred + size * (2 * len(y) + 32) * 2.0**-50).max())])
     return largest
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FUNCTIONS", "Floats", "Function", "chords", "fill", "largest_nearby", "sum_up"]
+__all__ = ["FUNCTIONS", "Floats", "Function", "chords", "fill", "highest", "largest_nearby", "sum_up"]
 
 Floats = npt.NDArray[np.float64]
 Function = Callable[[Floats], Floats]
@@ -30,6 +30,12 @@ FUNCTIONS: dict[str, Function] = {
 def sum_up(values: Floats) -> float:
     """A sum, rounded up."""
     return math.fsum(values) + float(np.abs(values).sum()) * 2.0**-52
+
+
+def highest(values: Iterable[float]) -> float:
+    """The largest of some numbers; ∞ where one of them is none, as differences of infinities are."""
+    listed = list(values)
+    return math.inf if any(math.isnan(value) for value in listed) else max(listed, default=-math.inf)
 
 
 def largest_nearby(f: Function, x: Floats, error: Floats | float) -> Floats:

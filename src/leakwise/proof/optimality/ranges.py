@@ -17,7 +17,7 @@ import numpy as np
 
 from leakwise.proof.optimality.boxes import largest_in_box
 from leakwise.proof.optimality.frequencies import box_vertices
-from leakwise.proof.optimality.functions import Floats, Function, chords, largest_nearby
+from leakwise.proof.optimality.functions import Floats, Function, chords, highest, largest_nearby
 
 __all__ = ["Range", "largest_in_range", "range_vertices"]
 
@@ -62,7 +62,7 @@ def largest_in_range(f: Function, weights: Sequence[int], p: Floats, y: Floats, 
     found = _largest_set(f, weights, p, y, where)
     for a in where.kinks():
         if found <= room or math.isfinite(found):
-            found = max(found, _largest_at_kink(f, weights, p, y, where, a, max(room, found)))
+            found = highest([found, _largest_at_kink(f, weights, p, y, where, a, max(room, found))])
     if found <= room:
         return room
     return min(found, _over_intervals(f, p, y, where, room))
@@ -108,7 +108,7 @@ def _largest_set(f: Function, weights: Sequence[int], p: Floats, y: Floats, wher
         value = s * largest_nearby(f, above, error) + rest * largest_nearby(f, below, error)
         value -= duals[part] * above + rest_duals[part] * below
         value += units * ((1 + above) * (1 + float(np.abs(y).sum())) + np.abs(value))
-        largest = max(largest, float(np.where(possible, value, -np.inf).max()))
+        largest = highest([largest, float(np.where(possible, value, -np.inf).max())])
     return largest
 
 
@@ -143,12 +143,14 @@ def _over_intervals(f: Function, p: Floats, y: Floats, where: Range, room: float
             ]
         )
         spent += len(left)
+        if np.isnan(values).any():
+            return math.inf
         best = float(values.max())
         # What an interval may still gain by being cut is at most what it has above its own middle.
         middle = (left + right) / 2
         narrow = right - left < 1e-13
         settled = max(settled, float(values[narrow].max(initial=-np.inf)))
-        open_ = (values > settled) & ~narrow
+        open_ = ~(values <= settled) & ~narrow
         if spent > _MOST_INTERVALS or not open_.any():
             return max(settled, best) if open_.any() else settled
         centre = _batch_chords(f, p, y, where, middle[open_], middle[open_])
