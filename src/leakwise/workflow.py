@@ -23,6 +23,7 @@ from leakwise.proof import Certificate, certify
 from leakwise.report import Facts, Protection
 from leakwise.tables.impossible import refuse_impossible
 from leakwise.tables.joint import Product
+from leakwise.tables.paths import file_of, ledger_files, refuse_same_files
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
@@ -116,8 +117,11 @@ def protect(
         raise InvalidInput(f"use must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}")
     letters = _letters(domain, prior, mechanism, column)
     public = None if isinstance(prior, str) else _over(prior, letters)
-    book = ledger if ledger is None or isinstance(ledger, LedgerBook) else LedgerBook(ledger)
+    files = {"data": file_of(data), "out": file_of(out)}
+    account = ledger.path if isinstance(ledger, LedgerBook) else None if ledger is None else Path(ledger)
+    refuse_same_files(files, ledger_files(account, "ledger"))
     source = open_source(data, column, out, overwrite=overwrite, progress=progress)
+    book = ledger if ledger is None or isinstance(ledger, LedgerBook) else LedgerBook(ledger)
     name = source.name if dataset is None else dataset
     if book is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
@@ -166,7 +170,7 @@ def protect(
         released=table.name if isinstance(table, Path) else None,
         unsafe_seed=unsafe_seed is not None,
     )
-    return Protection(table, certificate, found, facts, entry)
+    return Protection(table, certificate, found, facts, entry, {**files, **ledger_files(account, "ledger")})
 
 
 def _asked(epsilon: object, lift: object, mechanism: Mechanism | None) -> Level | None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakwise.cli import csvfiles
+from leakwise.cli.beside_table import BesideTable, bind, waiting
 from leakwise.cli.output import JsonOption, print_json
 from leakwise.cli.progress import rows_bar
 from leakwise.cli.reading import number, read_domain, read_mechanism, read_prior
 from leakwise.errors import InvalidInput, LeakwiseError
+from leakwise.tables.paths import ledger_files, refuse_same_files
 
 if TYPE_CHECKING:
     from leakwise.alphabet import Alphabet
     from leakwise.priors import Prior
-    from leakwise.proof import Certificate
     from leakwise.report import Protection
     from leakwise.tables import SqlTable
 
@@ -156,18 +156,14 @@ def release(
     keep = save_mechanism
     if keep is None and beside.suffix.lower() not in _CARRY:
         keep = beside.with_name(f"{beside.stem}.mechanism.json")
-    _check_places(page, target if isinstance(target, Path) else target.path, keep, certificate, overwrite)
-
-    def save(proof: Certificate) -> None:
-        # Before the table: a released table whose mechanism is lost would be of no use.
-        if keep is not None:
-            proof.mechanism.save(keep)
-        if certificate is not None:
-            proof.save(certificate)
+    _check_paths(
+        data, {"--prior": prior, "--mechanism": mechanism}, target, page, keep, certificate, ledger, overwrite=overwrite
+    )
+    beside_table = BesideTable(target if isinstance(target, Path) else target.path, keep, certificate)
 
     given = None if mechanism is None else read_mechanism(mechanism)
     letters = _letters(data, column, domain)
-    with rows_bar() as progress, _taken_back(keep, certificate):
+    with rows_bar() as progress, beside_table:
         done = protect(
             data,
             column[0] if len(column) == 1 else tuple(column),
@@ -183,9 +179,11 @@ def release(
             overwrite=overwrite,
             ledger=ledger,
             dataset=dataset,
-            certified=save,
+            certified=beside_table.save,
             progress=progress,
         )
+    if keep is not None and isinstance(target, Path):
+        bind(done, target, keep)
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
         done.report(page)
@@ -194,18 +192,6 @@ def release(
             f"The table was released to {str(target)!r}, but its report could not be: {error}"
         ) from error
     _tell(done, {name: path for name, path in written.items() if path is not None}, as_json)
-
-
-@contextmanager
-def _taken_back(*paths: Path | None) -> Iterator[None]:
-    """Where the release is not made, neither is what was saved for it; files that were there before stay."""
-    new = [path for path in paths if path is not None and not path.exists()]
-    try:
-        yield
-    except BaseException:
-        for path in new:
-            path.unlink(missing_ok=True)
-        raise
 
 
 def _source_and_target(
@@ -242,17 +228,36 @@ def _tell(done: Protection, written: dict[str, Any], as_json: bool) -> None:
         typer.echo(f"{name}: {path}")
 
 
-def _check_places(page: Path, target: Path, keep: Path | None, certificate: Path | None, overwrite: bool) -> None:
-    """What would fail after the release was made is refused before it."""
+def _check_paths(
+    data: Path | SqlTable,
+    given: dict[str, str | None],
+    target: Path | SqlTable,
+    page: Path,
+    keep: Path | None,
+    certificate: Path | None,
+    ledger: Path | None,
+    *,
+    overwrite: bool,
+) -> None:
+    """Refuse beforehand what would fail after the release was made, or destroy a file that is needed."""
     if page.suffix.lower() not in (".html", ".htm", ".json"):
         raise InvalidInput(f"--report must end in .html or .json. Got {str(page)!r} instead.")
-    places = [place for place in (page, target, keep, certificate) if place is not None]
-    if len({place.resolve() for place in places}) < len(places):
-        raise InvalidInput("--out, --report, --save-mechanism and --certificate must be different files.")
-    for place in places:
+    source, out = (one if isinstance(one, Path) else one.path for one in (data, target))
+    read = {name: Path(text) for name, text in given.items() if text is not None and csvfiles.exists(Path(text))}
+    written = {"--report": page, "--save-mechanism": keep, "--certificate": certificate}
+    drafts = {f"{name} (while it waits)": waiting(one) for name, one in list(written.items())[1:] if one is not None}
+    # A database may be read and written at once; that a file is not released onto itself is said by the release.
+    refuse_same_files(
+        {**read, "TABLE" if isinstance(data, Path) else "--from-sql": source, "--out": out},
+        {**written, **drafts, **ledger_files(ledger, "--ledger")},
+    )
+    refuse_same_files(dict(read), {"--out": out})
+    for place in (page, out, keep, certificate):
+        if place is None:
+            continue
         if not place.parent.is_dir():
             raise InvalidInput(f"Cannot write {str(place)!r}: the folder {str(place.parent)!r} does not exist.")
-        if place is not target and place.exists() and not overwrite:
+        if place is not out and place.exists() and not overwrite:
             raise InvalidInput(f"{str(place)!r} exists already. Name another file, or say --overwrite.")
 
 

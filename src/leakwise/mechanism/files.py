@@ -15,6 +15,7 @@ from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
 
 __all__ = [
+    "NEXT",
     "MechanismBody",
     "load_mechanism",
     "mechanism_from_body",
@@ -24,7 +25,10 @@ __all__ = [
 ]
 
 FORMAT = "leakwise.mechanism"
-VERSION = 2  # 2: the edges of bins
+VERSION = 3  # 2: the edges of bins; 3: the digest of the outcomes that were released
+
+NEXT = ".next"
+"""Ends the name of a mechanism file while the table that it belongs to is being replaced."""
 
 
 class DenseBody(msgspec.Struct, tag="dense", forbid_unknown_fields=True):
@@ -42,7 +46,7 @@ class CommonLawBody(msgspec.Struct, tag="common-law", forbid_unknown_fields=True
 
 
 class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a mechanism file holds. Without bins it is what version 1 held."""
+    """What a mechanism file holds. Without bins and digest it is what version 1 held."""
 
     inputs: list[Any]
     inputs_declared: bool
@@ -51,6 +55,7 @@ class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
     kernel: DenseBody | CommonLawBody
     input_edges: list[float] | None = None
     output_edges: list[float] | None = None
+    outcomes_digest: str | None = None
 
 
 def mechanism_to_body(mechanism: Mechanism) -> MechanismBody:
@@ -107,13 +112,25 @@ def _kernel(body: DenseBody | CommonLawBody, name: str) -> Kernel:
     return DenseKernel(np.array(rows, dtype=np.object_), denominator)
 
 
-def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
-    """Write a mechanism file."""
+def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str], *, outcomes_digest: str | None = None) -> None:
+    """Write a mechanism file, with the digest of the outcomes of the table that it belongs to, if there is one."""
     body = mechanism_to_body(mechanism)
+    body.outcomes_digest = outcomes_digest
     binned = body.input_edges is not None or body.output_edges is not None
-    write_document(path, FORMAT, VERSION if binned else 1, body)
+    version = VERSION if outcomes_digest is not None else 2 if binned else 1
+    write_document(path, FORMAT, version, body)
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Read a mechanism file."""
-    return mechanism_from_body(read_document(path, FORMAT, VERSION, MechanismBody), str(path))
+    body = read_document(path, FORMAT, VERSION, MechanismBody)
+    coming = f"{os.fspath(path)}{NEXT}"
+    if body.outcomes_digest is None and os.path.exists(coming):
+        raise InvalidInput(
+            f"A release that was to replace {str(path)!r} by {coming!r} was interrupted, and it cannot be told which "
+            "of them belongs to the table. If the table is older than the second, delete that; otherwise move it over "
+            "the first."
+        )
+    mechanism = mechanism_from_body(body, str(path))
+    object.__setattr__(mechanism, "outcomes_digest", body.outcomes_digest)
+    return mechanism

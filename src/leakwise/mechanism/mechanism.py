@@ -52,6 +52,8 @@ class Mechanism:
     kernel: Kernel
     input_alphabet: Alphabet
     output_alphabet: Alphabet
+    outcomes_digest: str | None = None
+    """What :func:`leakwise.estimate` knows the released table by, where the file of this mechanism said it."""
 
     def __init__(
         self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate
 from leakwise.report.facts import SEEDED, Facts
 from leakwise.report.write import write_report
+from leakwise.tables.paths import refuse_same_files
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
@@ -40,6 +42,8 @@ class Protection:
         What the promise compares with.
     entry
         The number of the entry in the ledger, if there is one.
+    files
+        The files of this release, which a report must not replace.
     """
 
     table: Any
@@ -47,6 +51,7 @@ class Protection:
     design: Design | DataDesign | None
     facts: Facts
     entry: int | None
+    files: Mapping[str, Path | None] = field(default_factory=dict)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -84,6 +89,7 @@ class Protection:
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write the report: ``.html`` for people, ``.json`` for programs."""
+        refuse_same_files(self.files, {"the report": Path(path)})
         return write_report(self.facts, path)
 
     def _rows(self) -> list[list[str]]:

@@ -1,7 +1,11 @@
-"""Keyed digests of columns: the same column gives the same text, and without the key nobody can try columns out."""
+"""Keyed digests of columns: the same column gives the same text, and without the key nobody can try columns out.
+
+The digest of released outcomes has no key: it tells nothing that the released table does not.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from typing import Any
 
@@ -10,7 +14,7 @@ import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, code_dtype
 
-__all__ = ["Digester"]
+__all__ = ["Digester", "digest_of_outcomes"]
 
 
 class Digester:
@@ -36,3 +40,11 @@ class Digester:
     def text(self) -> str | None:
         """The digest in hexadecimal; None where there is no key."""
         return None if self._mac is None else self._mac.hexdigest()
+
+
+def digest_of_outcomes(counts: npt.NDArray[np.int64]) -> str:
+    """Return what tells a released table from others: a digest of how often each outcome of its mechanism occurs.
+
+    An estimate depends on these counts alone, so that sorting the rows or adding columns changes nothing.
+    """
+    return hashlib.sha256(b"leakwise.outcomes:" + ",".join(map(str, counts.tolist())).encode()).hexdigest()

@@ -16,7 +16,9 @@ from leakwise.exact import ratio_array
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.tables import frames
 from leakwise.tables.carried import Carried, carried_secrets, choose_carried, metadata_of
+from leakwise.tables.digest import digest_of_outcomes
 from leakwise.tables.files import check_file, counted
+from leakwise.tables.fit import fits
 from leakwise.tables.formats import check_names, is_path, open_table
 from leakwise.tables.groups import Groups
 from leakwise.tables.joint import encode_columns, plain_alphabet
@@ -170,6 +172,7 @@ def _of_file(
     outcomes = plain_alphabet(chosen.output_alphabet)
     if by is None:
         counts = check_file(path, names, outcomes, what="outputs").counts
+        _compare_digest(counts, chosen, repr(str(path)))
         return _estimate(counts, chosen, confidence, simultaneous)
     needed = [str(name) for name in (*names, by)]
     check_names(table.path, table.names, [*names, by])
@@ -181,6 +184,7 @@ def _of_file(
             groups.add(*table.distinct(batch[needed[-1]]), codes)
     if not groups.counts:
         raise InvalidInput(f"{str(path)!r} has no rows: there is nothing to estimate from.")
+    _compare_digest(np.sum(list(groups.counts.values()), axis=0), chosen, repr(str(path)))
     return _grouped(groups, chosen, confidence, simultaneous)
 
 
@@ -223,6 +227,16 @@ def _warn_of_another(chosen: Mechanism, names: tuple[Hashable, ...], told: Seque
         )
 
 
+def _compare_digest(counts: Counts, mechanism: Mechanism, name: str) -> None:
+    """Refuse a table that is not the one that the file of the mechanism belongs to."""
+    if mechanism.outcomes_digest is not None and mechanism.outcomes_digest != digest_of_outcomes(counts):
+        raise InvalidInput(
+            f"The mechanism belongs to another released table than {name}. If a release was interrupted, its mechanism "
+            "lies beside the other with the ending '.next'. If rows were left out on purpose, read them into a table "
+            "(pandas, polars, Arrow) and estimate from that."
+        )
+
+
 def _estimate(counts: Counts, mechanism: Mechanism, confidence: float, simultaneous: bool) -> Estimate:
     # The linear programs behind it are loaded when somebody estimates.
     from leakwise.tables.inversion import invert, invert_structured
@@ -242,6 +256,15 @@ def _estimate(counts: Counts, mechanism: Mechanism, confidence: float, simultane
         found = invert_structured(counts, common, diagonal, confidence=confidence, simultaneous=simultaneous)
     else:
         found = invert(counts, kernel.matrix, confidence=confidence, simultaneous=simultaneous)
+    p = found.frequencies
+    law = common + diagonal * p if isinstance(kernel, CommonLawKernel) else p @ kernel.matrix
+    if not fits(counts, law, int((kernel.column_max() > 0).sum())):
+        warnings.warn(
+            "The outcomes do not fit this mechanism: whatever the true frequencies are, it gives such counts less than "
+            "once in 10⁹ times. They were released by another mechanism, or changed since. Do not use the estimate.",
+            LeakwiseWarning,
+            stacklevel=3,
+        )
     return Estimate(plain_alphabet(mechanism.input_alphabet), found)
 
 

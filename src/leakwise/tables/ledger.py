@@ -23,6 +23,7 @@ from leakwise.exact import Level, level
 from leakwise.proof import Certificate
 from leakwise.tables.entries import COLUMNS, LedgerEntry, entry_of, row_of
 from leakwise.tables.overlaps import connected
+from leakwise.tables.paths import ledger_files, refuse_same_files
 from leakwise.tables.totals import LedgerTotal, beyond_budget, total_of
 
 __all__ = ["Ledger"]
@@ -329,6 +330,7 @@ class Ledger:
 
         The key of the digests stays in the ledger.
         """
+        refuse_same_files(ledger_files(self.path, "The ledger"), {"path": Path(path)})
         suffix = Path(path).suffix.lower()
         if suffix == ".json":
             text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
