@@ -63,7 +63,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     mechanisms_ : tuple of Mechanism
         One for each column; what ``lw.estimate`` takes to find the frequencies behind the outcomes.
     designs_ : tuple of Design or DataDesign
-        How they were found, with their proofs.
+        How they were found, with their proofs. The pickled transformer holds no exact count of a sample that it learnt
+        from, and no certificate, which rests on them.
     epsilons_ : ndarray
         The leakage that is proven for each, in nats.
     n_features_in_, feature_names_in_
@@ -179,6 +180,16 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         return {name: _promise(one) for name, one in zip(names, self.designs_, strict=True)}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Who gets the pickled transformer gets no exact count of the sample that it learnt from.
+        from leakwise.optimize.from_data import DataDesign as Learnt
+
+        state = dict(super().__getstate__())
+        if "designs_" in state:
+            designs = state["designs_"]
+            state["designs_"] = tuple(one.without_counts() if isinstance(one, Learnt) else one for one in designs)
+        return state
+
     def _designed(self, name: Hashable, values: Any, domain: Any, prior: Any) -> Design | DataDesign:
         from leakwise.optimize import design
         from leakwise.optimize.from_data import design_from_data
@@ -200,7 +211,14 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             encode_column(values, as_alphabet(domain, name="domain"), name=title)  # says which column is wrong
             sample = Prior.from_data(values, domain)
             return design_from_data(
-                sample, self.epsilon, lift=self.lift, failure=self.failure, utility=self.utility, compare=False
+                sample,
+                self.epsilon,
+                lift=self.lift,
+                failure=self.failure,
+                utility=self.utility,
+                strategy="certified",
+                compare=False,
+                rounded=True,
             )
         known = _over(prior, domain)
         codes = encode_column(values, known.alphabet, name=title)

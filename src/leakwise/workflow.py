@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leakwise.alphabet import Alphabet, as_alphabet
+from leakwise.documents import created_like
 from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism
@@ -21,6 +22,7 @@ from leakwise.priors.rounded import RoundedLayerCake
 from leakwise.priors.sample import coarse_prior
 from leakwise.proof import Certificate, certify
 from leakwise.report import Facts, Protection
+from leakwise.tables.formats import is_path
 from leakwise.tables.impossible import refuse_impossible
 from leakwise.tables.joint import Product
 from leakwise.tables.paths import file_of, ledger_files, refuse_same_files
@@ -94,6 +96,7 @@ def protect(
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
     certified
         Called with the certificate before anything is entered or drawn, such as to save it; what it raises stops all.
+        What it saves is open to nobody to whom the file of the data is not.
     progress
         For files: called with the stage, the rows done and the rows there are.
     unsafe_seed
@@ -132,7 +135,8 @@ def protect(
     basis = _Sample(Prior._from_integers(letters, counts, sum(counts)), failure) if public is None else public
     found, certificate, shown = _certified(basis, asked, use, mechanism, source.secret_names, time_limit)
     if certified is not None:
-        certified(certificate)
+        with created_like(data if is_path(data) else getattr(data, "database", None)):
+            certified(certificate)
     entry = None
     if book is not None:
         assert name is not None

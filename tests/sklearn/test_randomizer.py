@@ -279,3 +279,19 @@ def test_values_of_mass_zero_stop_fit_and_transform():
     again = pickle.loads(pickle.dumps(randomizer))
     with pytest.raises(lw.InvalidInput, match="no probability: 'rare'"):
         again.transform([["rare"]])
+
+
+def test_a_pickled_transformer_tells_no_exact_count():
+    """Two samples that differ in one row are one and the same to who gets the fitted transformer."""
+    pickled = []
+    for yes in (2500, 2501):
+        sample = [["yes"]] * yes + [["no"]] * (10007 - yes)
+        fitted = LeakageRandomizer(lift=2, domain=["no", "yes"], failure=1e-6).fit(sample)
+        assert fitted.designs_[0].prior.weights[1] == yes  # who fitted it keeps everything
+        assert fitted.designs_[0].certificate.verify().holds
+        pickled.append(pickle.dumps(fitted))
+    assert pickled[0] == pickled[1]
+    again = pickle.loads(pickled[0])
+    assert again.designs_[0].certificate is None
+    assert again.transform([["yes"]] * 3).shape == (3, 1)
+    assert again.guarantees == fitted.guarantees

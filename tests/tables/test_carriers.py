@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import pickle
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -12,9 +16,12 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import leakwise as lw
+from leakwise.cli import app
 
+RUN = CliRunner()
 M = lw.randomized_response(["no", "yes"], lift=2)
 PRIOR = lw.Prior({"no": 0.5, "yes": 0.5})
 TRUE = np.random.default_rng(3).choice(["no", "yes"], 100).tolist()
@@ -278,3 +285,124 @@ def test_a_joint_secret_and_its_index():
 def test_small_tables_with_ids_pass():
     frame = pd.DataFrame({"smokes": ["no", "yes"]}, index=["a", "b"])
     assert lw.release(frame, M, "smokes").index.tolist() == ["a", "b"]
+
+
+# --------------------------------------------------------------------------------------------------- folders, modes
+
+
+def test_a_folder_named_by_the_secret_is_refused(tmp_path):
+    inside, outside = tmp_path / "smokes=yes", tmp_path / "city=Graz"
+    for folder in (inside, outside):
+        folder.mkdir()
+        pq.write_table(pa.table({"smokes": TRUE}), folder / "a.parquet")
+    linked = tmp_path / "plain"
+    linked.symlink_to(inside)
+    for source, out in ((inside, tmp_path), (linked, tmp_path), (outside, inside)):
+        for call in (
+            lambda source=source, out=out: lw.release(source / "a.parquet", M, "smokes", out=out / "b.parquet"),
+            lambda source=source, out=out: lw.protect(
+                source / "a.parquet", "smokes", prior=PRIOR, lift=1.5, out=out / "b.parquet"
+            ),
+        ):
+            with pytest.raises(lw.InvalidInput, match="'smokes=yes', which tells the secret"):
+                call()
+    lw.release(outside / "a.parquet", M, "smokes", out=outside / "b.parquet")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "jsonl"])
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o400])
+def test_what_is_made_of_a_table_is_open_to_nobody_else(suffix, mode, tmp_path):
+    source = tmp_path / f"t.{suffix}"
+    frame = pd.DataFrame({"smokes": TRUE})
+    {
+        "csv": lambda: frame.to_csv(source, index=False),
+        "parquet": lambda: frame.to_parquet(source),
+        "arrow": lambda: frame.to_feather(source),
+        "jsonl": lambda: frame.to_json(source, orient="records", lines=True),
+    }[suffix]()
+    source.chmod(mode)
+    options = ("-c", "smokes", "--domain", "no,yes", "--lift", "1.5", "--prior", "no=0.5,yes=0.5")
+    before = os.umask(0o022)
+    try:
+        words = ["release", str(source), *options, "--certificate", str(tmp_path / "c.json")]
+        assert RUN.invoke(app, words, catch_exceptions=False).exit_code == 0
+        lw.release(source, M, "smokes", out=tmp_path / f"again.{suffix}")
+    finally:
+        os.umask(before)
+    made = [one for one in tmp_path.iterdir() if one != source]
+    assert len(made) == (5 if suffix in ("csv", "jsonl") else 4)  # tables, report, certificate, perhaps mechanism
+    assert {one.stat().st_mode & 0o777 for one in made} == {mode & 0o644 | 0o600}
+    # What takes the place of a file is not more open than that was.
+    out = tmp_path / f"again.{suffix}"
+    out.chmod(0o600)
+    lw.release(source, M, "smokes", out=out, overwrite=True)
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
+# ------------------------------------------------------------------------------------------- what cannot be a secret
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([{"x": 1}, {"x": 2}]),
+        pa.array([["a"], ["b"]]),
+        pa.array([[1, 2], [3, 4]], pa.list_(pa.int64(), 2)),
+        pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
+    ],
+    ids=lambda array: str(array.type).partition("<")[0],
+)
+def test_secrets_of_lists_and_structures_are_refused(array, tmp_path):
+    table = pa.table({"smokes": array, "s": ["no", "yes"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    bins = lw.randomized_response(lw.bins(0, 10, 2), lift=2)
+    calls = [
+        *(lambda kind=kind: lw.release(tmp_path / kind, M, "smokes", out=tmp_path / f"b{kind}") for kind in FILES),
+        *(lambda kind=kind: lw.estimate(tmp_path / kind, M, "smokes") for kind in FILES),
+        lambda: lw.release(table, M, "smokes"),
+        lambda: lw.release(table, bins, "smokes"),
+        lambda: lw.release(table.to_pandas(types_mapper=pd.ArrowDtype), M, "smokes"),
+        lambda: lw.release(table.to_pandas(), bins, "smokes"),
+        lambda: lw.estimate(table, M, "s", by="smokes"),
+    ]
+    if not pa.types.is_map(array.type):
+        calls.append(lambda: lw.release(pl.from_arrow(table), M, "smokes"))
+        calls.append(lambda: lw.release(pl.from_arrow(table), bins, "smokes"))
+    for call in calls:
+        with pytest.raises(lw.InvalidInput, match=r"smokes|plain values"):
+            call()
+
+
+FILES = ("a.parquet", "a.arrow")
+
+
+def test_runs_of_equal_values_become_a_plain_column():
+    runs = pa.RunEndEncodedArray.from_arrays([3, 4], ["no", "yes"])
+    assert lw.release(pa.table({"smokes": runs}), M, "smokes")["smokes"].type == pa.string()
+
+
+def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"smokes": TRUE})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_feather(tmp_path / "a.arrow")
+
+    def refused(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    for name in ("a.csv", "a.arrow"):
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "open", refused)
+            for call in (lw.release, lw.estimate):
+                with pytest.raises(lw.InvalidInput, match=rf"Cannot read .*{name}.*Permission denied"):
+                    call(tmp_path / name, M, "smokes", **({"out": tmp_path / f"b{name}"} if call is lw.release else {}))
+    read_only = OSError(errno.EROFS, "Read-only file system")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", mock.Mock(side_effect=read_only))
+        with pytest.raises(lw.InvalidInput, match=r"Cannot write .*b\.csv.*Read-only file system"):
+            lw.release(tmp_path / "a.csv", M, "smokes", out=tmp_path / "b.csv")
+        with pytest.raises(lw.InvalidInput, match=r"Cannot write .*m\.json.*Read-only file system"):
+            M.save(tmp_path / "m.json")
+        with pytest.raises(lw.InvalidInput, match=r"l\.db.*Read-only file system"):
+            lw.Ledger(tmp_path / "l.db")

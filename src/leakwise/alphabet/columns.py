@@ -196,7 +196,7 @@ def _encode_pandas(column: Any, found: _Found, name: str) -> Codes:
         return _from_distinct(values.categories.tolist(), np.asarray(values.codes), found)
     try:
         places, distinct = pd.factorize(values)
-    except TypeError:  # values that cannot be hashed, such as lists: named one by one
+    except (TypeError, NotImplementedError):  # values that cannot be hashed, such as lists: named one by one
         return _encode_objects(list(values), found)
     return _from_distinct(list(distinct), places, found)
 
@@ -283,12 +283,15 @@ def _numbers(column: Any, library: str, name: str) -> npt.NDArray[np.float64] | 
     elif isinstance(column, np.ma.MaskedArray):
         values = np.array(column.tolist(), dtype=np.object_)
     else:
-        values = np.asarray(column if isinstance(column, np.ndarray) else _listed(column))
+        try:
+            values = np.asarray(column if isinstance(column, np.ndarray) else _listed(column))
+        except ValueError:  # lists of several lengths
+            return None
     if values.ndim != 1:
         raise InvalidInput(f"{name} must be a column of values, of one dimension. Got shape {values.shape} instead.")
     if values.dtype.kind == "O":
         plain: list[Any] = [np.nan if is_missing(value) else plain_value(value) for value in values]
-        if not all(hasattr(value, "__float__") for value in plain):
+        if not all(hasattr(value, "__float__") and not isinstance(value, np.ndarray) for value in plain):
             return None
         return np.array([float(value) for value in plain])
     return values.astype(np.float64) if values.dtype.kind in "iufb" else None

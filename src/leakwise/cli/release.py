@@ -148,6 +148,7 @@ def release(
     leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
+    from leakwise.documents import created_like
     from leakwise.workflow import protect
 
     data, target = _source_and_target(table, out, from_sql, to_sql)
@@ -163,7 +164,8 @@ def release(
 
     given = None if mechanism is None else read_mechanism(mechanism)
     letters = _letters(data, column, domain)
-    with rows_bar() as progress, beside_table:
+    source = data if isinstance(data, Path) else data.path
+    with rows_bar() as progress, created_like(source), beside_table:
         done = protect(
             data,
             column[0] if len(column) == 1 else tuple(column),

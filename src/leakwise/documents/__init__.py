@@ -1,6 +1,8 @@
 """Files that Leakwise writes: versioned JSON with a checksum, written aside and moved into place when whole."""
 
 from leakwise.documents.store import (
+    created_like,
+    creation_mode,
     document_format,
     read_document,
     read_integer,
@@ -11,6 +13,8 @@ from leakwise.documents.store import (
 )
 
 __all__ = [
+    "created_like",
+    "creation_mode",
     "document_format",
     "read_document",
     "read_integer",

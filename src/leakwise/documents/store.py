@@ -10,6 +10,8 @@ import hashlib
 import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +20,8 @@ import msgspec
 from leakwise.errors import InvalidInput
 
 __all__ = [
+    "created_like",
+    "creation_mode",
     "document_format",
     "read_document",
     "read_integer",
@@ -72,13 +76,39 @@ def _checksum(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
+_MODE: ContextVar[int] = ContextVar("mode", default=0o666)
+
+
+@contextlib.contextmanager
+def created_like(*paths: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Files that are made meanwhile get no permission that one of the given files lacks.
+
+    What is made of a table that only its owner may read must not be open to all. A path that is not there, or None,
+    asks for nothing.
+    """
+    mode = _MODE.get()
+    for path in paths:
+        with contextlib.suppress(OSError):
+            mode &= 0o666 if path is None else os.stat(path).st_mode
+    token = _MODE.set(mode | 0o600)  # the owner can write and read what was just made
+    try:
+        yield
+    finally:
+        _MODE.reset(token)
+
+
+def creation_mode() -> int:
+    """The permissions that a new file asks for; the user's umask takes away from them, as always."""
+    return _MODE.get()
+
+
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file whole or not at all: aside first, then moved into place."""
     target = Path(path)
     aside = target.parent / f".{secrets.token_hex(12)}.part"
     try:
         # Opened by hand and not by tempfile: the file then has the permissions that the user's umask gives.
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, creation_mode()), "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +22,7 @@ from leakwise.optimize.strategies import STRATEGIES, Alternative, Strategies
 from leakwise.optimize.utilities import as_utility
 from leakwise.priors import Prior
 from leakwise.priors.around import checked_failure, unseen_letters
-from leakwise.priors.sample import counts_of
+from leakwise.priors.sample import coarse_prior, counts_of
 from leakwise.proof import Certificate
 
 __all__ = ["STRATEGIES", "Alternative", "DataDesign", "design_from_data"]
@@ -83,6 +83,13 @@ class DataDesign:
         if unseen := unseen_letters(self.prior):
             words += f" Letters that the sample never showed ({some_of(unseen)}) are covered as well."
         return words
+
+    def without_counts(self) -> DataDesign:
+        """Return what a receiver may have of a design with ``rounded=True``: its sample rounded, and no certificate."""
+        known = coarse_prior(counts_of(self.prior), self.prior.alphabet)
+        rounded = Prior._from_integers(known.alphabet, known.weights.tolist(), self.prior.sample_size)
+        options = tuple(replace(option, certificate=None) for option in self.alternatives)
+        return replace(self, prior=rounded, certificate=None, alternatives=options)
 
     def _rows(self) -> list[list[object]]:
         return [

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakwise.charts.table import html_table, number, text_table
+from leakwise.documents import created_like
 from leakwise.errors import some_of
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior
@@ -88,9 +89,10 @@ class Protection:
         return words
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report: ``.html`` for people, ``.json`` for programs."""
+        """Write the report: ``.html`` for people, ``.json`` for programs; no more readable than a released file."""
         refuse_same_files(self.files, {"the report": Path(path)})
-        return write_report(self.facts, path)
+        with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
+            return write_report(self.facts, path)
 
     def _rows(self) -> list[list[str]]:
         rows = [

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from leakwise.documents import creation_mode
 from leakwise.errors import InvalidInput
 
 __all__ = ["check_target", "written_aside"]
@@ -72,11 +73,11 @@ def _open(aside: Path) -> tuple[int, bool]:
     unnamed = getattr(os, "O_TMPFILE", 0)
     if unnamed and Path(_HANDLES).is_dir():
         try:
-            return os.open(aside.parent, os.O_RDWR | unnamed, 0o666), True
+            return os.open(aside.parent, os.O_RDWR | unnamed, creation_mode()), True
         except OSError as error:
             if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
                 raise
-    return os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), False
+    return os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), creation_mode()), False
 
 
 def _name(handle: int, aside: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
+from leakwise.documents import created_like
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.tables.aside import check_target, written_aside
 from leakwise.tables.carried import Carried, pack
 from leakwise.tables.exchange import Exchanger, Watch
-from leakwise.tables.formats import TableFile, check_names, open_table, same_kind
+from leakwise.tables.formats import TableFile, check_names, open_table, readable, same_kind
 from leakwise.tables.joint import encode_columns
 from leakwise.tables.row_labels import RowLabels, labels_in_file
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["CheckedFile", "Progress", "Seen", "Watch", "check_file", "counted", "release_file"]
+__all__ = ["CheckedFile", "Progress", "Seen", "Watch", "check_file", "counted", "refuse_partition", "release_file"]
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the stage ("checking", "writing"), the rows done and the rows there are, where that is known."""
@@ -76,8 +77,9 @@ def check_file(
     stamp = _stamp(table.path)
     seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
     labels = {} if what != "inputs" else labels_in_file(table.metadata)
-    labelled = {one: RowLabels(name, columns, alphabet) for one, name in labels.items() if one in table.names}
-    for batch in table.batches([*columns, *labelled]):
+    others = [one for one in labels if one in table.names and one not in columns]
+    labelled = {one: RowLabels(labels[one], columns, alphabet) for one in others}
+    for batch in _read(table, [*columns, *labelled]):
         codes = encode_columns([batch[name] for name in columns], columns, alphabet, what, encode=table.encode)
         seen.add(codes)
         for one, level in labelled.items():
@@ -91,6 +93,11 @@ def check_file(
     if not seen.rows:
         raise InvalidInput(f"{str(table.path)!r} has no rows: there is nothing to release or to estimate from.")
     return CheckedFile(table, columns, alphabet, seen.rows, seen.counts, stamp)
+
+
+def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    with readable(table.path):
+        yield from table.batches(names)
 
 
 def counted(codes: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
@@ -121,7 +128,7 @@ def release_file(
         unsafe_seed=stream is not None and stream.seeded,
     )
     done = 0
-    with written_aside(target) as file:
+    with created_like(table.path, target), written_aside(target) as file:
         for rows in table.rewrite(file, exchange.names, exchange.outputs, exchange, carried):
             done += rows
             if progress is not None:
@@ -145,6 +152,19 @@ def refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
             "released file afterwards."
         )
     check_target(target, (source,), overwrite=overwrite)
+
+
+def refuse_partition(paths: Iterable[Path], names: Iterable[Hashable]) -> None:
+    """Refuse files in folders such as ``smokes=yes``, whose names tell the secret of every row in them."""
+    known = {f"{name}=" for name in names}
+    for path in paths:
+        # Also where the folder is reached by another name.
+        for part in (*path.parts, *path.resolve().parts):
+            if any(part.startswith(name) for name in known):
+                raise InvalidInput(
+                    f"{str(path)!r} stands in {part!r}, which tells the secret of all its rows, whatever is released. "
+                    "Put the rows of all such folders into one file first, and release that to another place."
+                )
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import Mechanism
 from leakwise.tables import frames
 from leakwise.tables.carried import KEY, Carried, metadata_of, pack
-from leakwise.tables.files import Progress, check_file, refuse_target, release_file
+from leakwise.tables.files import Progress, check_file, refuse_partition, refuse_target, release_file
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.joint import decode_parts, encode_columns, parts_of
 from leakwise.tables.sampler import draw_codes, seeded_stream
@@ -167,6 +167,7 @@ def _release_path(
     names = open_table(source, "data").names
     secrets = secrets_of(names, mechanism, column)
     refuse_target(source, Path(out), overwrite=overwrite)
+    refuse_partition((source, Path(out)), [name for one in secrets for name in one.names])
     checked = [
         (check_file(source, one.names, one.mechanism.input_alphabet, progress=progress), one.mechanism)
         for one in secrets

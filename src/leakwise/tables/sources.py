@@ -17,7 +17,15 @@ from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.tables import frames
 from leakwise.tables.digest import Digester
-from leakwise.tables.files import CheckedFile, Progress, check_file, counted, refuse_target, release_file
+from leakwise.tables.files import (
+    CheckedFile,
+    Progress,
+    check_file,
+    counted,
+    refuse_partition,
+    refuse_target,
+    release_file,
+)
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.joint import encode_columns, plain_alphabet
 from leakwise.tables.release import check_data, columns_among, release
@@ -132,6 +140,7 @@ class _FileSource:
             raise InvalidInput(f"column must say which column of {str(path)!r} is the secret, among {names}.")
         self._names = columns_among(names, column)
         refuse_target(path, Path(out), overwrite=overwrite)
+        refuse_partition((path, Path(out)), self._names)
         self._path, self._out, self._overwrite, self._progress = path, Path(out), overwrite, progress
         self._checked: CheckedFile | None = None
         self.name: str | None = path.name

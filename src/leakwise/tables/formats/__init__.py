@@ -6,6 +6,7 @@ A file is opened for what it is by its name: ``.csv``, ``.tsv``, ``.parquet``, `
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, require, some_of
 
-__all__ = ["SUFFIXES", "Columns", "Exchange", "TableFile", "is_path", "open_table", "same_kind"]
+__all__ = ["SUFFIXES", "Columns", "Exchange", "TableFile", "is_path", "open_table", "readable", "same_kind"]
 
 Columns = Mapping[str, Any]
 Exchange = Callable[[Columns], Mapping[str, tuple[npt.NDArray[Any], Sequence[Any]]]]
@@ -74,7 +75,20 @@ def is_path(data: object) -> bool:
 
 def open_table(path: str | os.PathLike[str], name: str = "file") -> TableFile:
     """The table in a file."""
-    source = Path(path)
+    with readable(path):
+        return _open(Path(path), name)
+
+
+@contextlib.contextmanager
+def readable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """A file that may not be read, or a disk that fails, as an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(f"Cannot read {str(path)!r}: {error.strerror or error}.") from error
+
+
+def _open(source: Path, name: str) -> TableFile:
     if source.is_dir():
         require("pyarrow", extra="data", purpose="Reading Parquet files")
         from leakwise.tables.formats.folder import ParquetFolder, is_parquet_folder

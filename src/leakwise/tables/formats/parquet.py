@@ -33,9 +33,13 @@ class ParquetTable(ArrowColumns):
     def _open(self, names: Sequence[str] = ()) -> Any:
         try:
             # Texts of the secret columns come as dictionaries: one text per distinct value, not one per row.
-            return pq.ParquetFile(self.path, read_dictionary=list(names), buffer_size=1 << 20, pre_buffer=False)
+            return pq.ParquetFile(self.path, read_dictionary=self._texts(names), buffer_size=1 << 20, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"{str(self.path)!r} is not a Parquet file, or it is damaged: {error}.") from error
+
+    def _texts(self, names: Sequence[str]) -> list[str]:
+        """The columns that are not made of others: Parquet knows a column of lists only by its parts."""
+        return [name for name in names if not pa.types.is_nested(self._schema.field(name).type)]
 
     @property
     def rows(self) -> int | None:

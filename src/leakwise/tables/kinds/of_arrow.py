@@ -74,6 +74,8 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
 
 def maker(labels: Sequence[Any], wanted: Any, *, ordered: bool = False) -> tuple[Make, Any]:
     """What turns codes into an array of the wanted type where the labels fit it, and the type that it has."""
+    if pa.types.is_run_end_encoded(wanted):
+        wanted = wanted.value_type
     make = _dictionary(labels, wanted, ordered) if pa.types.is_dictionary(wanted) else _values(labels, wanted)
     return make, make(np.zeros(0, dtype=np.uint8)).type
 
@@ -93,7 +95,11 @@ def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
 def distinct(column: Any) -> list[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    return in_order(dict.fromkeys(None if value != value else value for value in column.unique().to_pylist()))
+    try:
+        values = column.unique().to_pylist()
+    except pa.ArrowNotImplementedError as error:
+        raise InvalidInput(f"A column to group by must hold plain values. Got {column.type}.") from error
+    return in_order(dict.fromkeys(None if value != value else value for value in values))
 
 
 def _values(labels: Sequence[Any], wanted: Any) -> Make:

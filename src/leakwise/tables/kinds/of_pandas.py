@@ -64,7 +64,7 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
         rows = _categorical(codes, labels, like.dtype)
     else:
         values = _typed(labels, like.dtype)
-        rows = take_labels(values, codes) if isinstance(values, np.ndarray) else values.take(codes)
+        rows = take_labels(values, codes) if isinstance(values, np.ndarray) else _taken(values, codes, labels)
     if isinstance(like, pd.Series):
         # The type is named, because pandas would otherwise turn objects into texts of its own accord.
         series = pd.Series(rows, index=like.index, name=like.name, dtype=rows.dtype, copy=False)
@@ -76,10 +76,21 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
     return rows if not isinstance(rows, np.ndarray) else pd.array(rows, dtype=rows.dtype)
 
 
+def _taken(values: Any, codes: npt.NDArray[Any], labels: Sequence[Any]) -> Any:
+    try:
+        return values.take(codes)
+    except NotImplementedError:  # Arrow cannot take from every type that it can hold
+        return pd.array(take_labels(object_array(labels), codes), dtype=values.dtype)
+
+
 def _without_hidden(array: Any) -> Any:
     """The array with nothing behind its missing values; itself where there are none."""
-    if hasattr(array, "__arrow_array__") and isinstance(array.dtype, (pd.ArrowDtype, pd.StringDtype)):
-        return array.take(np.arange(len(array)))
+    if isinstance(array, pd.arrays.ArrowExtensionArray):
+        from leakwise.tables.kinds.arrow_buffers import without_hidden
+
+        given = array.__arrow_array__()
+        shown = without_hidden(given)
+        return type(array)._from_sequence(shown, dtype=array.dtype)
     missing = array.isna()
     if not isinstance(array.dtype, pd.api.extensions.ExtensionDtype) or not missing.any():
         return array
