@@ -185,7 +185,8 @@ def release(
             progress=progress,
         )
     if keep is not None and isinstance(target, Path):
-        bind(done, target, keep)
+        with created_like(source):
+            bind(done, target, keep)
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
         done.report(page)
