@@ -81,3 +81,35 @@ def test_a_second_release_that_cannot_be_composed_is_refused(released, tmp_path)
     with pytest.raises(lw.InvalidInput, match="must have a row for each of them; 'm' has none"):
         lw.release(tmp_path / "ones.parquet", third, "sex", out=tmp_path / "z.parquet")
     assert not (tmp_path / "z.parquet").exists()
+
+
+def test_a_csv_file_released_twice_by_the_command_is_composed(table, tmp_path):
+    """CSV has no place for the mechanism; the file beside the table knows that it is its own."""
+    from typer.testing import CliRunner
+
+    from leakwise.cli import app
+
+    truth = table["income"].to_pylist().count("low") / len(table)
+    table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    INCOME.save(tmp_path / "m.json")
+    more = ["-c", "income", "--mechanism", str(tmp_path / "m.json"), "--prior", "high=0.5,low=0.5"]
+    for name in ("t.csv", "t.released.csv"):
+        done = CliRunner().invoke(app, ["release", str(tmp_path / name), *more])
+        assert done.exit_code == 0, done.output
+    m = lw.Mechanism.load(tmp_path / "t.released.released.mechanism.json")
+    assert m == INCOME.then(INCOME)
+    found = lw.estimate(tmp_path / "t.released.released.csv", m, "income")
+    assert found.frequencies[1] == pytest.approx(truth, abs=6 * found.standard_error[1])
+    SEX.save(tmp_path / "sex.json")  # another column of it is released for the first time
+    other = [
+        "-c",
+        "sex",
+        "--mechanism",
+        str(tmp_path / "sex.json"),
+        "--prior",
+        "f=0.5,m=0.5",
+        "-o",
+        str(tmp_path / "o.csv"),
+    ]
+    assert CliRunner().invoke(app, ["release", str(tmp_path / "t.released.csv"), *other]).exit_code == 0
+    assert lw.Mechanism.load(tmp_path / "o.mechanism.json") == SEX

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import NEXT, save_mechanism
+from leakwise.tables.carried import Carried, after_earlier, carried_secrets
+from leakwise.tables.digest import digest_of_outcomes
+from leakwise.tables.files import check_file
+from leakwise.tables.formats import open_table
+from leakwise.tables.joint import plain_alphabet
 
 if TYPE_CHECKING:
     from leakwise.proof import Certificate
-    from leakwise.report import Protection
+    from leakwise.tables import SqlTable
 
-__all__ = ["BesideTable", "bind", "waiting"]
+__all__ = ["BesideTable", "waiting"]
 
 
 class BesideTable:
@@ -22,8 +33,9 @@ class BesideTable:
     has its mechanism beside it, and a mechanism file that does not belong to its table is known by that.
     """
 
-    def __init__(self, target: Path, *places: Path | None) -> None:
-        self._target = target
+    def __init__(self, data: Path | SqlTable, target: Path, columns: Sequence[str], *places: Path | None) -> None:
+        self._target, self._columns = target, tuple(columns)
+        self._earlier = earlier_release(data, self._columns) if isinstance(data, Path) else []
         self._places = [place for place in places if place is not None]
         self._mechanism, self._certificate = places
         self._before = _stamp(target)
@@ -31,9 +43,20 @@ class BesideTable:
     def save(self, proof: Certificate) -> None:
         """Save what is known before anything is drawn."""
         if self._mechanism is not None:
-            proof.mechanism.save(waiting(self._mechanism))
+            self._whole(proof.mechanism).save(waiting(self._mechanism))
         if self._certificate is not None:
             proof.save(waiting(self._certificate))
+
+    def _whole(self, mechanism: Mechanism) -> Mechanism:
+        """The mechanism, after that of an earlier release which the table already is."""
+        return after_earlier(Carried(self._columns, mechanism), self._earlier).mechanism
+
+    def bind(self, mechanism: Mechanism) -> None:
+        """Write into the mechanism's file which table it belongs to."""
+        if self._mechanism is None:
+            return
+        counts = _counts(self._target, self._columns, mechanism)
+        save_mechanism(self._whole(mechanism), self._mechanism, outcomes_digest=digest_of_outcomes(counts))
 
     def __enter__(self) -> None:
         return None
@@ -59,12 +82,22 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def bind(done: Protection, target: Path, keep: Path) -> None:
-    """Write into the mechanism's file which table it belongs to."""
-    from leakwise.tables.digest import digest_of_outcomes
-    from leakwise.tables.files import check_file
-    from leakwise.tables.joint import plain_alphabet
+def earlier_release(table: Path, columns: tuple[str, ...]) -> list[Carried]:
+    """Return the releases of these columns that a table says it is, or that the mechanism file beside it belongs to."""
+    carried = carried_secrets(open_table(table, "TABLE").metadata, repr(str(table)))
+    if carried:
+        return [one for one in carried if set(columns).intersection(one.names)]
+    beside = table.with_name(f"{table.stem}.mechanism.json")
+    if not beside.exists():
+        return []
+    mechanism = Mechanism.load(beside)
+    try:
+        same = mechanism.outcomes_digest == digest_of_outcomes(_counts(table, columns, mechanism))
+    except InvalidInput:  # these columns hold other values than its outcomes
+        return []
+    return [Carried(columns, mechanism)] if same else []
 
-    outcomes = plain_alphabet(done.mechanism.output_alphabet)
-    counts = check_file(target, done.facts.columns, outcomes, what="outputs").counts
-    save_mechanism(done.mechanism, keep, outcomes_digest=digest_of_outcomes(counts))
+
+def _counts(table: Path, columns: tuple[str, ...], mechanism: Mechanism) -> npt.NDArray[np.int64]:
+    """How often each outcome of a mechanism stands in a released table."""
+    return check_file(table, columns, plain_alphabet(mechanism.output_alphabet), what="outputs").counts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli import csvfiles
-from leakwise.cli.beside_table import BesideTable, bind, waiting
+from leakwise.cli.beside_table import BesideTable, waiting
 from leakwise.cli.output import JsonOption, print_json
 from leakwise.cli.progress import rows_bar
 from leakwise.cli.reading import number, read_domain, read_mechanism, read_prior
@@ -160,11 +160,10 @@ def release(
     _check_paths(
         data, {"--prior": prior, "--mechanism": mechanism}, target, page, keep, certificate, ledger, overwrite=overwrite
     )
-    beside_table = BesideTable(target if isinstance(target, Path) else target.path, keep, certificate)
-
     given = None if mechanism is None else read_mechanism(mechanism)
     letters = _letters(data, column, domain)
-    source = data if isinstance(data, Path) else data.path
+    source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
+    beside_table = BesideTable(data, place, column, keep, certificate)
     with rows_bar() as progress, created_like(source), beside_table:
         done = protect(
             data,
@@ -184,9 +183,9 @@ def release(
             certified=beside_table.save,
             progress=progress,
         )
-    if keep is not None and isinstance(target, Path):
+    if isinstance(target, Path):
         with created_like(source):
-            bind(done, target, keep)
+            beside_table.bind(done.mechanism)
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
         done.report(page)

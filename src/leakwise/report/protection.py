@@ -100,7 +100,7 @@ class Protection:
             ["rows", f"{self.facts.rows:,}"],
             ["made for", self.facts.use],
             ["outcomes", some_of(self.mechanism.outputs, 6)],
-            ["proven ε (nats)", f"{self.epsilon:.6f}"],
+            ["proven ε (nats)", f"{self.facts.certificate.epsilon_upper:.6f}"],
             ["prior", "given" if self.facts.origin == "given" else "estimated from the table"],
         ]
         if isinstance(self.table, Path):

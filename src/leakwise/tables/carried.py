@@ -19,7 +19,16 @@ from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, some_o
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 
-__all__ = ["KEY", "Carried", "carried_secrets", "choose_carried", "drawn_from_seed", "metadata_of", "pack"]
+__all__ = [
+    "KEY",
+    "Carried",
+    "after_earlier",
+    "carried_secrets",
+    "choose_carried",
+    "drawn_from_seed",
+    "metadata_of",
+    "pack",
+]
 
 KEY = b"leakwise.release"
 VERSION = 1
@@ -57,7 +66,9 @@ def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_se
     """
     named = {name for secret in secrets for name in secret.names}
     earlier = carried_secrets(before, "the source")
-    whole = [_after(one, [other for other in earlier if set(one.names).intersection(other.names)]) for one in secrets]
+    whole = [
+        after_earlier(one, [other for other in earlier if set(one.names).intersection(other.names)]) for one in secrets
+    ]
     bodies = [
         _SecretBody([label_to_plain(name) for name in one.names], mechanism_to_body(one.mechanism))
         for one in (*(other for other in earlier if not named.intersection(other.names)), *whole)
@@ -76,7 +87,7 @@ def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_se
     return {KEY: packed}
 
 
-def _after(secret: Carried, earlier: Sequence[Carried]) -> Carried:
+def after_earlier(secret: Carried, earlier: Sequence[Carried]) -> Carried:
     """The release of a secret after earlier ones of its columns, as one mechanism."""
     if not earlier:
         return secret
