@@ -20,6 +20,7 @@ from leakwise.errors import (
     LeakwiseWarning,
     MissingExtra,
     NotConverged,
+    RowOrderWarning,
     UnsafeSeedWarning,
 )
 from leakwise.leakage import (
@@ -166,6 +167,7 @@ __all__ = [
     "PrivacyProfile",
     "Protection",
     "Refinement",
+    "RowOrderWarning",
     "SampleLeakage",
     "SqlTable",
     "Tradeoff",

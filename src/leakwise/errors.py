@@ -25,6 +25,7 @@ __all__ = [
     "LeakwiseWarning",
     "MissingExtra",
     "NotConverged",
+    "RowOrderWarning",
     "UnsafeSeedWarning",
     "did_you_mean",
     "require",
@@ -38,6 +39,10 @@ class LeakwiseError(Exception):
 
 class LeakwiseWarning(UserWarning):
     """Something the user should know that does not make the answer wrong."""
+
+
+class RowOrderWarning(LeakwiseWarning):
+    """The order of the rows tells the secret: a release that keeps it reveals more than its mechanism says."""
 
 
 class UnsafeSeedWarning(LeakwiseWarning):

@@ -53,6 +53,7 @@ def protect(
     time_limit: float = 30.0,
     out: str | os.PathLike[str] | SqlTable | None = None,
     overwrite: bool = False,
+    order: str | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
     certified: Callable[[Certificate], None] | None = None,
@@ -92,6 +93,11 @@ def protect(
         Seconds for the design; the best mechanism found until then is taken, with a warning and an honest gap.
     out, overwrite
         For files: where the released one goes, and whether it may replace another.
+    order
+        The order of the rows is a column that goes out with them. Left out, they keep their order, and a table whose
+        order tells the secret (sorted or split by it) is refused; the rows of a database's view, which has no order of
+        its own, are shuffled. ``"shuffle"`` puts the rows into a random order, all orders equally likely. ``"keep"``
+        keeps their order without a test, and the report says so.
     ledger, dataset
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
     certified
@@ -123,7 +129,7 @@ def protect(
     files = {"data": file_of(data), "out": file_of(out)}
     account = ledger.path if isinstance(ledger, LedgerBook) else None if ledger is None else Path(ledger)
     refuse_same_files(files, ledger_files(account, "ledger"))
-    source = open_source(data, column, out, overwrite=overwrite, progress=progress)
+    source = open_source(data, column, out, overwrite=overwrite, progress=progress, order=order)
     book = ledger if ledger is None or isinstance(ledger, LedgerBook) else LedgerBook(ledger)
     name = source.name if dataset is None else dataset
     if book is not None and name is None:
@@ -173,6 +179,7 @@ def protect(
         time=Facts.now(),
         released=table.name if isinstance(table, Path) else None,
         unsafe_seed=unsafe_seed is not None,
+        order=source.order,
     )
     return Protection(table, certificate, found, facts, entry, {**files, **ledger_files(account, "ledger")})
 

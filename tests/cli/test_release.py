@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -14,6 +15,7 @@ from leakwise.cli import app
 from leakwise.cli.progress import rows_bar
 
 RUN = CliRunner()
+MIXED = np.random.default_rng(0).permutation(40)
 
 
 def run(*words: object) -> tuple[int, str, str]:
@@ -23,7 +25,9 @@ def run(*words: object) -> tuple[int, str, str]:
 
 @pytest.fixture
 def survey(tmp_path: Path) -> Path:
-    frame = pd.DataFrame({"id": range(40), "smokes": ["no", "yes"] * 20, "age": range(40), "code": [1, 2] * 20})
+    frame = pd.DataFrame(
+        {"id": range(40), "smokes": np.where(MIXED % 2, "yes", "no"), "age": MIXED, "code": 1 + MIXED % 2}
+    )
     frame.to_csv(tmp_path / "survey.csv", index=False)
     frame.assign(code=frame["code"].astype(str), flag=frame["code"] == 1).to_parquet(tmp_path / "survey.parquet")
     return tmp_path / "survey.csv"

@@ -53,7 +53,7 @@ def test_partitions_and_orders_that_tell_the_secret_are_found(spark, tmp_path):
     # Without a warning, which would be an error here.
     lw.spark.release(df.orderBy("id"), CLEAR, "smokes", path=tmp_path / "neutral")
     lw.spark.release(ordered["sorted"], CLEAR, "smokes", path=tmp_path / "kept", order="keep")
-    with pytest.raises(lw.InvalidInput, match=r"order must be 'shuffle', 'keep' or left out\. Got 'random' instead"):
+    with pytest.raises(lw.InvalidInput, match=r"order must be .* Got 'random' instead"):
         lw.spark.release(df, CLEAR, "smokes", order="random")
 
 

@@ -27,6 +27,9 @@ from leakwise.data import adult_table
 from leakwise.tables import aside
 from leakwise.tables.formats import SUFFIXES, delimited, json_lines, open_table, parquet
 
+# The tables here are made of patterns, whose order tells everything; their tests are about something else.
+pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
+
 FALSE_ALARM = 1e-9
 LABELS = ["no", "perhaps", "yes"]
 IDENTITY = lw.identity(LABELS)

@@ -97,6 +97,7 @@ def test_runs_of_every_arrangement_keep_the_level(shares):
     for rows in set(itertools.permutations(codes.tolist())) if len(codes) < 10 else _arrangements(codes):
         trace = Trace(len(shares))
         trace.add(np.array(rows))
+        trace.close()
         finding = trace._runs(("",) * len(shares), trace.counts, trace.rows, trace._equal, 1)
         found[min(finding.log_p, 0.0)] += 1
     _keeps_level(found)
@@ -110,6 +111,7 @@ def test_runs_of_rows_apart_keep_the_level(distance):
         taken = np.concatenate([rows[start::distance] for start in range(distance)])
         trace = Trace(2)
         trace.add(taken)
+        trace.close()
         found[min(trace._runs(("",) * 2, trace.counts, trace.rows, trace._equal, distance).log_p, 0.0)] += 1
     _keeps_level(found)
 
@@ -119,7 +121,9 @@ def test_mean_positions_of_every_arrangement_keep_the_level(count):
     found = Counter()
     for rows in _arrangements(np.repeat([0, 1], [12 - count, count])):
         trace = Trace(2)
+        trace._levels.block = 1
         trace.add(rows)
+        trace.close()
         found[min(trace._mean(("",) * 2, np.array([0, 1])).log_p, 0.0)] += 1
     _keeps_level(found)
 

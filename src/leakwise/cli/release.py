@@ -132,13 +132,23 @@ def release(
         str | None,
         typer.Option("--dataset", metavar="NAME", help="The data's name in the ledger [default: the file's]."),
     ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            "--order",
+            metavar="ORDER",
+            help="shuffle (rows in random order) or keep (their own, whatever it tells) [default: keep, but stop where "
+            "a test finds that it tells the secret].",
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there already.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Release a secret column so that no guess about it becomes more than FACTOR times likelier, and prove it.
 
     The best mechanism for the use is designed and certified, every value is checked, and only then the released table
-    is written: whole, or not at all. Other columns and the order of the rows stay as they are. The prior is a choice
+    is written: whole, or not at all. Other columns stay as they are. A table whose row order tells the secret is
+    refused, unless --order says what is to be done. The prior is a choice
     that you must make. With --prior-from-table the mechanism is designed for rounded frequencies of the table and
     certified for every prior that its rows leave possible, but for --failure.
 
@@ -178,6 +188,7 @@ def release(
             time_limit=time_limit,
             out=target,
             overwrite=overwrite,
+            order=order,
             ledger=ledger,
             dataset=dataset,
             certified=beside_table.save,

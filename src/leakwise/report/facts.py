@@ -53,6 +53,8 @@ class Facts:
         The entry, where the release was entered in a ledger. (Its totals rest on exact counts, and stay there.)
     unsafe_seed
         Whether the outcomes were drawn from a seed, for tests. The seed itself is not kept.
+    order
+        ``"keep"`` or ``"shuffle"`` as the user chose; None where the order of the rows was tested and kept.
     """
 
     dataset: str
@@ -68,6 +70,7 @@ class Facts:
     time: datetime
     released: str | None = None
     unsafe_seed: bool = False
+    order: str | None = None
 
     @classmethod
     def now(cls) -> datetime:
@@ -142,6 +145,15 @@ class Facts:
             rows.append({"letter": label, "before": before, "least": least, "most": most})
         return rows
 
+    @property
+    def row_order(self) -> str:
+        """What was done about the order of the rows, in words."""
+        return {
+            None: "kept; a test found no sign that it depends on the secret",
+            "keep": "kept on request, without a test",
+            "shuffle": "random",
+        }[self.order]
+
     def limits(self) -> list[str]:
         """What is not promised."""
         for_all = "there is no limit" if math.isinf(self.ldp) else f"the factor is at most {math.exp(self.ldp):.4g}"
@@ -149,9 +161,10 @@ class Facts:
             f"The promise speaks of the value of {self.secret} in a row, for somebody who knew the prior of this "
             "report and sees that row's released value. Somebody who knew more about a person beforehand had other "
             f"odds to begin with: for any prior whatsoever {for_all}.",
-            "All other columns, the number and the order of the rows are handed on unchanged. What they tell about "
+            "All other columns and the number of the rows are handed on unchanged. What they tell about "
             f"{self.secret} is not counted here: a column that goes with it closely reveals it, whatever is done to "
             f"{self.secret} itself.",
+            *self._of_order(),
             "Statistics are meant to be learned. That people like this one often have a certain value can be read "
             "from the released table, whether this person is in it or not.",
             "It counts one release. Another release of the same column, even by the same mechanism, adds to what is "
@@ -184,6 +197,20 @@ class Facts:
             )
         return words
 
+    def _of_order(self) -> list[str]:
+        if self.order == "shuffle":
+            return []
+        tested = (
+            "No test was made of it, because its owner chose to keep it."
+            if self.order == "keep"
+            else "A test of it found nothing, which does not prove that there is nothing."
+        )
+        return [
+            f"The rows keep the order of the source. {tested} If the source was sorted or split by {self.secret}, or "
+            f"by something that goes with it, the position of a row reveals its value, whatever is done to "
+            f"{self.secret} itself."
+        ]
+
     def _promise(self) -> dict[str, Any]:
         told = self.certificate.to_dict()
         if self.origin == "table":
@@ -202,6 +229,7 @@ class Facts:
             "columns": list(self.columns),
             "rows": self.rows,
             "released": self.released,
+            "row_order": self.row_order,
             "time": self.time.isoformat(timespec="seconds"),
             "use": self.use,
             "unsafe_seed": self.unsafe_seed,

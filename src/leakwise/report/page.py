@@ -87,6 +87,7 @@ def _facts(facts: Facts) -> str:
         ("Data", facts.dataset),
         ("Released column" if len(facts.columns) == 1 else "Released columns, together", ", ".join(facts.columns)),
         ("Rows", f"{facts.rows:,}"),
+        ("Order of the rows", facts.row_order),
         ("Released", facts.time.strftime("%Y-%m-%d %H:%M UTC")),
         ("Made for", _USES[facts.use]),
     ]

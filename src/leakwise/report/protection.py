@@ -98,6 +98,7 @@ class Protection:
         rows = [
             ["column", self.facts.secret],
             ["rows", f"{self.facts.rows:,}"],
+            ["order of the rows", self.facts.row_order],
             ["made for", self.facts.use],
             ["outcomes", some_of(self.mechanism.outputs, 6)],
             ["proven ε (nats)", f"{self.facts.certificate.epsilon_upper:.6f}"],

@@ -6,25 +6,17 @@ import pickle
 import warnings
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.errors import RowOrderWarning
 from leakwise.spark.finished import quoted
 from leakwise.tables.release import Secret
-from leakwise.tables.row_order import RowOrder
+from leakwise.tables.row_order import RowOrder, check_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["check_order", "in_random_order", "key_names", "merged", "packed", "warn_of_order"]
-
-_ORDERS = (None, "keep", "shuffle")
-
-
-def check_order(order: Any) -> None:
-    """Refuse what is not a way to treat the order of the rows."""
-    if order not in _ORDERS:
-        raise InvalidInput(f"order must be 'shuffle', 'keep' or left out. Got {order!r} instead.")
 
 
 def packed(part: int, seen: Sequence[RowOrder]) -> bytes:
@@ -57,7 +49,7 @@ def warn_of_order(secrets: Sequence[Secret], seen: Sequence[RowOrder]) -> None:
             "the order of the DataFrame, so that anyone who reads them learns more than the mechanism allows. Pass "
             "order='shuffle' to write the rows in a random order, or sort the DataFrame by other columns first; "
             "order='keep' says that the order may be known.",
-            LeakwiseWarning,
+            RowOrderWarning,
             stacklevel=5,
         )
 

@@ -115,6 +115,7 @@ def release_file(
     overwrite: bool = False,
     watch: Sequence[Watch] = (),
     progress: Progress | None = None,
+    shuffle: bool = False,
 ) -> Path:
     """Write the released table of one file, of which every secret was checked, and give back its path."""
     table = checked[0][0].table
@@ -127,9 +128,14 @@ def release_file(
         table.metadata,
         unsafe_seed=stream is not None and stream.seeded,
     )
+    reorder = None
+    if shuffle:
+        from leakwise.tables.shuffle import shuffler
+
+        reorder = shuffler(target.parent, stream)
     done = 0
     with created_like(table.path, target), written_aside(target) as file:
-        for rows in table.rewrite(file, exchange.names, exchange.outputs, exchange, carried):
+        for rows in table.rewrite(file, exchange.names, exchange.outputs, exchange, carried, reorder):
             done += rows
             if progress is not None:
                 progress("writing", done, checked[0][0].rows)

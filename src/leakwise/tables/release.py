@@ -6,18 +6,22 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import Mechanism
 from leakwise.tables import frames
 from leakwise.tables.carried import KEY, Carried, metadata_of, pack
-from leakwise.tables.files import Progress, check_file, refuse_partition, refuse_target, release_file
+from leakwise.tables.files import Progress, Watch, check_file, refuse_partition, refuse_target, release_file
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.joint import decode_parts, encode_columns, parts_of
+from leakwise.tables.row_order import RowOrder, check_order, warn_of_order
 from leakwise.tables.sampler import draw_codes, seeded_stream
 from leakwise.tables.sql import SqlTable, check_table, refuse_table, release_table
 from leakwise.tables.streams import is_reader, release_reader, without_relation
+
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
 
 __all__ = [
     "Secret",
@@ -47,6 +51,7 @@ def release(
     *,
     out: str | os.PathLike[str] | SqlTable | None = None,
     overwrite: bool = False,
+    order: str | None = None,
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
 ) -> Data:
@@ -75,6 +80,11 @@ def release(
         whole; Parquet and Arrow files carry their mechanism in the metadata.
     overwrite
         Whether a file that stands there already may be replaced.
+    order
+        The order of the rows, which tells the secret where the table was sorted or split by it. Left out, they keep
+        their order (a view of a database has none: its rows are shuffled), and a :class:`leakwise.RowOrderWarning` says
+        so when a test finds that it tells the secret. ``"shuffle"`` puts them into a random order, all orders equally
+        likely; a pandas index is numbered again. ``"keep"`` keeps their order without a test.
     progress
         For files: called with the stage, the rows done and the rows there are (None where unknown).
     unsafe_seed
@@ -91,22 +101,25 @@ def release(
     (['Ada', 'Bo', 'Cy'], True)
     """
     stream = seeded_stream(unsafe_seed)
+    check_order(order)
     if is_path(data):
-        written = _release_path(Path(cast(str, data)), mechanism, column, out, overwrite, progress, stream)
+        written = _release_path(Path(cast(str, data)), mechanism, column, out, overwrite, order, progress, stream)
         return cast(Data, written)
     if isinstance(data, SqlTable):
+        order = data.order(order)
         secrets = secrets_of(data.names, mechanism, column)
         refuse_table(data, out, overwrite=overwrite)
-        checked = [
-            (check_table(data, one.names, one.mechanism.input_alphabet, progress=progress), one.mechanism)
-            for one in secrets
+        watched = _watched(secrets, order)
+        tables = [
+            (check_table(data, one.names, one.mechanism.input_alphabet, watch=watch, progress=progress), one.mechanism)
+            for one, watch in zip(secrets, _watches(watched, secrets), strict=True)
         ]
-        return cast(
-            Data, release_table(checked, cast(SqlTable, out), stream=stream, overwrite=overwrite, progress=progress)
-        )
+        _warn(secrets, watched)
+        options: dict[str, Any] = {"overwrite": overwrite, "progress": progress, "shuffle": order == "shuffle"}
+        return cast(Data, release_table(tables, cast(SqlTable, out), stream=stream, **options))
     if is_reader(data) and out is None:
         reader = cast(Any, data)
-        return cast(Data, release_reader(reader, secrets_of(reader.schema.names, mechanism, column), stream))
+        return cast(Data, release_reader(reader, secrets_of(reader.schema.names, mechanism, column), stream, order))
     data = without_relation(data)
     check_data(data, "data")
     if out is not None or overwrite:
@@ -119,9 +132,13 @@ def release(
         chosen = check_mechanism(mechanism)
         codes = encode_columns([data], ["data"], chosen.input_alphabet, "inputs")
         frames.check_row_labels(data, [getattr(data, "name", None)], codes, chosen.input_alphabet)
+        secrets = [Secret((), chosen)]
+        for seen in (watched := _watched(secrets, order)):
+            seen.add(codes)
+        _warn(secrets, watched)
         drawn = draw_codes(codes, chosen.sampler, stream)
         result: Data = frames.decode(drawn, chosen.outputs, data)
-        return result
+        return _shuffled(result, codes.size, stream) if order == "shuffle" else result
     secrets = secrets_of(frames.column_names(data), mechanism, column)
     held = frames.hold(data)
     columns = {name: frames.column_of(held, name) for secret in secrets for name in secret.names}
@@ -134,6 +151,9 @@ def release(
         if len(secret.names) > 1:
             parts_of(secret.mechanism.output_alphabet, secret.names, "outputs")
         encoded.append((secret, codes, secret.mechanism.sampler))
+    for seen, (_, codes, _) in zip(watched := _watched(secrets, order), encoded, strict=False):
+        seen.add(codes)
+    _warn(secrets, watched)
     before = metadata_of(held)
     carried = pack([Carried(one.names, one.mechanism) for one in secrets], before) if before else {}
     released: dict[Hashable, Any] = {}
@@ -151,12 +171,41 @@ def release(
         # An Arrow table that was released before says so still, and how it was released since.
         kept = {key: told for key, told in (table.schema.metadata or {}).items() if key != KEY}
         table = table.replace_schema_metadata({**kept, **carried})
+    if order == "shuffle":
+        table = _shuffled(table, encoded[0][1].size, stream)
     whole: Data = frames.give_back(table, data)
     return whole
 
 
+def _watched(secrets: Sequence[Secret], order: str | None) -> list[RowOrder]:
+    """What is to see the codes of each secret go by, where the user has not chosen the order."""
+    return [] if order is not None else [RowOrder(one.mechanism.inputs) for one in secrets]
+
+
+def _watches(watched: Sequence[RowOrder], secrets: Sequence[Secret]) -> list[list[Watch]]:
+    return [[one.add] for one in watched] if watched else [[] for _ in secrets]
+
+
+def _warn(secrets: Sequence[Secret], watched: Sequence[RowOrder], stacklevel: int = 3) -> None:
+    for one, seen in zip(secrets, watched, strict=False):
+        warn_of_order(seen, " and ".join(map(repr, one.names)) or "the secret", stacklevel=stacklevel)
+
+
+def _shuffled(data: Any, rows: int, stream: SecureStream | None) -> Any:
+    from leakwise.sampling import random_order  # the cipher is loaded when somebody draws
+
+    return frames.take(data, random_order(rows, stream))
+
+
 def _release_path(
-    source: Path, mechanism: Any, column: Hashable, out: Any, overwrite: bool, progress: Progress | None, stream: Any
+    source: Path,
+    mechanism: Any,
+    column: Hashable,
+    out: Any,
+    overwrite: bool,
+    order: str | None,
+    progress: Progress | None,
+    stream: SecureStream | None,
 ) -> Path:
     if out is None:
         raise InvalidInput(
@@ -168,11 +217,13 @@ def _release_path(
     secrets = secrets_of(names, mechanism, column)
     refuse_target(source, Path(out), overwrite=overwrite)
     refuse_partition((source, Path(out)), [name for one in secrets for name in one.names])
+    watched = _watched(secrets, order)
     checked = [
-        (check_file(source, one.names, one.mechanism.input_alphabet, progress=progress), one.mechanism)
-        for one in secrets
+        (check_file(source, one.names, one.mechanism.input_alphabet, watch=watch, progress=progress), one.mechanism)
+        for one, watch in zip(secrets, _watches(watched, secrets), strict=True)
     ]
-    return release_file(checked, out, stream=stream, overwrite=overwrite, progress=progress)
+    _warn(secrets, watched, stacklevel=4)
+    return release_file(checked, out, stream=stream, overwrite=overwrite, progress=progress, shuffle=order == "shuffle")
 
 
 def secrets_of(known: Sequence[Hashable], mechanism: Any, column: Hashable) -> list[Secret]:

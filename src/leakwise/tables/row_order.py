@@ -7,6 +7,7 @@ order in which the rows go out, and asks whether that order could be a random on
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, RowOrderWarning
 from leakwise.tables.row_order_tests import Finding, Trace
 
-__all__ = ["FALSE_ALARM", "OrderVerdict", "RowOrder"]
+__all__ = ["FALSE_ALARM", "OrderVerdict", "RowOrder", "check_order", "refuse_order", "warn_of_order"]
 
 FALSE_ALARM = 1e-7
 """The p-value below which the order is held to tell the secret. Ten secrets in one table stay below 1e-6 together."""
@@ -162,3 +163,40 @@ def _width(labels: Sequence[Hashable]) -> int:
     """How many columns a joint secret has; none for a single one."""
     widths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
     return widths.pop() if len(widths) == 1 else 0
+
+
+def check_order(order: object) -> None:
+    """Refuse what is not a choice of the order."""
+    if order not in (None, "keep", "shuffle"):
+        raise InvalidInput(
+            'order must be "shuffle" (rows in random order), "keep" (their own order, whatever it tells), or left out '
+            f"(their own order if a test finds no sign that it tells the secret). Got {order!r} instead."
+        )
+
+
+def refuse_order(watched: RowOrder, secret: str) -> None:
+    """Stop a release whose row order tells the secret."""
+    if (verdict := watched.verdict()).dependent:
+        raise InvalidInput(f"{_told(verdict, secret)} Nothing was released. {_WAYS_OUT}")
+
+
+def warn_of_order(watched: RowOrder, secret: str, stacklevel: int) -> None:
+    """Say that a release whose row order tells the secret keeps it."""
+    if (verdict := watched.verdict()).dependent:
+        words = f"{_told(verdict, secret)} The released rows keep that order. {_WAYS_OUT}"
+        warnings.warn(words, RowOrderWarning, stacklevel=stacklevel + 1)
+
+
+def _told(verdict: OrderVerdict, secret: str) -> str:
+    chance = "less than 1e-99" if verdict.p_value < 1e-99 else f"at most {verdict.p_value:.1e}"
+    return (
+        f"The order of the rows tells {secret}: {verdict.evidence} (probability by chance {chance}). "
+        "Anyone who sees where a row stands would know more than the mechanism lets out."
+    )
+
+
+_WAYS_OUT = (
+    'Three ways out: order="shuffle" (--order shuffle) releases the rows in a random order; order="keep" (--order '
+    "keep) keeps their order, and the report says so; or sort the table by other columns first, of which none goes "
+    "with the secret."
+)

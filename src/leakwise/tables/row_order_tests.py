@@ -7,6 +7,7 @@ the rows is equally likely. Logarithms of probabilities are rounded up by more t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ Counts = npt.NDArray[np.int64]
 
 # Rows handled at once; rows whose codes are kept for the longer distances; and those distances.
 _CHUNK = 1 << 16
-_PLACES = np.arange(_CHUNK, dtype=np.float64)
 _KEPT = 1 << 16
 _APART = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 30, 32, 50, 60, 64, 100, 128, 256, 500, 1000, 1024)
 _GROWTH = 4
@@ -44,10 +44,12 @@ class Trace:
         self._last: int | None = None
         self._first: int | None = None
         self._kept: list[npt.NDArray[Any]] = []
+        # Rows that do not fill a block yet.
+        self._waiting: npt.NDArray[np.intp] = np.empty(0, np.intp)
+        # The closed parts: how many, the counts up to their end, and their log-likelihoods as wholes and by blocks.
         self._parts = 0
-        # Log-likelihoods of the closed parts: as a whole, and by blocks of every size.
-        self._whole, self._levels = 0.0, _Levels(size)
         self._before: Counts = np.zeros(size, np.int64)
+        self._whole, self._levels = 0.0, _Levels(size)
 
     def add(self, codes: npt.NDArray[Any]) -> None:
         """See the next rows."""
@@ -55,29 +57,49 @@ class Trace:
             self._add(codes[start : start + _CHUNK])
 
     def _add(self, codes: npt.NDArray[Any]) -> None:
-        codes = codes.astype(np.intp, copy=False)  # once, since np.bincount would do it every time
-        counts = np.bincount(codes, minlength=self.size)
-        local = np.bincount(codes, weights=_PLACES[: codes.size], minlength=self.size)
-        self._positions += local + counts.astype(np.float64) * self.rows
-        self._equal += np.bincount(codes[1:], weights=codes[1:] == codes[:-1], minlength=self.size).astype(np.int64)
+        # Twice the code, plus one where the row before has the same: one count of these numbers tells everything.
+        rows = codes.astype(np.intp)
+        rows *= 2
+        rows[1:] += codes[1:] == codes[:-1]
         if self._last == codes[0]:
-            self._equal[codes[0]] += 1
+            rows[0] += 1
         if self._first is None:
             self._first = int(codes[0])
         self._last = int(codes[-1])
         if (room := _KEPT - sum(map(len, self._kept))) > 0:
             self._kept.append(codes[:room].astype(np.int32))
-        self._levels.add(codes)
-        self.counts += counts
+        rows = np.concatenate([self._waiting, rows]) if self._waiting.size else rows
         self.rows += codes.size
+        block = self._levels.block
+        blocks = rows.size // block
+        if blocks:
+            self._levels.push(0, self._counted(rows[: blocks * block].reshape(blocks, block), self.rows - rows.size))
+        self._waiting = rows[blocks * block :].copy()
+
+    def _counted(self, rows: npt.NDArray[np.intp], start: int) -> Counts:
+        """Count blocks of rows, of which the first begins at a position; gives back the counts of each."""
+        blocks, block = rows.shape
+        cells = 2 * self.size
+        rows = rows + np.arange(0, blocks * cells, cells)[:, None]
+        found = np.bincount(rows.reshape(-1), minlength=blocks * cells).reshape(blocks, self.size, 2)
+        counts: Counts = found.sum(axis=2)
+        self._equal += found[:, :, 1].sum(axis=0)
+        self.counts += counts.sum(axis=0)
+        # A row counts where the middle of its block is, which spreads less than where the row is.
+        self._positions += (start + (block - 1) / 2 + block * np.arange(blocks, dtype=np.float64)) @ counts
+        return counts
 
     def close(self) -> None:
         """End a part: a file or a partition."""
+        left: Counts = np.zeros(self.size, np.int64)
+        if self._waiting.size:
+            left = self._counted(self._waiting[None, :], self.rows - self._waiting.size)[0]
+            self._waiting = self._waiting[:0]
         part = self.counts - self._before
         if not part.any():
             return
         whole = float(_log_likelihood(part[None, :])[0])
-        self._levels.close(whole)
+        self._levels.close(left, whole)
         self._whole += whole
         self._before = self.counts.copy()
         self._parts += 1
@@ -153,7 +175,9 @@ class Trace:
 
     def _mean(self, names: tuple[str, ...], there: npt.NDArray[np.intp]) -> Finding:
         """P(|mean position - middle| ≥ t) ≤ 2 exp(-6 c t² / n²): draws without replacement from n equidistant points,
-        each sub-Gaussian with variance n²/12. For a frequent value the other rows say it better."""
+        each sub-Gaussian with variance n²/12 (less when rounded to the middle of a block). For a frequent value the
+        other rows say it better.
+        """
         n, c = float(self.rows), self.counts[there].astype(np.float64)
         mean = self._positions[there] / c
         off = np.abs(mean - (n - 1) / 2) / n
@@ -207,7 +231,6 @@ class _Levels:
     def _start(self) -> None:
         """Begin a part."""
         self._open: list[float] = []
-        self._codes: npt.NDArray[Any] = np.empty(0, np.intp)
         self._waiting: list[Counts] = []
         self._past = 0.0
 
@@ -216,16 +239,7 @@ class _Levels:
         """The log-likelihood of all closed parts, for every size of blocks."""
         return self._closed
 
-    def add(self, codes: npt.NDArray[Any]) -> None:
-        rows = np.concatenate([self._codes, codes])
-        blocks = rows.size // self.block
-        self._codes = rows[blocks * self.block :].copy()
-        if blocks:
-            part = rows[: blocks * self.block].reshape(blocks, self.block)
-            part += np.arange(0, blocks * self.size, self.size)[:, None]
-            self._push(0, np.bincount(part.reshape(-1), minlength=blocks * self.size).reshape(blocks, self.size))
-
-    def _push(self, level: int, counts: Counts) -> None:
+    def push(self, level: int, counts: Counts) -> None:
         """Full blocks of a size: their score, and four of them make one of the next size."""
         if level == len(self._open):
             # The first block of this size: those before it on this level are none.
@@ -236,11 +250,10 @@ class _Levels:
         full = len(waiting) // _GROWTH
         self._waiting[level] = waiting[full * _GROWTH :]
         if full:
-            self._push(level + 1, waiting[: full * _GROWTH].reshape(full, _GROWTH, self.size).sum(axis=1))
+            self.push(level + 1, waiting[: full * _GROWTH].reshape(full, _GROWTH, self.size).sum(axis=1))
 
-    def close(self, whole: float) -> None:
+    def close(self, left: Counts, whole: float) -> None:
         """End a part; what is left over makes a smaller block at every size."""
-        left: Counts = np.bincount(self._codes, minlength=self.size)
         scores = []
         for score, waiting in zip(self._open, self._waiting, strict=True):
             scores.append(score + float(_log_likelihood(left[None, :])[0]))
@@ -267,12 +280,24 @@ def _log_likelihood(counts: Counts) -> npt.NDArray[np.float64]:
     """Per row: the log-probability of a sequence with these counts, frequencies drawn from Dirichlet(1/K, …, 1/K)."""
     from scipy.special import gammaln
 
-    alpha = 1.0 / counts.shape[1]
-    rows, columns = np.nonzero(counts)
-    terms = gammaln(counts[rows, columns] + alpha) - gammaln(alpha)
-    summed = np.bincount(rows, weights=terms, minlength=len(counts)).astype(np.float64)
+    terms = _terms(counts.shape[1])
+    if counts.size and counts.max() < terms.size:
+        summed = terms.take(counts).sum(axis=1)
+    else:
+        alpha = 1.0 / counts.shape[1]
+        summed = np.where(counts, gammaln(counts + alpha) - gammaln(alpha), 0.0).sum(axis=1)
     result: npt.NDArray[np.float64] = summed - gammaln(counts.sum(axis=1) + 1.0)
     return result
+
+
+@lru_cache(maxsize=16)
+def _terms(size: int) -> npt.NDArray[np.float64]:
+    """What small counts add to it, looked up because most blocks are small."""
+    from scipy.special import gammaln
+
+    terms: npt.NDArray[np.float64] = gammaln(np.arange(4096) + 1.0 / size) - gammaln(1.0 / size)
+    terms[0] = 0.0
+    return terms
 
 
 def _log_choose(n: npt.NDArray[np.float64], k: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

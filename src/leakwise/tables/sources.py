@@ -29,6 +29,7 @@ from leakwise.tables.files import (
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.joint import encode_columns, plain_alphabet
 from leakwise.tables.release import check_data, columns_among, release
+from leakwise.tables.row_order import RowOrder, check_order, refuse_order
 from leakwise.tables.sampler import seeded_stream
 from leakwise.tables.sql import CheckedTable, SqlTable, check_table, refuse_table, release_table
 from leakwise.tables.streams import without_relation
@@ -50,9 +51,11 @@ class Source(Protocol):
 
     name: str | None
     secret_names: tuple[str, ...]
+    order: str | None
+    """``"keep"`` or ``"shuffle"``; None where the order of the rows is kept if a test finds nothing in it."""
 
     def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
-        """Read the secret whole and refuse values that were not declared."""
+        """Read the secret whole and refuse values that were not declared, and an order of rows that tells it."""
 
     def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
         """Draw; gives back the released table and its digest."""
@@ -65,23 +68,35 @@ def open_source(
     *,
     overwrite: bool,
     progress: Progress | None,
+    order: str | None = None,
 ) -> Source:
     """The data, with everything refused that can be without reading its rows."""
+    check_order(order)
     if is_path(data):
-        return _FileSource(Path(data), column, out, overwrite, progress)
+        return _FileSource(Path(data), column, out, overwrite, progress, order)
     if isinstance(data, SqlTable):
-        return _SqlSource(data, column, out, overwrite, progress)
+        return _SqlSource(data, column, out, overwrite, progress, order)
     if out is not None or overwrite:
         raise InvalidInput(f"out must be left out for a table in memory, which is handed back. Got out={out!r}.")
-    return _MemorySource(without_relation(data), column)
+    return _MemorySource(without_relation(data), column, order)
+
+
+def _watched(order: str | None, letters: Alphabet) -> list[RowOrder]:
+    """What is to see the codes go by, where the user has not chosen the order of the rows."""
+    return [RowOrder(letters.labels)] if order is None else []
+
+
+def _refuse(watched: list[RowOrder], names: tuple[str, ...]) -> None:
+    for one in watched:
+        refuse_order(one, " and ".join(map(repr, names)))
 
 
 class _MemorySource:
     name: str | None = None
 
-    def __init__(self, data: Any, column: Any) -> None:
+    def __init__(self, data: Any, column: Any, order: str | None) -> None:
         check_data(data, "data")
-        self._given = data
+        self._given, self.order = data, order
         self._names: tuple[Hashable, ...] = ()
         if frames.is_column(data):
             if column is not None:
@@ -109,13 +124,16 @@ class _MemorySource:
         if not codes.size:
             raise InvalidInput("data has no rows: there is nothing to release.")
         frames.check_row_labels(self._held, self._names or (getattr(self._held, "name", None),), codes, letters)
+        for one in (watched := _watched(self.order, letters)):
+            one.add(codes)
+        _refuse(watched, self.secret_names)
         digester = Digester(mac, letters)
         digester.add(codes)
         return Checked(codes.size, counted(codes, len(letters)), digester.text)
 
     def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
         column = None if not self._names else self._names if len(self._names) > 1 else self._names[0]
-        table = release(self._held, mechanism, column, unsafe_seed=unsafe_seed)
+        table = release(self._held, mechanism, column, order=self.order or "keep", unsafe_seed=unsafe_seed)
         digester = Digester(mac, mechanism.output_alphabet)
         if mac is not None:
             digester.add(self._codes(table, plain_alphabet(mechanism.output_alphabet), "outputs"))
@@ -130,6 +148,7 @@ class _FileSource:
         out: str | os.PathLike[str] | SqlTable | None,
         overwrite: bool,
         progress: Progress | None,
+        order: str | None,
     ) -> None:
         if isinstance(out, SqlTable):
             raise InvalidInput(f"out must be a path for a file: {str(path)!r} is one. A SqlTable goes to a SqlTable.")
@@ -142,33 +161,51 @@ class _FileSource:
         refuse_target(path, Path(out), overwrite=overwrite)
         refuse_partition((path, Path(out)), self._names)
         self._path, self._out, self._overwrite, self._progress = path, Path(out), overwrite, progress
+        self.order = order
         self._checked: CheckedFile | None = None
         self.name: str | None = path.name
         self.secret_names = tuple(str(name) for name in self._names)
 
     def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
         digester = Digester(mac, letters)
-        found = check_file(self._path, self._names, letters, watch=[digester.add], progress=self._progress)
+        watched = _watched(self.order, letters)
+        watch = [digester.add, *(one.add for one in watched)]
+        found = check_file(self._path, self._names, letters, watch=watch, progress=self._progress)
+        _refuse(watched, self.secret_names)
         self._checked = found
         return Checked(found.rows, found.counts, digester.text)
 
     def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
         assert self._checked is not None, "a file is checked before it is released"
         digester = Digester(mac, mechanism.output_alphabet)
+        shuffle = self.order == "shuffle"
         path = release_file(
             [(self._checked, mechanism)],
             self._out,
             stream=seeded_stream(unsafe_seed),
             overwrite=self._overwrite,
-            watch=[digester.add],
+            watch=[] if shuffle else [digester.add],
             progress=self._progress,
+            shuffle=shuffle,
         )
+        if shuffle and mac is not None:  # of the rows in the order in which they stand now
+            letters = plain_alphabet(mechanism.output_alphabet)
+            check_file(path, self._names, letters, what="outputs", watch=[digester.add])
         return path, digester.text
 
 
 class _SqlSource:
-    def __init__(self, table: SqlTable, column: Any, out: Any, overwrite: bool, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        table: SqlTable,
+        column: Any,
+        out: Any,
+        overwrite: bool,
+        progress: Progress | None,
+        order: str | None,
+    ) -> None:
         names = table.names
+        self.order = table.order(order)
         if column is None:
             raise InvalidInput(f"column must say which column of {table} is the secret, among {names}.")
         self._names = columns_among(names, column)
@@ -181,19 +218,26 @@ class _SqlSource:
 
     def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
         digester = Digester(mac, letters)
-        found = check_table(self._table, self._names, letters, watch=[digester.add], progress=self._progress)
+        watched = _watched(self.order, letters)
+        watch = [digester.add, *(one.add for one in watched)]
+        found = check_table(self._table, self._names, letters, watch=watch, progress=self._progress)
+        _refuse(watched, self.secret_names)
         self._checked = found
         return Checked(found.rows, found.counts, digester.text)
 
     def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
         assert self._checked is not None, "a table is checked before it is released"
         digester = Digester(mac, mechanism.output_alphabet)
+        shuffle = self.order == "shuffle"
         table = release_table(
             [(self._checked, mechanism)],
             self._out,
             stream=seeded_stream(unsafe_seed),
             overwrite=self._overwrite,
-            after=[digester.add],
+            after=[] if shuffle else [digester.add],
             progress=self._progress,
+            shuffle=shuffle,
         )
+        if shuffle and mac is not None:  # of the rows in the order in which they stand now
+            check_table(table, self._names, plain_alphabet(mechanism.output_alphabet), watch=[digester.add])
         return table, digester.text

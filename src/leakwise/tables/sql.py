@@ -15,7 +15,8 @@ from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.tables import frames
-from leakwise.tables.databases import Database, kind_of, open_database
+from leakwise.tables.databases import Database, Shuffle, kind_of, open_database
+from leakwise.tables.databases.beside import moved_into_place
 from leakwise.tables.exchange import Exchanger, Watch
 from leakwise.tables.files import Progress, Seen
 from leakwise.tables.joint import encode_columns
@@ -67,6 +68,13 @@ class SqlTable:
         """``str`` or ``bool`` where the database says that a column holds nothing else."""
         with _reading(self) as source:
             return source.holds(self.table, name)
+
+    def order(self, asked: str | None) -> str | None:
+        """The order asked for. A view has none of its own: how it is read can follow the secret, so it is shuffled."""
+        if asked is not None:
+            return asked
+        with _reading(self) as source:
+            return "shuffle" if source.is_view(self.table) else None
 
     def __str__(self) -> str:
         return f"{self.table} in {self.database}"
@@ -138,6 +146,14 @@ def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
                 "secret reveals more than the first alone; if it is to take the first one's place, say overwrite "
                 "(overwrite=True, --overwrite)."
             )
+        if there and kind == "DuckDB" and not _same(source, target):
+            with _reading(target) as database:
+                if not database.holds_only(target.table):
+                    raise InvalidInput(
+                        f"{str(target.database)!r} holds more than {target.table!r}, and DuckDB keeps the rows of a "
+                        "table that is replaced in the free blocks of its file, where anyone who gets the file could "
+                        "read both releases. Release into a database of its own: lw.SqlTable(another, table)."
+                    )
     elif not target.database.parent.is_dir():
         raise InvalidInput(
             f"Cannot write {str(target.database)!r}: the folder {str(target.database.parent)!r} does not exist."
@@ -152,6 +168,7 @@ def release_table(
     overwrite: bool = False,
     after: Sequence[Watch] = (),
     progress: Progress | None = None,
+    shuffle: bool = False,
 ) -> SqlTable:
     """Write the released rows of one table, of which every secret was checked, in one transaction."""
     source = checked[0][0].source
@@ -174,21 +191,33 @@ def release_table(
         if progress is not None:
             progress("writing", rows, checked[0][0].rows)
 
-    new = not target.database.exists()
-    try:
-        with contextlib.ExitStack() as stack:
-            kind = kind_of(source.database, "the source")
-            # One connection where source and target are one database: two would lock each other out.
-            into = stack.enter_context(open_database(target.database, kind, write=True))
-            outof = into if _same(source, target) else stack.enter_context(_reading(source))
-            into.rewrite(outof, source.table, target.table, exchange, told, checks)
-    except BaseException:
-        if new:
-            for name in target.database.parent.glob(f"{_escaped(target.database.name)}*"):
-                if name.name[len(target.database.name) :] in ("", ".wal", "-wal", "-shm", "-journal"):
-                    name.unlink(missing_ok=True)
-        raise
+    kind = kind_of(source.database, "the source")
+    reorder = Shuffle(checked[0][0].rows, stream) if shuffle else None
+    with _place(source, target, kind) as path, contextlib.ExitStack() as stack:
+        into = stack.enter_context(open_database(path, kind, write=True))
+        # One connection where source and target are one database: two would lock each other out.
+        outof = into if _same(source, target) else stack.enter_context(_reading(source))
+        into.rewrite(outof, source.table, target.table, exchange, told, checks, reorder)
     return target
+
+
+@contextlib.contextmanager
+def _place(source: SqlTable, target: SqlTable, kind: str) -> Iterator[Path]:
+    """The file to write to: a new one that takes the target's place where rows could stay behind in the old."""
+    path = target.database
+    if not path.exists():
+        with moved_into_place(path, like=source.database) as made:
+            yield made
+        return
+    # A database that holds the source holds the true values. SQLite writes over what it drops.
+    if kind == "SQLite" or _same(source, target):
+        yield path
+        return
+    with open_database(path, kind, write=True) as database:
+        database.settle()
+        there = database.has(target.table)
+    with moved_into_place(path, like=path, start=None if there else path) as made:
+        yield made
 
 
 @contextlib.contextmanager
@@ -199,8 +228,3 @@ def _reading(table: SqlTable) -> Iterator[Database]:
 
 def _same(source: SqlTable, target: SqlTable) -> bool:
     return target.database.exists() and source.database.samefile(target.database)
-
-
-def _escaped(name: str) -> str:
-    """A file name that glob takes as it is."""
-    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import require
 from leakwise.tables.carried import Carried, pack
 from leakwise.tables.exchange import Exchanger
+from leakwise.tables.row_order import RowOrder, warn_of_order
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -33,25 +36,39 @@ def is_reader(data: Any) -> bool:
     return any(base.__name__ == "RecordBatchReader" and base.__module__ == "pyarrow.lib" for base in type(data).__mro__)
 
 
-def release_reader(reader: Any, secrets: Sequence[Any], stream: SecureStream | None) -> Any:
+def release_reader(reader: Any, secrets: Sequence[Any], stream: SecureStream | None, order: str | None = None) -> Any:
     """The released rows as a reader, which DuckDB, polars and others take without a copy.
 
     The batches are drawn as they are read, and can be read once only, so that nothing is drawn twice. Values are
-    checked as they go by: one outside the domain ends the stream with an error, and with it whatever reads it.
+    checked as they go by: one outside the domain ends the stream with an error, and with it whatever reads it. That
+    the order of the rows tells the secret is known at the end only, and warned of then; ``"shuffle"`` holds the first
+    row back until all were read.
     """
     import pyarrow as pa
 
     from leakwise.tables.formats.columns import Replacement
 
-    exchange = Exchanger([(one.names, one.mechanism) for one in secrets], stream=stream)
     seeded = stream is not None and stream.seeded
     carried = pack(
         [Carried(one.names, one.mechanism) for one in secrets], reader.schema.metadata or {}, unsafe_seed=seeded
+    )
+    watched = [RowOrder(one.mechanism.inputs) for one in secrets] if order is None else []
+    exchange = Exchanger(
+        [(one.names, one.mechanism) for one in secrets], stream=stream, before=[each.add for each in watched]
     )
     replacement = Replacement(reader.schema, exchange.outputs, carried)
 
     def released() -> Iterator[Any]:
         for batch in reader:
             yield replacement.batch(batch, exchange(batch))
+        for one, each in zip(secrets, watched, strict=False):
+            warn_of_order(each, " and ".join(map(str, one.names)), stacklevel=1)
 
-    return pa.RecordBatchReader.from_batches(replacement.schema, released())
+    def reordered() -> Iterator[Any]:
+        from leakwise.tables.shuffle import shuffled
+
+        for table in shuffled(released(), Path(tempfile.gettempdir()), stream):
+            yield from table.to_batches()
+
+    batches = reordered() if order == "shuffle" else released()
+    return pa.RecordBatchReader.from_batches(replacement.schema, batches)

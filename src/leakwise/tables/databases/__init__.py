@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from leakwise.errors import InvalidInput, did_you_mean, require, some_of
 from leakwise.tables.exchange import Exchanger
 
-__all__ = ["Database", "find_table", "kind_of", "named_table", "open_database", "quoted"]
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
+
+__all__ = ["Database", "Shuffle", "find_table", "kind_of", "named_table", "open_database", "quoted"]
 
 _ENDINGS = {"DuckDB": (".duckdb", ".ddb"), "SQLite": (".sqlite", ".sqlite3", ".db3")}
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """That the rows are to be put into a random order: how many there are, and where random words come from."""
+
+    rows: int
+    stream: SecureStream | None
 
 
 class Database(Protocol):
@@ -30,11 +42,20 @@ class Database(Protocol):
     def qualified(self, table: str) -> str:
         """The name as it stands in a statement."""
 
+    def is_view(self, table: str) -> bool:
+        """Whether it is a view, which has no rows and no order of its own."""
+
+    def holds_only(self, table: str) -> bool:
+        """Whether there is nothing in the database but this table."""
+
     def rows(self, table: str) -> int:
         """The number of rows."""
 
     def batches(self, table: str, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        """The named columns, a batch at a time."""
+        """The named columns, a batch at a time; of a table in the order in which its rows are stored."""
+
+    def settle(self) -> None:
+        """Write everything to the one file of the database."""
 
     def rewrite(
         self,
@@ -44,11 +65,12 @@ class Database(Protocol):
         exchange: Exchanger,
         told: Callable[[int], None],
         checks: Callable[[int], None],
+        shuffle: Shuffle | None = None,
     ) -> None:
         """Write a table of the source with its secret columns exchanged, in one transaction.
 
-        A table that stands there is replaced. ``told`` is called with the rows done after every batch, ``checks``
-        before the commit: what it raises rolls everything back.
+        A table that stands there is replaced. ``shuffle`` puts the rows into a random order. ``told`` is called with
+        the rows done after every batch, ``checks`` before the commit: what it raises rolls everything back.
         """
 
 

@@ -11,9 +11,10 @@ import duckdb
 import pyarrow as pa
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.databases import find_table, named_table, quoted
+from leakwise.tables.databases import Shuffle, find_table, named_table, quoted
 from leakwise.tables.exchange import Exchanger
 from leakwise.tables.formats.columns import ArrowColumns, Replacement
+from leakwise.tables.shuffle import shuffled
 
 __all__ = ["DuckDatabase", "opened"]
 
@@ -31,6 +32,8 @@ def opened(path: Path, *, write: bool) -> Iterator[DuckDatabase]:
     try:
         # Types that Arrow does not know (UUID, HUGEINT, …) go through it as they are.
         connection.execute("SET arrow_lossless_conversion = true")
+        # The rows of a table in the order in which they are stored, however many threads read them.
+        connection.execute("SET preserve_insertion_order = true")
         yield DuckDatabase(connection, path)
     except duckdb.Error as error:
         raise InvalidInput(f"The database {str(path)!r} says: {error}") from error
@@ -75,6 +78,30 @@ class DuckDatabase:
         columns._schema = self._schema(table)
         return columns.holds(name)
 
+    def is_view(self, table: str) -> bool:
+        schema, name = named_table(self._tables(), table, str(self._path))
+        statement = (
+            "SELECT table_type FROM information_schema.tables WHERE table_catalog = current_database() "
+            "AND table_schema = ? AND table_name = ?"
+        )
+        return self._connection.execute(statement, [schema, name]).fetchone() == ("VIEW",)
+
+    def holds_only(self, table: str) -> bool:
+        places = ("tables", "views", "sequences", "types", "functions", "schemas", "indexes")
+        known: list[Any] = []
+        for place in places:
+            inside = "" if place in ("sequences", "indexes") else "AND NOT internal "
+            statement = f"SELECT * FROM duckdb_{place}() WHERE database_name = current_database() {inside}"
+            found = self._connection.execute(statement)
+            names = [column[0] for column in found.description]
+            known += [(place, dict(zip(names, row, strict=True))) for row in found.fetchall()]
+        own = find_table(self._tables(), table)
+        return all(
+            (place == "tables" and (row["schema_name"], row["table_name"]) == own)
+            or (place == "schemas" and row["schema_name"] == "main")
+            for place, row in known
+        )
+
     def rows(self, table: str) -> int:
         (count,) = self._connection.execute(f"SELECT count(*) FROM {self.qualified(table)}").fetchone() or (0,)
         return int(count)
@@ -93,6 +120,9 @@ class DuckDatabase:
         for batch in _batches(self._connection, f"SELECT {columns} FROM {self.qualified(table)}"):
             yield {name: batch.column(name) for name in names}
 
+    def settle(self) -> None:
+        self._connection.execute("CHECKPOINT")
+
     def rewrite(
         self,
         source: DuckDatabase,
@@ -101,6 +131,7 @@ class DuckDatabase:
         exchange: Exchanger,
         told: Callable[[int], None],
         checks: Callable[[int], None],
+        shuffle: Shuffle | None = None,
     ) -> None:
         types, place_of_source = source._types(table), source.qualified(table)
         replacement = Replacement(source._schema(table), exchange.outputs, {})
@@ -124,7 +155,11 @@ class DuckDatabase:
             for name, kind in types.items()
         )
         place = self._place(target)
-        reader = pa.RecordBatchReader.from_batches(replacement.schema, released())
+        batches = released()
+        if shuffle is not None:
+            tables = shuffled(batches, self._path.parent, shuffle.stream)
+            batches = (batch for table in tables for batch in table.to_batches())
+        reader = pa.RecordBatchReader.from_batches(replacement.schema, batches)
         connection = self._connection
         connection.register(_STREAM, reader)
         connection.execute("BEGIN TRANSACTION")

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from leakwise.errors import InvalidInput, some_of
-from leakwise.tables.databases import find_table, named_table, quoted
+from leakwise.tables.databases import Shuffle, find_table, named_table, quoted
 from leakwise.tables.exchange import Exchanger
 from leakwise.tables.kinds.plain import object_array, take_labels
 
 __all__ = ["LiteDatabase", "opened"]
 
 _ROWS = 1 << 14
+# Where released rows wait for their places: a table of the connection, in a file that only it knows.
+_SHUFFLED = 'temp."leakwise released rows"'
+_PLACE = '"leakwise place"'
 _KINDS = (str, int, float, bytes, type(None))
 
 
@@ -55,6 +58,16 @@ class LiteDatabase:
     def holds(self, table: str, name: str) -> type | None:
         return str if self._affinities(table).get(name) == "TEXT" else None
 
+    def is_view(self, table: str) -> bool:
+        _, name = named_table(self._tables(), table, str(self._path))
+        statement = "SELECT type FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')"
+        return bool(self._connection.execute(statement, (name,)).fetchone() == ("view",))
+
+    def holds_only(self, table: str) -> bool:
+        own = find_table(self._tables(), table)
+        (count,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return own is not None and count == 1
+
     def rows(self, table: str) -> int:
         (count,) = self._connection.execute(f"SELECT count(*) FROM {self.qualified(table)}").fetchone()
         return int(count)
@@ -64,9 +77,11 @@ class LiteDatabase:
         found = self._connection.execute("SELECT name, type FROM pragma_table_xinfo(?)", (name,)).fetchall()
         return {column: _affinity(declared or "") for column, declared in found}
 
-    def _read(self, table: str, names: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+    def _read(self, table: str, names: Sequence[str]) -> Generator[list[tuple[Any, ...]], None, None]:
         columns = ", ".join(quoted(name) for name in names)
-        with closing(self._connection.execute(f"SELECT {columns} FROM {self.qualified(table)}")) as cursor:
+        # An index that has all columns would be read instead of the table, in the order of what it is an index of.
+        stored = "" if self.is_view(table) else " NOT INDEXED"
+        with closing(self._connection.execute(f"SELECT {columns} FROM {self.qualified(table)}{stored}")) as cursor:
             while rows := cursor.fetchmany(_ROWS):
                 yield rows
 
@@ -74,6 +89,9 @@ class LiteDatabase:
         chosen = list(dict.fromkeys(names))
         for rows in self._read(table, chosen):
             yield {name: list(values) for name, values in zip(chosen, zip(*rows, strict=True), strict=True)}
+
+    def settle(self) -> None:
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def rewrite(
         self,
@@ -83,6 +101,7 @@ class LiteDatabase:
         exchange: Exchanger,
         told: Callable[[int], None],
         checks: Callable[[int], None],
+        shuffle: Shuffle | None = None,
     ) -> None:
         names = source.names(table)
         affinities = source._affinities(table)
@@ -92,24 +111,49 @@ class LiteDatabase:
         place = f"{quoted('main')}.{quoted(target)}"
         insert = f"INSERT INTO {place} VALUES ({', '.join('?' * len(names))})"
         connection = self._connection
+        # What is dropped is written over with zeros, as not every build of SQLite does by itself.
+        connection.execute("PRAGMA secure_delete = ON")
+        order = None
+        if shuffle is not None:
+            from leakwise.sampling import random_order
+
+            order = random_order(shuffle.rows, shuffle.stream)
+            insert = f"INSERT INTO {_SHUFFLED} VALUES (?, {', '.join('?' * len(names))})"
+        if self is not source and connection.execute("PRAGMA freelist_count").fetchone() != (0,):
+            # A write that fails would leave its rows in pages that were free before it.
+            connection.execute("VACUUM")
         connection.execute("BEGIN IMMEDIATE")
         done = 0
+        reading = source._read(table, names)
         try:
             connection.execute(f"DROP TABLE IF EXISTS {place}")
             connection.execute(f"CREATE TABLE {place} ({columns})")
-            for rows in source._read(table, names):
+            if order is not None:
+                connection.execute(f"CREATE TABLE {_SHUFFLED} ({_PLACE} INTEGER, {columns})")
+            for rows in reading:
                 values: dict[str, Any] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
                 for name, (codes, outcomes) in exchange(values).items():
                     values[name] = take_labels(object_array(outcomes), codes).tolist()
-                connection.executemany(insert, zip(*(values[name] for name in names), strict=True))
+                new = [values[name] for name in names]
+                if order is not None:
+                    if done + len(rows) > order.size:
+                        checks(done + len(rows))
+                    new.insert(0, order[done : done + len(rows)].tolist())
+                connection.executemany(insert, zip(*new, strict=True))
                 done += len(rows)
                 told(done)
             checks(done)
+            if order is not None:
+                chosen = ", ".join(quoted(name) for name in names)
+                connection.execute(f"INSERT INTO {place} SELECT {chosen} FROM {_SHUFFLED} ORDER BY {_PLACE}")
+                connection.execute(f"DROP TABLE {_SHUFFLED}")
             connection.execute("COMMIT")
-        except BaseException:
+        finally:
+            reading.close()
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            raise
+            # Nothing stays in the log of a database that has one, not even where others hold it open.
+            self.settle()
 
 
 def _affinity(declared: str) -> str:

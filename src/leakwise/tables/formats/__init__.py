@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -17,11 +17,14 @@ import numpy.typing as npt
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, require, some_of
 
-__all__ = ["SUFFIXES", "Columns", "Exchange", "TableFile", "is_path", "open_table", "readable", "same_kind"]
+__all__ = ["SUFFIXES", "Columns", "Exchange", "Reorder", "TableFile", "is_path", "open_table", "readable", "same_kind"]
 
 Columns = Mapping[str, Any]
 Exchange = Callable[[Columns], Mapping[str, tuple[npt.NDArray[Any], Sequence[Any]]]]
 """From the secret columns of a batch to the codes and the labels of what stands in their place."""
+
+Reorder = Callable[[Iterable[Any]], Iterator[Any]]
+"""From the released rows as Arrow tables, one after the other, to those of the reordered table."""
 
 _KINDS = {
     "parquet": (".parquet", ".pq"),
@@ -54,11 +57,12 @@ class TableFile(Protocol):
 
     def rewrite(
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes],
+        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
     ) -> Iterator[int]:  # fmt: skip
         """Write the table with the named columns exchanged; yields the rows of every batch written.
 
-        ``outputs`` are the labels that can stand in each column from now on.
+        ``outputs`` are the labels that can stand in each column from now on; ``reorder`` puts the released rows into
+        another order.
         """
 
     def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:

@@ -6,6 +6,7 @@ What is not of this form is refused, since a field that is found wrongly could b
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,8 +18,8 @@ import pyarrow.compute as pc
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
-from leakwise.tables.formats import Columns, Exchange
-from leakwise.tables.formats.texts import TextCoder, texts_of, value_of
+from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
 
 __all__ = ["DelimitedTable"]
 
@@ -101,20 +102,37 @@ class DelimitedTable:
 
     def rewrite(
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes],
+        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
     ) -> Iterator[int]:  # fmt: skip
         # In the order of the file, because that is the order in which its bytes are written.
         ordered = sorted(names, key=self.names.index)
         places = [self.names.index(name) for name in ordered]
         texts = {name: self._texts(name, outputs[name]) for name in ordered}
-        first = True
-        for records in self._records():
-            parts = records.split(places, skip=first)
-            first = False
-            new = exchange(dict(zip(ordered, parts.fields(), strict=True)))
-            fields = [texts[name].take(pa.array(new[name][0])) for name in ordered]
-            target.write(parts.joined(fields))
-            yield parts.count
+
+        def released() -> Iterator[tuple[bytes, int]]:
+            for turn, records in enumerate(self._records()):
+                parts = records.split(places, skip=turn == 0)
+                new = exchange(dict(zip(ordered, parts.fields(), strict=True)))
+                fields = [texts[name].take(pa.array(new[name][0])) for name in ordered]
+                yield parts.joined(fields), parts.count
+
+        if reorder is None:
+            for block, count in released():
+                target.write(block)
+                yield count
+            return
+        blocks = (bytes(block) for block, _ in released())
+        first = next(blocks)
+        head, *rest = self._lines(first, 0)
+        # One ending for all lines: the last of a file may have none, and would be known by it.
+        ending = b"\r\n" if first[len(head) : len(head) + 2] == b"\r\n" else b"\n"
+        target.write(head + ending)
+        others = (self._lines(block, 1) for block in blocks)
+        yield from write_reordered(target, itertools.chain([rest], others), reorder, ending)
+
+    def _lines(self, block: bytes, before: int) -> list[bytes]:
+        """The records of a block (the header among them where nothing is before it), without blank lines."""
+        return _Records(block, self._delimiter, len(self.names), before, self.path).lines() if block else []
 
     def _texts(self, name: str, labels: Sequence[Any]) -> Any:
         """The fields of the outcomes. Quotes follow the outcome and the header: following the row would tell of it."""
@@ -249,6 +267,13 @@ class _Records:
         """The fields of the first record."""
         ends = self._without_returns(self._ends[:1], self.width - 1)
         return [self.block[a:b] for a, b in zip(self._starts[0].tolist(), ends[0].tolist(), strict=True)]
+
+    def lines(self) -> list[bytes]:
+        """The bytes of every record without the end of its line; a byte order mark stays with the first."""
+        starts = self._starts[:, 0].tolist()
+        ends = self._without_returns(self._ends, self.width - 1)[:, -1].tolist()
+        starts[0] = 0 if self._before == 0 else starts[0]
+        return [self.block[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def _without_returns(self, ends: npt.NDArray[Any], last: int) -> npt.NDArray[Any]:
         """A carriage return before the line feed belongs to the end of the line."""

@@ -11,7 +11,7 @@ import msgspec
 
 from leakwise.errors import InvalidInput
 from leakwise.tables.carried import KEY, Carried, carried_secrets, pack
-from leakwise.tables.formats import Columns, Exchange
+from leakwise.tables.formats import Columns, Exchange, Reorder
 from leakwise.tables.formats.columns import ArrowColumns
 from leakwise.tables.formats.parquet import ParquetTable
 
@@ -76,7 +76,7 @@ class ParquetFolder(ArrowColumns):
 
     def rewrite(
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes],
+        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
     ) -> Iterator[int]:  # fmt: skip
         raise InvalidInput(f"{str(self.path)!r} is a folder of files, which Spark writes: lw.spark.release.")
 

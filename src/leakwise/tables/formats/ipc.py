@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.formats import Columns, Exchange
+from leakwise.tables.formats import Columns, Exchange, Reorder
 from leakwise.tables.formats.columns import ArrowColumns, Replacement
 
 __all__ = ["IpcTable"]
@@ -66,7 +66,7 @@ class IpcTable(ArrowColumns):
 
     def rewrite(
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes],
+        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
     ) -> Iterator[int]:  # fmt: skip
         replacement = Replacement(self._schema, outputs, carried)
         new = pa.ipc.new_stream if self._is_stream else pa.ipc.new_file
@@ -74,7 +74,10 @@ class IpcTable(ArrowColumns):
         compression = "lz4" if self.path.suffix.lower() == ".feather" else None
         options = pa.ipc.IpcWriteOptions(compression=compression, emit_dictionary_deltas=True)
         with self._open() as reader, new(target, replacement.schema, options=options) as writer:
-            for batch in self._read(reader):
-                drawn = exchange({name: batch.column(name) for name in names})
-                writer.write_batch(replacement.batch(batch, drawn))
-                yield batch.num_rows
+            pieces = (
+                replacement.batch(batch, exchange({name: batch.column(name) for name in names}))
+                for batch in self._read(reader)
+            )
+            for piece in pieces if reorder is None else reorder(pieces):
+                writer.write(piece)
+                yield piece.num_rows

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, some_of
-from leakwise.tables.formats import Columns, Exchange
-from leakwise.tables.formats.texts import TextCoder, texts_of, value_of
+from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
 
 __all__ = ["JsonLinesTable"]
 
@@ -103,14 +103,22 @@ class JsonLinesTable:
 
     def rewrite(
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes],
+        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
     ) -> Iterator[int]:  # fmt: skip
         texts = {name: [msgspec.Raw(text) for text in texts_of(outputs[name], _written, name)] for name in names}
-        for first, objects in self._objects():
-            new = exchange(self._columns(first, objects, names))
-            for name in names:
-                for one, code in zip(objects, new[name][0].tolist(), strict=True):
-                    one[name] = texts[name][code]
+
+        def released() -> Iterator[list[_Object]]:
+            for first, objects in self._objects():
+                new = exchange(self._columns(first, objects, names))
+                for name in names:
+                    for one, code in zip(objects, new[name][0].tolist(), strict=True):
+                        one[name] = texts[name][code]
+                yield objects
+
+        if reorder is not None:
+            yield from write_reordered(target, ([_ENCODER.encode(one) for one in rows] for rows in released()), reorder)
+            return
+        for objects in released():
             target.write(_ENCODER.encode_lines(objects))
             yield len(objects)
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.formats import Columns, Exchange
+from leakwise.tables.formats import Columns, Exchange, Reorder
 from leakwise.tables.formats.columns import ArrowColumns, Replacement
 
 __all__ = ["ParquetTable"]
@@ -62,7 +62,7 @@ class ParquetTable(ArrowColumns):
 
     def rewrite(
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes],
+        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
     ) -> Iterator[int]:  # fmt: skip
         replacement = Replacement(self._schema, outputs, carried, hidden=True)
         groups = [self._meta.row_group(place) for place in range(self._meta.num_row_groups)]
@@ -70,14 +70,21 @@ class ParquetTable(ArrowColumns):
             self._open(names) as file,
             pq.ParquetWriter(target, replacement.schema, compression=self._compression()) as writer,
         ):
-            for place, group in enumerate(groups):
-                width = max(1, group.total_byte_size // max(1, group.num_rows))
-                most = max(1024, min(_ROWS, _BYTES // width))
-                for part in self._read(file, most, row_groups=[place]):
-                    table = pa.Table.from_batches([part])
-                    new = exchange({name: table.column(name) for name in names})
-                    writer.write_table(replacement.batch(table, new), row_group_size=most)
-                    yield table.num_rows
+
+            def released() -> Iterator[Any]:
+                for place, group in enumerate(groups):
+                    width = max(1, group.total_byte_size // max(1, group.num_rows))
+                    most = max(1024, min(_ROWS, _BYTES // width))
+                    for part in self._read(file, most, row_groups=[place]):
+                        table = pa.Table.from_batches([part])
+                        new = exchange({name: table.column(name) for name in names})
+                        yield replacement.batch(table, new)
+
+            pieces = released()
+            for piece in pieces if reorder is None else reorder(pieces):
+                # One row group for each piece, however many rows it has.
+                writer.write_table(piece, row_group_size=max(1, piece.num_rows))
+                yield piece.num_rows
 
     def _compression(self) -> Any:
         """The codec of each column as the source has it."""

@@ -8,20 +8,34 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Bins, code_dtype
 from leakwise.errors import InvalidInput, some_of
+from leakwise.tables.formats import Reorder
 
-__all__ = ["TextCoder", "texts_of", "value_of"]
+__all__ = ["TextCoder", "texts_of", "value_of", "write_reordered"]
 
 # Distinct fields whose codes are kept from one batch to the next.
 _REMEMBERED = 1 << 16
+
+
+def write_reordered(
+    target: BinaryIO, batches: Iterable[Sequence[bytes]], reorder: Reorder, ending: bytes = b"\n"
+) -> Iterator[int]:
+    """Write lines in another order, all with one ending; yields how many at a time."""
+    import pyarrow as pa
+
+    tables = (pa.table({"line": pa.array(lines, type=pa.large_binary())}) for lines in batches)
+    for table in reorder(tables):
+        lines = table.column("line").to_pylist()
+        target.write(ending.join([*lines, b""]))
+        yield len(lines)
 
 
 def value_of(text: str, alphabet: Alphabet) -> Any:

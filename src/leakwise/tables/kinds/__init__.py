@@ -34,6 +34,9 @@ class Kind(Protocol):
     def replace(self, table: Any, columns: Mapping[Any, Any], /) -> Any:
         """The held table with columns exchanged; everything else, and the source itself, untouched."""
 
+    def take(self, data: Any, places: npt.NDArray[Any], /) -> Any:
+        """The rows of a held table, or of a column, in the given places; nothing of the old order stays."""
+
     def decode(self, codes: npt.NDArray[Any], labels: Sequence[Any], like: Any, /) -> Any:
         """The labels of codes as a column of the kind of ``like``."""
 

@@ -61,6 +61,21 @@ def _labels(values: Any) -> list[Any]:
     return [*listed, None] if values.null_count else listed
 
 
+def take(data: Any, places: npt.NDArray[Any]) -> Any:
+    if not is_table(data):
+        return _take(data, places)
+    return type(data).from_arrays([_take(column, places) for column in data.columns], schema=data.schema)
+
+
+def _take(column: Any, places: npt.NDArray[Any]) -> Any:
+    kind = column.type
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        # Arrow cannot take from views, but it can make them.
+        plain = pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
+        return column.cast(plain).take(pa.array(places)).cast(kind)
+    return column.take(pa.array(places))
+
+
 def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
     chunks = like.chunks if isinstance(like, pa.ChunkedArray) else [like]
     make, _ = maker(labels, like.type, ordered=_keeps_order(labels, like.type, chunks))

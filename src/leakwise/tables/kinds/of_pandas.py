@@ -59,6 +59,13 @@ def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
     return result
 
 
+def take(data: Any, places: npt.NDArray[Any]) -> Any:
+    if isinstance(data, (pd.DataFrame, pd.Series)):
+        # Numbered again: the old index would say where each row stood.
+        return data.iloc[places].reset_index(drop=True)
+    return data.take(places)
+
+
 def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
     if isinstance(like.dtype, pd.CategoricalDtype):
         rows = _categorical(codes, labels, like.dtype)

@@ -62,6 +62,10 @@ def _without_hidden(series: pl.Series) -> pl.Series:
     return pl.select(pl.when(series.is_not_null()).then(filled.to_series())).to_series().alias(series.name)
 
 
+def take(data: Any, places: npt.NDArray[Any]) -> Any:
+    return data[places]
+
+
 def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
     rows: pl.Series = _typed(labels, like.dtype).gather(pl.Series(codes))
     return rows.alias(like.name)

@@ -28,6 +28,7 @@ __all__ = [
     "replace",
     "row_labels",
     "same_values",
+    "take",
     "take_labels",
     "without_missing",
 ]
@@ -62,6 +63,12 @@ def column(table: Any, name: Any) -> Any:
 
 def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
     return {name: columns.get(name, values) for name, values in table.items()}
+
+
+def take(data: Any, places: npt.NDArray[Any]) -> Any:
+    if isinstance(data, np.ndarray):
+        return data[places]
+    return type(data)([data[place] for place in places.tolist()])
 
 
 def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
