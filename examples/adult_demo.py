@@ -1,4 +1,4 @@
-"""From a table to a table: the Adult census extract, its marital status released at most 2 times likelier.
+"""From a table to a table: the Adult census extract, its marital status released at most 2 times as likely.
 
 Run by ``make demo``. Leaves its files in demo-output/: the released table, mechanism, certificate and pictures.
 """

@@ -26,6 +26,7 @@ from leakwise.guarantee import (
     percent_at_most,
     taken_as_exact,
 )
+from leakwise.leakage import epsilon_from_sample
 
 SOURCE = Path(lw.__file__).parent
 
@@ -128,6 +129,64 @@ def test_every_guarantee_names_its_adversary() -> None:
 def test_a_counted_prior_says_so() -> None:
     assert taken_as_exact(lw.Prior([0.7, 0.3])) is None
     assert "from 10 rows and was taken as exact" in str(taken_as_exact(lw.Prior.from_counts([7, 3])))
+
+
+# Words of a guarantee that only the formatter may put a number into, and the functions that do it there.
+_PHRASES = ("times as likely", "times likelier", "become certain", "guarantee with it", "no guess")
+_OWN = ("number(", ":.", "round(", "ceil(", "floor(", ":g}", "math.exp(", "np.exp(")
+
+
+def test_no_other_module_formats_a_guarantee() -> None:
+    """A string with a number in it that speaks of a guarantee takes the number from ``leakwise.guarantee``."""
+    wrong = []
+    for path in SOURCE.rglob("*.py"):
+        if path.name == "guarantee.py" or "papers" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.JoinedStr):
+                continue
+            text = ast.unparse(node)
+            if any(words in text for words in _PHRASES) and any(mark in text for mark in _OWN):
+                wrong.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {text}")
+    assert wrong == []
+
+
+def test_nobody_says_likelier() -> None:
+    """Say it as N times as likely: the other way can be read as N + 1."""
+    told = [
+        f"{path.relative_to(SOURCE)}:{line}"
+        for path in SOURCE.rglob("*")
+        if path.suffix in (".py", ".js", ".html")
+        for line, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if "times likelier" in text or "× likelier" in text
+    ]
+    assert told == []
+
+
+def test_printed_guarantees_are_not_below_the_proven_ones() -> None:
+    """The same number, wherever it is printed: certificate, design, sample, envelope, scikit-learn, release."""
+    prior = lw.Prior.from_counts({"no": 7000, "yes": 3000})
+    mechanism = lw.randomized_response(["no", "yes"], lift="2.00004")
+    certificate = lw.certify(mechanism, lw.AllPriors(["no", "yes"]))
+    assert 2 < certificate.ratio <= Fraction("2.00004")
+    assert "more than 2.0001 times as likely" in certificate.sentence
+    assert "2.0000 " not in repr(certificate)
+    sample = epsilon_from_sample(mechanism, prior, 1e-6)
+    found = lw.design_from_data(prior, lift=2, failure=1e-6)
+    envelope = lw.envelope(mechanism, prior, "1e-9")
+    released = lw.protect({"s": ["no", "yes"] * 4}, "s", prior=lw.Prior({"no": "0.7", "yes": "0.3"}), lift="1.30003")
+    for words, proven in (
+        (certificate.sentence, certificate.ratio),
+        (sample.sentence, Fraction(math.exp(sample.epsilon))),
+        (found.guarantee, Fraction(math.exp(found.epsilon)) * (1 - Fraction(1, 2**50))),
+        (envelope.sentence, envelope.certificate.lift),
+        (released.guarantee, released.certificate.ratio),
+    ):
+        shown = re.search(r"more than (\S+) times as likely", words)
+        assert shown is not None
+        assert read(shown[1]) >= proven
+        assert "for anyone" in words
+        assert "rows independent" in words
 
 
 def test_sentences_and_guarantees_are_properties_everywhere() -> None:

@@ -11,16 +11,19 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from leakwise.exact import exact_fraction, exp_upper
+from leakwise.exact import exact_fraction, exp_lower, exp_upper
 from leakwise.priors import AllPriors, Prior, PriorSet
 
 __all__ = [
+    "KNEW_THE_TRUE_PRIOR",
     "SAYS_NOTHING",
     "at_least",
     "at_most",
     "except_with",
+    "failure_at_most",
     "for_anyone",
     "lift_above",
+    "lift_below",
     "misleads",
     "never_certain",
     "no_guess",
@@ -31,6 +34,8 @@ __all__ = [
 ]
 
 SAYS_NOTHING = "The outcome says nothing about the secret: every guess stays exactly as likely as before."
+
+KNEW_THE_TRUE_PRIOR = "for anyone who knew the true prior (rows independent)"
 
 _DIGITS = 5
 # Between these a number is written out, beyond them with an exponent.
@@ -63,6 +68,11 @@ def at_least(x: object, digits: int = _DIGITS) -> str:
 def lift_above(epsilon: float) -> Fraction | float:
     """Return a number that is not below e^ε, for results that know their leakage only in nats."""
     return exp_upper(Fraction(epsilon)) if epsilon <= 5000 else math.inf
+
+
+def lift_below(epsilon: float) -> Fraction | float:
+    """Return a number that is not above e^ε, for leakage that is at least so much."""
+    return exp_lower(Fraction(epsilon)) if epsilon <= 5000 else math.inf
 
 
 def percent(probability: float) -> str:
@@ -160,12 +170,21 @@ def for_anyone(priors: PriorSet) -> str:
     if isinstance(priors, Prior):
         return "for anyone who knew the prior (rows independent)"
     if priors.failure:
-        return "for anyone who knew the true prior (rows independent)"
+        return KNEW_THE_TRUE_PRIOR
     return "for anyone whose prior is in the set (rows independent)"
 
 
 def no_guess(lift: object, priors: PriorSet | str, *, seeing: str = "by seeing the outcome", unless: str = "") -> str:
-    """Return the guarantee of a lift, with its adversary.
+    """Return the guarantee of a lift with its adversary, and how far the prior itself is known.
+
+    Parameters
+    ----------
+    lift
+        The largest lift that is proven.
+    priors
+        What it is proven for; or the adversary in words, where there is no set of priors.
+    seeing, unless
+        What the adversary sees, and what is left out.
 
     >>> print(no_guess(2, Prior.uniform(2)))
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
@@ -174,12 +193,25 @@ prior (rows independent).
     if lift == 1:
         return SAYS_NOTHING
     who = priors if isinstance(priors, str) else for_anyone(priors)
-    return f"No guess about the secret becomes more than {at_most(lift)} times as likely {seeing}, {who}{unless}."
+    words = f"No guess about the secret becomes more than {at_most(lift)} times as likely {seeing}, {who}{unless}."
+    if isinstance(priors, str):
+        return words
+    known = misleads(priors) if priors.failure else taken_as_exact(priors)
+    return f"{words} {known}" if known else words
 
 
-def misleads(failure: object) -> str:
-    """Return what the failure probability of a sample means."""
-    return f"The sample misleads, and the guarantee with it, with probability at most {at_most(failure)}."
+def failure_at_most(priors: PriorSet) -> str:
+    """Return the failure probability of a set of priors: as it was typed, or rounded up."""
+    exact = getattr(priors, "exact_failure", priors.failure)
+    # A float that stands for itself prints as it was typed; one that was rounded up from a fraction does not.
+    return at_most(priors.failure if exact == Fraction(priors.failure) else exact)
+
+
+def misleads(priors: PriorSet) -> str:
+    """Return what the failure probability of a sample means, or that nobody can check it."""
+    if getattr(priors, "method", None) is None:
+        return f"The failure probability of the prior, {failure_at_most(priors)}, is stated, not proven."
+    return f"The sample misleads, and the guarantee with it, with probability at most {failure_at_most(priors)}."
 
 
 def except_with(delta: object) -> str:
@@ -196,11 +228,12 @@ def never_certain(lift: Any) -> str:
     )
 
 
-def taken_as_exact(prior: Prior) -> str | None:
-    """Return the warning that a prior was counted and not known, or None where it was given."""
-    if prior.sample_size is None:
+def taken_as_exact(priors: PriorSet) -> str | None:
+    """Return the warning that a prior was counted and not known, or None where it was given or is a set."""
+    if not isinstance(priors, Prior) or priors.sample_size is None:
         return None
     return (
-        f"The prior is an estimate from {prior.sample_size:,} rows and was taken as exact: for the true prior the "
-        "leakage may be larger. Give a failure probability to cover every prior that the rows leave possible."
+        f"The prior is an estimate from {priors.sample_size:,} rows and was taken as exact: for the true prior the "
+        "lift may be larger. A failure probability (prior.confidence, --failure) covers every prior that the rows "
+        "leave possible."
     )

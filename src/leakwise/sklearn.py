@@ -34,9 +34,9 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     """Categorical columns in, the outcomes of the best mechanism within a leakage limit out.
 
     Every column is a secret of its own. ``fit`` finds its mechanism: the most useful one of which no outcome makes any
-    guess about the value more than ``lift`` times likelier. ``transform`` draws an outcome for every row, exactly, from
-    the operating system's randomness. There is no ``random_state``: a draw that could be repeated could be undone, and
-    transforming the same rows twice releases them twice, which reveals more than once.
+    guess about the value more than ``lift`` times as likely. ``transform`` draws an outcome for every row, exactly,
+    from the operating system's randomness. There is no ``random_state``: a draw that could be repeated could be undone,
+    and transforming the same rows twice releases them twice, which reveals more than once.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         where the prior names the values. It is never read off the data, which would give away what occurs.
     utility
         What the mechanism is best for, as for ``lw.design``: ``"frequencies"`` (outcomes are not values, but named by
-        those they make likelier), ``"mutual_information"``, ``lw.Expected(matrix)``, …
+        those they make more likely), ``"mutual_information"``, ``lw.Expected(matrix)``, …
     prior
         What is known beforehand from public sources: a Prior, probabilities, or a set of priors, for all columns; or a
         mapping from columns to such. None: learnt from the sample that ``fit`` gets, by ``lw.design_from_data``,
@@ -175,7 +175,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
 
     @property
     def guarantees(self) -> dict[Hashable, str]:
-        """The promise for every column, in words."""
+        """The guarantee for every column, in words."""
         check_is_fitted(self, "mechanisms_")
         names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
         return {name: _promise(one) for name, one in zip(names, self.designs_, strict=True)}
@@ -300,6 +300,4 @@ def _drawable(mechanism: Mechanism) -> Mechanism:
 def _promise(found: Design | DataDesign) -> str:
     if hasattr(found, "guarantee"):
         return str(found.guarantee)
-    return (
-        f"No guess about the secret becomes more than {np.exp(found.epsilon):.4f} times likelier by seeing the outcome."
-    )
+    return found.certificate.sentence

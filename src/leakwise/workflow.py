@@ -60,7 +60,7 @@ def protect(
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
 ) -> Protection:
-    """Release a secret column so that no guess about it becomes more than ``lift`` times likelier, and prove it.
+    """Release a secret column so that no guess about it becomes more than ``lift`` times as likely, and prove it.
 
     The best mechanism for the prior and the use is designed, certified on exact integers, entered in the ledger
     (which may refuse it), and drawn from. All values are checked before anything is drawn or entered.
@@ -76,7 +76,7 @@ def protect(
         joint secret a mapping from its columns to such domains, or a list of tuples. May be left out where the prior
         (or the mechanism) names the values.
     epsilon, lift
-        The most that an outcome may reveal: ε in nats, or e^ε, «at most ``lift`` times likelier».
+        The most that an outcome may reveal: ε in nats, or e^ε, "at most ``lift`` times as likely".
     prior
         What is known beforehand, from public sources: a prior, or a set of priors for all of which the promise then
         holds. Or ``"table"`` to estimate it from the table: the mechanism is designed for rounded frequencies, which
@@ -114,8 +114,9 @@ def protect(
     >>> import leakwise as lw
     >>> table = {"smokes": ["no", "yes", "no", "no"]}
     >>> r = protect(table, "smokes", prior=lw.Prior({"no": 0.75, "yes": 0.25}), lift=2)
-    >>> r.certificate.holds, r.guarantee
-    (True, 'No guess about the secret becomes more than 2.0000 times likelier by seeing the outcome.')
+    >>> print(r.guarantee)
+    No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
+prior (rows independent).
     """
     from leakwise.tables.ledger import Ledger as LedgerBook
     from leakwise.tables.sources import open_source
@@ -264,9 +265,7 @@ def _certified(
 
     They differ where the prior comes from the table: the receiver's rests on its rounded frequencies alone.
     """
-    options: dict[str, Any] = {}
-    if asked is not None:
-        options = {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
+    options: dict[str, Any] = {} if asked is None else asked.arguments
     found: Design | DataDesign | None = None
     if isinstance(basis, PriorSet):
         known = public = basis
@@ -291,10 +290,8 @@ def _certified(
     # Whether a release is made is seen, too: the rounded frequencies decide it.
     shown = certificate if public is known else certify(mechanism, public, **options)
     if not (certificate.holds and shown.holds):
-        raise CertificateRejected(
-            f"The mechanism reveals ε = {shown.epsilon_upper:.6f} for this prior, more than asked "
-            f"({shown.asked.words if shown.asked else ''}). Nothing was released."
-        )
+        refused = certificate if shown.holds else shown
+        raise CertificateRejected(f"{refused.sentence} Nothing was released.")
     if certificate.ratio == 1 and len(known.nominal) > 1:
         warnings.warn(
             "The best mechanism within this limit says nothing about the secret: all rows get their outcomes by one "

@@ -152,7 +152,7 @@ def pick(page: Page, name: str, value: str) -> None:
 
 def test_the_first_picture(visit: Visit, capsys: Any) -> None:
     page = visit.open()
-    expect(page.locator("#promise")).to_contain_text("more than 2.00 times likelier")
+    expect(page.locator("#promise")).to_contain_text("more than 2 times as likely")
     expect(page.locator("#seal")).to_contain_text("Proven")
     for name in ("mechanism", "outcomes", "beliefs", "tradeoff", "envelope"):
         expect(page.locator(f"#chart-{name} svg").first).to_be_visible()
@@ -222,7 +222,7 @@ def test_exact_numbers_on_hover_and_as_a_table(visit: Visit) -> None:
     expect(page.locator("#numbers-table td").first).to_be_visible()
     assert page.locator("#numbers-table td").all_inner_texts() == ["0.7500", "0.2500", "0.2500", "0.7500"]
     pick(page, "view", "lifts")
-    expect(page.locator("#caption-mechanism")).to_contain_text("times likelier")
+    expect(page.locator("#caption-mechanism")).to_contain_text("times as likely")
 
 
 # ------------------------------------------------------------------------------------------------------ the prior

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_the_table_and_the_sentences() -> None:
     code, said, _ = run(RESPONSE, "--prior", "no=0.7,yes=0.3")
     assert code == 0
     assert "ε of PML" in said
-    assert "- No guess about the secret becomes more than 1.80 times likelier" in said
+    assert "- No guess about the secret becomes more than 1.7937 times as likely" in said
 
 
 def test_json_is_the_audit() -> None:
@@ -85,3 +86,22 @@ def test_bad_input_is_one_line_and_exit_code_2(words: tuple[str, ...], said: str
     assert said in error
     assert error.startswith("Error: ")
     assert error.count("\n") == 1
+
+
+def test_counts_are_a_sample_and_said_to_be() -> None:
+    """Ten rows do not prove a lift: without --failure the answer says so, with it every prior they leave counts."""
+    code, said, _ = run(RESPONSE, "--counts", "no=7,yes=3")
+    assert code == 0
+    assert "an estimate from 10 rows and was taken as exact" in said
+    code, wider, _ = run(RESPONSE, "--counts", "no=7,yes=3", "--failure", "1e-6")
+    assert code == 0
+    assert "taken as exact" not in wider
+    assert "The sample misleads, and the guarantee with it, with probability at most 1e-6." in wider
+    exact, covered = (float(re.search(r"more than (\S+) times", text)[1]) for text in (said, wider))
+    assert exact < covered
+
+
+def test_failure_needs_a_sample() -> None:
+    code, _, error = run(RESPONSE, "--prior", "no=0.7,yes=0.3", "--failure", "1e-6")
+    assert code == 2
+    assert "--failure 1e-6 goes with a sample" in error

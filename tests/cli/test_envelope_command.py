@@ -65,3 +65,21 @@ def test_repetition_and_growth() -> None:
 def test_bad_input_is_said_in_one_line(words: list[str]) -> None:
     said = run(RR, "--prior", PRIOR, *words, code=2)
     assert said.count("Error:") == 1
+
+
+def test_counts_are_a_sample_and_said_to_be() -> None:
+    words = ("randomized-response:n=2,lift=3", "--counts", "7,3")
+    assert "an estimate from 10 rows and was taken as exact" in run(*words, "--delta", "0.1")
+    assert "an estimate from 10 rows and was taken as exact" in run(*words, "--lift", "1.2")
+    wider = run(*words, "--delta", "0.1", "--failure", "1e-6")
+    assert "taken as exact" not in wider
+    assert "The sample misleads, and the guarantee with it, with probability at most 1e-6." in wider
+    assert "proven (whole set)" in wider
+    assert "attained (nominal prior)" in wider
+    assert "--failure goes with --delta alone" in run(*words, "--lift", "1.2", "--failure", "1e-6", code=2)
+
+
+def test_a_tiny_delta_is_not_certainty() -> None:
+    said = run("randomized-response:n=2,lift=3", "--prior", "0.7,0.3", "--delta", "1e-9")
+    assert "except with probability at most 1e-9" in said
+    assert "at least 1" not in said

@@ -53,6 +53,21 @@ def test_nothing_may_leak() -> None:
         assert not asked.allows(1 + Fraction(1, 10**50))
 
 
+@pytest.mark.parametrize("typed", [1.1, 1.05, 2.2, 1.3, 1.2, 1.7, 2.0])
+def test_a_typed_float_is_designed_for_as_it_reads_and_allowed_as_it_is(typed: float) -> None:
+    asked = level(lift=typed)
+    assert asked.below <= Fraction(str(typed))
+    assert asked.above == Fraction(typed)
+    assert asked.allows(Fraction(typed))
+    assert not asked.allows(Fraction(typed) + Fraction(1, 10**30))
+    assert level(**asked.arguments) == asked
+
+
+def test_a_computed_float_is_its_binary_value() -> None:
+    lift = math.exp(0.8)
+    assert level(lift=lift).below == level(lift=lift).above == Fraction(lift)
+
+
 def test_decimal_texts() -> None:
     assert level(lift="1.1").below == Fraction(11, 10)
     assert level("0.1").exponent == Fraction(1, 10)

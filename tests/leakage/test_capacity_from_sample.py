@@ -106,7 +106,7 @@ def test_the_result_speaks() -> None:
     found = epsilon_from_sample(lw.randomized_response(["a", "b"], lift=3), Prior.from_counts({"b": 40, "a": 60}), 0.01)
     assert found.samples == 100
     assert "unless the 100 samples mislead" in found.sentence
-    assert "0.0100" in repr(found)
+    assert "0.01" in repr(found)
     assert "<table" in found._repr_html_()
     assert found.to_dict()["failure"] == 0.01
     nothing = epsilon_from_sample(lw.identity(2), Prior.from_counts([3, 0]), 0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_a_certificate_file_is_verified_from_its_integers_alone(tmp_path):
     assert again.holds
     assert again.ratio == design.certificate.ratio
     assert again.mechanism == design.mechanism
-    assert "times likelier" in repr(again)
+    assert "times as likely" in repr(again)
     assert "<table" in again._repr_html_()
     assert again.to_dict()["holds"] is True
 
@@ -103,3 +104,41 @@ def test_zero_mass_letters_are_left_out_of_the_leakage():
     mechanism = lw.Mechanism([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     certificate = lw.certify(mechanism, lw.Prior(["1/2", "1/2", 0]))
     assert certificate.ratio == 2
+
+
+def test_a_float_matrix_a_hair_over_the_limit_shows_the_digits_and_the_way_out() -> None:
+    matrix = np.full((4, 4), 0.5 / 3)
+    np.fill_diagonal(matrix, 0.5)
+    certificate = lw.certify(lw.Mechanism(matrix), lw.Prior.uniform(4), lift=2)
+    assert not certificate.holds
+    proven = "2.00000000000000012"
+    assert Fraction(proven) >= certificate.ratio > 2
+    shown = repr(certificate)
+    assert f"the largest lift is {proven}, the limit 2." in shown
+    assert f"e^ε             {proven}" in shown
+    assert "slightly larger limit, lift=2.0001" in shown
+    assert lw.certify(certificate.mechanism, certificate.prior, lift=2.0001).holds
+    with pytest.raises(lw.CertificateRejected, match=proven):
+        certificate.verify()
+
+
+def test_the_rounding_that_is_offered_keeps_the_limit() -> None:
+    mechanism, prior = lw.Mechanism([[2 / 3, 1 / 3], [1 / 3, 2 / 3]]), lw.Prior.uniform(2)
+    missed = lw.certify(mechanism, prior, lift="1.3333333")
+    offered = re.search(r"m\.dyadic\((\d+)\)", missed.sentence)
+    assert offered is not None
+    assert lw.certify(mechanism.dyadic(int(offered[1])), prior, lift="1.3333333").holds
+
+
+def test_a_limit_missed_by_far_offers_no_rounding() -> None:
+    words = lw.certify(lw.randomized_response(2, lift=3), lw.Prior.uniform(2), lift="1.4").sentence
+    assert "more than 1.5 times as likely" in words
+    assert "the largest lift is 1.5, the limit 1.4" in words
+    assert "rounding" not in words
+
+
+@pytest.mark.parametrize("lift", [1.1, 1.05, 2.2, 1.3, 2])
+def test_a_design_prints_the_limit_that_was_typed(lift: float) -> None:
+    design = lw.design(lw.Prior(["0.5", "0.3", "0.2"]), lift=lift)
+    assert f"more than {lift} times as likely" in design.certificate.sentence
+    assert design.certificate.ratio <= Fraction(str(lift))

@@ -108,7 +108,7 @@ def test_a_set_of_priors_needs_a_large_enough_dual() -> None:
 
 def test_words() -> None:
     found = lw.envelope(lw.Mechanism(EXAMPLE_1), lw.Prior.uniform(4), "0.2").certificate
-    assert "at least 0.8000" in found.sentence
+    assert "except with probability at most 0.2" in found.sentence
     assert "0.893818" in repr(found)
     assert "<table" in found._repr_html_()
     assert found.to_dict()["epsilon_upper"] == found.epsilon_upper

@@ -14,7 +14,7 @@ def test_certificates_of_every_kind_are_verified(tmp_path):
     lw.least_leakage(prior, [[True, True, False], [False, True, True], [True, False, True]]).certificate.save(
         tmp_path / "mask.json"
     )
-    for name, words in (("leakage", "times likelier"), ("envelope", "Whatever is done"), ("mask", "")):
+    for name, words in (("leakage", "times as likely"), ("envelope", "whatever is done"), ("mask", "")):
         assert words in lw.verify(tmp_path / f"{name}.json").sentence
 
 

@@ -66,11 +66,11 @@ def test_the_page_needs_nothing_else(protection, tmp_path):
 def test_what_it_says(protection):
     words = " ".join(Page(page(protection.facts)).text.split())
     for sentence in (
-        "Seeing the released value of a row makes no guess about its true smokes more than 2.00 times likelier",
+        "Seeing the released value of a row makes no guess about its true smokes more than 2 times as likely",
         "at most 0.69314",
         "The prior was given as public knowledge",
         "randomized response",
-        "What is not promised",
+        "What is not guaranteed",
         "All other columns and the number of the rows are handed on unchanged",
         "The rows keep the order of the source. A test of it found nothing, which does not prove",
         "adds to what is known",
@@ -89,17 +89,17 @@ def test_no_exact_count_is_printed(use, tmp_path):
         text = r.report(tmp_path / name).read_text()
         for secret in ("7919", "7,919", "2081", "2,081", "0.7919", "0.2081", "79.19", "20.81"):
             assert secret not in text
-        # What is proven follows from the exact counts: the report promises what was asked for.
+        # What is proven follows from the exact counts: the report guarantees what was asked for.
         assert r.certificate.largest_lift < 3 - 1e-6
         assert f"{r.certificate.largest_lift:.4f}"[:6] not in text
         assert f"{r.certificate.epsilon_upper:.6f}" not in text
-    assert r.facts.promised == pytest.approx(3, abs=1e-9)
+    assert r.facts.promised == 3
     assert r.facts.promised >= r.certificate.ratio
     words = " ".join(Page((tmp_path / "r.html").read_text()).text.split())
     assert "estimated from this very table" in words
     assert "which are treated as public" in words
     assert "keep it with the table" in words
-    assert "the sample misleads, and the promise with it, with probability at most 1e-06" in words
+    assert "The sample misleads, and the guarantee with it, with probability at most 1e-6" in words
 
 
 def test_labels_are_escaped(tmp_path):
@@ -149,12 +149,12 @@ def test_limits_speak_of_zero_mass_failure_and_ldp():
     limits = " ".join(r.facts.limits())
     assert "no probability to perhaps" in limits
     assert "(0.01)" in limits
-    assert "the factor is at most 3" in limits
+    assert "the lift is at most 3." in limits
 
 
 def test_before_and_after_are_those_of_bayes():
     r = lw.protect({"s": ["no", "yes"]}, "s", prior=PRIOR, mechanism=lw.randomized_response(["no", "yes"], lift=3))
-    for place, one in enumerate(r.facts.letters):
+    for place, one in enumerate(r.facts.to_dict()["letters"]):
         p = PRIOR.probabilities
         posterior = p[place] * r.mechanism.matrix[place] / (p @ r.mechanism.matrix)
         assert one["most"] == pytest.approx(posterior.max())

@@ -134,7 +134,7 @@ def test_a_draft_is_quick_and_has_no_files() -> None:
     assert "files" not in found["answer"]
     assert list(found["answer"]["charts"]) == ["mechanism"]
     (lifts,) = answer(typed(make_state()), draft=True, progress=quiet, view="lifts")
-    assert lifts.body["charts"]["lifts"]["title"]["text"].startswith("How many times likelier")
+    assert lifts.body["charts"]["lifts"]["title"]["text"].startswith("How many times as likely")
 
 
 def test_a_search_that_was_stopped_says_so() -> None:

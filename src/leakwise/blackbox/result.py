@@ -9,8 +9,9 @@ from typing import Any
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.render import to_altair
 from leakwise.charts.specs import dots_with_intervals
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
 from leakwise.errors import some_of
+from leakwise.guarantee import at_least, at_most, lift_below
 
 __all__ = ["MEASURES", "BlackBoxAudit", "Event", "Interval"]
 
@@ -32,7 +33,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Event:
-    """Outcomes that give an input away: likelier for ``input`` than for ``other``, or than at large."""
+    """Outcomes that give an input away: more likely for ``input`` than for ``other``, or than at large."""
 
     outcomes: tuple[str, ...]
     input: Label
@@ -42,9 +43,12 @@ class Event:
     @property
     def sentence(self) -> str:
         """The event in words."""
-        than = "they are at large" if self.other is None else f"for {self.other!r}"
-        factor = "without bound" if math.isinf(self.at_least) else f"at least {number(math.exp(self.at_least))} times"
-        return f"The outcomes {some_of(self.outcomes, 6)} are {factor} likelier for {self.input!r} than {than}."
+        than = "at large" if self.other is None else f"for {self.other!r}"
+        outcomes = f"The outcomes {some_of(self.outcomes, 6)}"
+        if math.isinf(self.at_least):
+            return f"{outcomes} are possible for {self.input!r} and impossible {than}."
+        lift = at_least(lift_below(self.at_least))
+        return f"{outcomes} are at least {lift} times as likely for {self.input!r} as {than}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,36 +103,35 @@ class BlackBoxAudit:
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        told = f"(wrong with probability at most {number(self.failure)})"
+        told = f"(wrong with probability at most {at_most(self.failure)})"
         if self.claim is None:
-            least = ", ".join(f"{MEASURES[name]} at least {number(one.lower)}" for name, one in self.measures.items())
-            return f"{self.samples:,} answers show: {least} {told}."
+            each = ", ".join(f"{MEASURES[name]} at least {at_least(one.lower)}" for name, one in self.measures.items())
+            return f"{self.samples:,} answers show: {each} {told}."
         measure, epsilon = self.claim
         found = self.measures[measure]
+        asked, least = at_most(epsilon), at_least(found.lower)
         if self.verdict == "refuted":
-            said = (
-                f"This claims {MEASURES[measure]} = {number(epsilon)} but leaks at least {number(found.lower)} {told}."
-            )
+            said = f"This claims {MEASURES[measure]} = {asked} but leaks at least {at_least(found.lower)} {told}."
             return f"{said} {self.events[measure].sentence}" if measure in self.events else said
         if self.verdict == "confirmed":
             return (
-                f"The claim {MEASURES[measure]} = {number(epsilon)} holds for a program that answers nothing but the "
-                f"declared outputs: it is at most {number(found.upper)} {told}."
+                f"The claim {MEASURES[measure]} = {asked} holds for a program that answers nothing but the "
+                f"declared outputs: it is at most {at_most(found.upper)} {told}."
             )
         if self.put_together is not None:
             return (
-                f"The claim {MEASURES[measure]} = {number(epsilon)} is not refuted, and cannot be confirmed: "
-                f"{self.samples:,} answers show at least {number(found.lower)} {told}. Only lower bounds hold, because "
+                f"The claim {MEASURES[measure]} = {asked} is not refuted, and cannot be confirmed: "
+                f"{self.samples:,} answers show at least {least} {told}. Only lower bounds hold, because "
                 f"{self.put_together}, and what differs among those may tell more."
             )
         return (
-            f"The claim {MEASURES[measure]} = {number(epsilon)} is not refuted: {self.samples:,} answers show at least "
-            f"{number(found.lower)}{'' if math.isinf(found.upper) else f' and at most {number(found.upper)}'} {told}."
+            f"The claim {MEASURES[measure]} = {asked} is not refuted: {self.samples:,} answers show at least "
+            f"{least}{'' if math.isinf(found.upper) else f' and at most {at_most(found.upper)}'} {told}."
         )
 
     def _rows(self) -> list[list[object]]:
         return [
-            [MEASURES[name], number(one.lower, 6), "" if math.isinf(one.upper) else number(one.upper, 6)]
+            [MEASURES[name], at_least(one.lower, 6), "" if math.isinf(one.upper) else at_most(one.upper, 6)]
             for name, one in self.measures.items()
         ]
 

@@ -1,6 +1,6 @@
 """The command line as a whole: its commands, its errors, its exit codes.
 
-Exit codes: 0 done, 1 a certificate was rejected or a promise does not hold, 2 the input is wrong or no answer exists.
+Exit codes: 0 done, 1 a certificate was rejected or a guarantee does not hold, 2 the input is wrong or no answer exists.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def leakwise(
 ) -> None:
     """How much a randomised release reveals about a secret, and the release that reveals the least.
 
-    Leakage is in nats: an outcome with leakage ε makes no guess about the secret more than e^ε times likelier.
+    Leakage is in nats: an outcome with leakage ε makes no guess about the secret more than e^ε times as likely.
 
     \b
     leakwise audit randomized-response:letters=no/yes,epsilon=1 --prior no=0.7,yes=0.3

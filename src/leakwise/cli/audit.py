@@ -13,8 +13,10 @@ from leakwise.cli.reading import (
     CountsOption,
     DataOption,
     DomainOption,
+    FailureOption,
     MechanismArgument,
     PriorOption,
+    every_prior_left,
     read_mechanism,
     read_prior,
 )
@@ -34,11 +36,12 @@ def audit(
     data: DataOption = None,
     column: ColumnOption = None,
     domain: DomainOption = None,
+    failure: FailureOption = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", "-e", help="The level to ask the tails about, in nats.")
     ] = None,
     lift: Annotated[
-        str | None, typer.Option("--lift", help="The same as a factor: 2 is 'twice as likely', the default.")
+        str | None, typer.Option("--lift", help="The same as a lift: 2 is 'twice as likely', the default.")
     ] = None,
     delta: Annotated[str, typer.Option("--delta", help="The probability to ask the quantiles about.")] = "0.01",
     plot: Annotated[
@@ -46,7 +49,7 @@ def audit(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell everything a mechanism leaks: all measures, each outcome, and what it means in words.
+    """Show everything a mechanism leaks: all measures, each outcome, and what it means in words.
 
     The mechanism is a saved file, a CSV matrix, or a name with parameters
     (constant, identity, k-singular, randomized-response, symmetric-channel, truncated-geometric).
@@ -54,7 +57,7 @@ def audit(
 
     \b
     leakwise audit randomized-response:n=2,epsilon=1 --prior 0.7,0.3
-    leakwise audit randomized-response:letters=no/yes,lift=3 --counts no=700,yes=300
+    leakwise audit randomized-response:letters=no/yes,lift=3 --counts no=700,yes=300 --failure 1e-6
     leakwise audit matrix.csv --prior uniform --lift 3 --json
     leakwise audit mechanism.json --data people.csv --column smokes --domain no,yes
     leakwise audit k-singular:n=4,k=2 --prior uniform --plot audit.html
@@ -62,7 +65,7 @@ def audit(
     from leakwise.leakage import audit as look
 
     chosen = read_mechanism(mechanism)
-    known = read_prior(prior, counts, data, column, domain, mechanism=chosen)
+    known = every_prior_left(read_prior(prior, counts, data, column, domain, mechanism=chosen), failure)
     result = look(chosen, known, epsilon, lift=lift, delta=delta)
     show(result, as_json)
     if plot is not None:

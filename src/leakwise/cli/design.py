@@ -114,7 +114,7 @@ def design(
     """Find the mechanism of greatest utility that leaks at most so much, and prove both.
 
     The value is what the mechanism reaches, the bound what no mechanism within the limit can beat, the gap how far
-    they are apart. An output is named after the letters that it makes likelier: {a,c} raises a and c, 'not b' raises
+    they are apart. An output is named after the letters that it makes more likely: {a,c} raises a and c, 'not b' raises
     all but b. With guessing or a utility matrix the outputs are labels of their own.
 
     Frequencies of a sample are no prior: with --failure the bound is kept for the true prior, whatever it is, unless

@@ -13,8 +13,10 @@ from leakwise.cli.reading import (
     CountsOption,
     DataOption,
     DomainOption,
+    FailureOption,
     MechanismArgument,
     PriorOption,
+    every_prior_left,
     number,
     read_mechanism,
     read_prior,
@@ -35,11 +37,11 @@ def envelope(
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option("--epsilon", metavar="ε", help="Ask the other way round: the failure probability at ε nats."),
+        typer.Option("--epsilon", metavar="ε", help="Ask the other way round: the probability δ of more than ε nats."),
     ] = None,
     lift: Annotated[
         str | None,
-        typer.Option("--lift", metavar="FACTOR", help="The same for e^ε: the probability of a larger factor."),
+        typer.Option("--lift", metavar="FACTOR", help="The same for e^ε: the probability of a larger lift."),
     ] = None,
     repeat: Annotated[int, typer.Option("--repeat", metavar="N", help="The joint release of N draws.")] = 1,
     growth: Annotated[
@@ -57,6 +59,7 @@ def envelope(
     data: DataOption = None,
     column: ColumnOption = None,
     domain: DomainOption = None,
+    failure: FailureOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """The leakage that holds with probability 1-δ whatever is done to the outcome afterwards.
@@ -68,9 +71,11 @@ def envelope(
     leakwise envelope randomized-response:n=5,epsilon=1 --prior 0.1,0.2,0.2,0.2,0.3 --delta 0.05
     leakwise envelope randomized-response:n=3,epsilon=1 --prior 0.2,0.3,0.5 --plot curve.svg
     leakwise envelope randomized-response:n=2,lift=3 --prior uniform --delta 0.01 --repeat 100
+    leakwise envelope randomized-response:n=2,lift=3 --counts 700,300 --failure 1e-6 --delta 0.01
     """
     import leakwise as lw
     from leakwise.errors import InvalidInput
+    from leakwise.guarantee import taken_as_exact
 
     single = read_mechanism(mechanism)
     known = read_prior(prior, counts, data, column, domain, mechanism=single)
@@ -81,6 +86,14 @@ def envelope(
         raise InvalidInput(f"Give one of --delta, --epsilon and --lift. Got {' and '.join(asked)}.")
     if certificate is not None and delta is None:
         raise InvalidInput("--certificate needs --delta: the proof is of the value at one δ.")
+    if failure is not None and (delta is None or growth is not None or plot is not None or certificate is not None):
+        raise InvalidInput(
+            "--failure goes with --delta alone: the curve, its picture, --epsilon, --lift, --growth and a saved proof "
+            "are for one prior."
+        )
+    counted = taken_as_exact(known)
+    if counted is not None and (delta is None or growth is not None):  # the sentence of an envelope says so itself
+        typer.echo(counted, err=True)
     if growth is not None:
         steps = [int(number(word, "--growth")) for word in growth.split(",")]
         show(lw.composition_table(single, known, delta or "0.01", steps), as_json)
@@ -91,7 +104,7 @@ def envelope(
 
         save(lw.envelope_curve(release, known).chart(), plot)
     if delta is not None:
-        found = lw.envelope(release, known, delta)
+        found = lw.envelope(release, every_prior_left(known, failure), delta)
         if certificate is not None:
             found.certificate.save(certificate)
         show(found, as_json)

@@ -21,15 +21,17 @@ from leakwise.errors import InvalidInput, did_you_mean, some_of
 if TYPE_CHECKING:
     from leakwise.alphabet import Alphabet, Label
     from leakwise.mechanism import Mechanism
-    from leakwise.priors import Prior
+    from leakwise.priors import Prior, PriorSet
 
 __all__ = [
     "ColumnOption",
     "CountsOption",
     "DataOption",
     "DomainOption",
+    "FailureOption",
     "MechanismArgument",
     "PriorOption",
+    "every_prior_left",
     "read_domain",
     "read_mechanism",
     "read_prior",
@@ -66,6 +68,16 @@ DomainOption = Annotated[
         "--domain",
         metavar="VALUES",
         help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,10.",
+    ),
+]
+
+FailureOption = Annotated[
+    str | None,
+    typer.Option(
+        "--failure",
+        metavar="PROBABILITY",
+        help="With --counts or --data: take them as a sample, and answer for every prior that it leaves possible, "
+        "except with this probability. Without it the frequencies are taken as exact, and the answer says so.",
     ),
 ]
 
@@ -176,6 +188,18 @@ def read_prior(
         assert prior is not None
         found = _from_text(prior, mechanism)
     return found if mechanism is None else _with_labels_of(found, mechanism.input_alphabet)
+
+
+def every_prior_left(prior: Prior, failure: str | None) -> PriorSet:
+    """The prior itself; with --failure every prior that its sample leaves possible."""
+    if failure is None:
+        return prior
+    if prior.sample_size is None:
+        raise InvalidInput(
+            f"--failure {failure} goes with a sample: --counts, --data, or a file of counts. This prior was given as "
+            "known."
+        )
+    return prior.confidence(number(failure, "--failure"), "layer-cake")
 
 
 def _from_text(text: str, mechanism: Mechanism | None) -> Prior:

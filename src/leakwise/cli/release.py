@@ -53,7 +53,8 @@ def release(
         ),
     ] = None,
     lift: Annotated[
-        str | None, typer.Option("--lift", metavar="FACTOR", help="No guess may become more times likelier than this.")
+        str | None,
+        typer.Option("--lift", metavar="FACTOR", help="No guess may become more times as likely."),
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", metavar="NATS", help="The same as ε = log FACTOR.")
@@ -144,7 +145,7 @@ def release(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there already.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Release a secret column so that no guess about it becomes more than FACTOR times likelier, and prove it.
+    """Release a secret column so that no guess about it becomes more than FACTOR times as likely, and prove it.
 
     The best mechanism for the use is designed and certified, every value is checked, and only then the released table
     is written: whole, or not at all. Other columns stay as they are. A table whose row order tells the secret is

@@ -1,4 +1,4 @@
-"""``leakwise sample-size``: how many samples a promise needs."""
+"""``leakwise sample-size``: how many samples a guarantee needs."""
 
 from __future__ import annotations
 

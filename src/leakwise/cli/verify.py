@@ -23,7 +23,7 @@ def verify(
 ) -> None:
     """Check a certificate again, from the exact integers it carries, without trusting who made it.
 
-    Ends with 0 and prints the promise when it holds; with 1 when the certificate does not prove its claim; with 2
+    Ends with 0 and prints the guarantee when it holds; with 1 when the certificate does not prove its claim; with 2
     when the file is damaged or is no certificate.
 
     \b

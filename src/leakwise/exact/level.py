@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from leakwise.errors import InvalidInput
@@ -13,6 +14,8 @@ __all__ = ["Level", "level"]
 
 # Beyond this exponent a factor has more than a thousand digits: nobody means it.
 _LARGEST_EXPONENT = 5000
+# A float with more digits than this was computed, not typed.
+_MOST_TYPED = 12
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class Level:
     """The factor e^ε between two rationals: ``below`` ≤ e^ε ≤ ``above``.
 
     ``epsilon`` is what the user asked for (or, for a factor, its logarithm rounded up). A factor given by the
-    user is rational: then ``below`` = ``above``, and ``exponent`` is ``None``.
+    user is rational: then ``below`` = ``above``, and ``exponent`` is ``None``. Only a float that was typed, such as
+    1.1, has two sides: the decimal as it reads, and its binary value a hair above, which is allowed, too.
     """
 
     epsilon: float
@@ -32,7 +36,9 @@ class Level:
         """Decide ratio ≤ e^ε without rounding."""
         if ratio <= self.below:
             return True
-        if self.exponent is None or ratio >= self.above:
+        if self.exponent is None:
+            return ratio <= self.above
+        if ratio >= self.above:
             return False
         return log_at_most(ratio, self.exponent)
 
@@ -40,10 +46,22 @@ class Level:
     def words(self) -> str:
         """How the user gave it: ``epsilon = 0.8`` or ``lift = 2``."""
         if self.exponent is not None:
-            return f"epsilon = {self.epsilon:g}"
+            return f"epsilon = {str(self.epsilon).removesuffix('.0')}"
         # A float such as 1.1 is a fraction of thirty digits: the short decimal is what the user typed.
-        exact = str(self.below)
-        return f"lift = {exact if len(exact) <= 12 or self.below > 10**300 else float(self.below)}"
+        exact = str(self.above)
+        return f"lift = {exact if len(exact) <= 12 or self.above > 10**300 else float(self.above)}"
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        """The level as the arguments of another call, which reads the same level from them."""
+        if self.exponent is not None:
+            return {"epsilon": self.exponent}
+        return {"lift": self.below if self.below == self.above else float(self.above)}
+
+    @property
+    def stored(self) -> tuple[str, Fraction]:
+        """The kind of the level and its exact number, as files keep it."""
+        return ("lift", self.above) if self.exponent is None else ("epsilon", self.exponent)
 
 
 def level(epsilon: object = None, lift: object = None, *, name: str = "epsilon") -> Level:
@@ -59,7 +77,7 @@ def level(epsilon: object = None, lift: object = None, *, name: str = "epsilon")
         factor = exact_fraction(lift, "lift")
         if factor < 1:
             raise InvalidInput(f"lift must be at least 1 (1 reveals nothing). Got {lift!r} instead.")
-        return Level(log_upper(factor), factor, factor, None)
+        return Level(log_upper(factor), min(factor, _typed(lift, factor)), factor, None)
     exponent = exact_fraction(epsilon, name)
     if exponent < 0:
         raise InvalidInput(f"{name} must be at least 0 (0 reveals nothing). Got {epsilon!r} instead.")
@@ -69,3 +87,14 @@ def level(epsilon: object = None, lift: object = None, *, name: str = "epsilon")
             "no secret on a finite alphabet leaks that much."
         )
     return Level(float(exponent), exp_lower(exponent), exp_upper(exponent), exponent)
+
+
+def _typed(lift: object, exact: Fraction) -> Fraction:
+    """The decimal that a float was typed as, or the float itself where it has too many digits to have been typed.
+
+    A mechanism designed for the binary value of 1.1 has a lift above 1.1, and its guarantee would have to say 1.1001.
+    """
+    if not isinstance(lift, float):
+        return exact
+    decimal = Decimal(repr(float(lift)))
+    return Fraction(decimal) if len(decimal.as_tuple().digits) <= _MOST_TYPED else exact

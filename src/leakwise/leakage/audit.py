@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.render import to_altair
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput
-from leakwise.exact import Level, level
+from leakwise.exact import Level, float_above, level
+from leakwise.guarantee import taken_as_exact
+from leakwise.leakage.audit_tables import tables
 from leakwise.leakage.average import maximal_leakage, min_entropy_leakage
 from leakwise.leakage.capacity import Capacity, capacity
 from leakwise.leakage.differential import ldp, privacy_profile, probabilistic_ldp
 from leakwise.leakage.inferential import InformationPrivacy, local_information_privacy
 from leakwise.leakage.information import f_information, mutual_information
-from leakwise.leakage.outcomes import Floats, checked, checked_delta
+from leakwise.leakage.outcomes import Floats, checked, checked_delta, is_small
 from leakwise.leakage.pictures import pictures
-from leakwise.leakage.pointwise import pml
+from leakwise.leakage.pointwise import largest_lifts, pml
+from leakwise.leakage.posteriors import posterior_ranges
 from leakwise.leakage.profile import PrivacyProfile
 from leakwise.leakage.sentences import sentences
 from leakwise.leakage.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
@@ -45,21 +49,26 @@ class Outcome:
     probability: float
     leakage: float
     letter: Label
+    ratio: Fraction | float
 
     @property
     def lift(self) -> float:
-        """How many times likelier the letter has become."""
-        return math.exp(self.leakage)
+        """How many times as likely the letter has become, rounded up; ``ratio`` is exact where the matrix is small."""
+        return float_above(Fraction(self.ratio))
 
 
 @dataclass(frozen=True)
 class Letter:
-    """One letter: its prior probability, and the largest and least it can have after an outcome."""
+    """One letter: its prior probability, and the largest and least it can have after an outcome.
+
+    ``range`` holds the least and the largest again, exact where the matrix is small, else rounded outwards.
+    """
 
     label: Label
     prior: float
     most: float
     least: float
+    range: tuple[Fraction | float, Fraction | float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,9 +80,9 @@ class Audit:
     mechanism, prior
         What was audited. For a set of priors ``epsilon`` and the outcomes are the worst over the set, the rest is for
         its nominal prior.
-    epsilon, outcomes, letters
-        The ε of PML; each outcome; each letter that can occur. ``outcomes`` and ``letters`` are empty beyond 2²²
-        entries.
+    epsilon, ratio, outcomes, letters
+        The ε of PML; e^ε, exact where the matrix is small; each outcome; each letter that can occur. ``outcomes`` and
+        ``letters`` are empty beyond 2²² entries.
     left_out
         Letters of the domain that the prior gives no mass: no measure of a single prior counts them.
     level, tail, psi1, psi2
@@ -94,6 +103,7 @@ class Audit:
     mechanism: Mechanism
     prior: PriorSet
     epsilon: float
+    ratio: Fraction | float
     outcomes: tuple[Outcome, ...]
     letters: tuple[Letter, ...]
     left_out: tuple[Label, ...]
@@ -120,8 +130,13 @@ class Audit:
 
     @property
     def lift(self) -> float:
-        """e^ε: how many times likelier the best supported guess can become."""
-        return math.exp(self.epsilon)
+        """e^ε, rounded up: how many times as likely the best supported guess can become."""
+        return float_above(Fraction(self.ratio))
+
+    @property
+    def of_set(self) -> bool:
+        """Whether a set of priors was audited; some figures are then for all of them, others for the nominal one."""
+        return self.prior is not self.prior.nominal
 
     @property
     def sentences(self) -> list[str]:
@@ -130,77 +145,16 @@ class Audit:
 
     # -- tables -------------------------------------------------------------------------------------------------
 
-    def _rows(self) -> list[list[object]]:
-        level_words, delta = self.level.words, f"{self.delta:g}"
-        rows: list[list[object]] = [
-            ["ε of PML (worst outcome)", number(self.epsilon), f"{number(self.lift)} times likelier at most"],
-            ["maximal leakage", number(self.maximal_leakage), "average of e^ℓ, any adversary"],
-            ["min-entropy leakage", number(self.min_entropy_leakage), "guessing the letter at one try"],
-            ["mutual information", number(self.mutual_information), "average information density"],
-            ["total variation", number(self.total_variation), "½ Σ π q |λ-1|"],
-            ["χ² information", number(self.chi_square), "Σ π q (λ-1)²"],
-            ["Hellinger information", number(self.hellinger), "Σ π q (1-√λ)²"],
-        ]
-        if self.capacity is not None:
-            rows.append(["Shannon capacity", number(self.capacity.upper), f"gap {number(self.capacity.gap, 3)}"])
-        rows += [
-            [f"P(ℓ > ε) at {level_words}", number(self.tail), "can grow under post-processing"],
-            [f"ψ1 at {level_words}", number(self.psi1), "can grow under post-processing"],
-            [f"ψ2 at {level_words}", number(self.psi2), "cannot"],
-            [f"quantiles of ℓ at δ = {delta}", _pair(self.quantiles), "lower, upper; can grow"],
-            ["ε of LDP", number(self.ldp), "compares letters, knows no prior"],
-        ]
-        if self.ldp_delta is not None:
-            rows.append([f"ε of LDP at δ = {delta}", number(self.ldp_delta), "(ε, δ)-LDP"])
-        if self.probabilistic_ldp is not None:
-            rows.append([f"P(loss > ε) at {level_words}", number(self.probabilistic_ldp), "probabilistic LDP"])
-        both = self.information_privacy
-        rows += [
-            ["information density, both sides", _pair((both.upper, both.lower)), "up, down"],
-            ["privacy region", self.region, f"letters an outcome may rule out: {self.zeros_allowed}"],
-        ]
-        return rows
-
-    def _outcome_rows(self) -> list[list[object]]:
-        worst = sorted(self.outcomes, key=lambda outcome: -outcome.leakage)
-        return [
-            [str(each.label), number(each.probability), number(each.leakage), number(each.lift), str(each.letter)]
-            for each in worst
-        ]
-
-    def _letter_rows(self) -> list[list[object]]:
-        return [
-            [str(each.label), number(each.prior), number(each.most), number(each.least)]
-            for each in sorted(self.letters, key=lambda letter: letter.prior - letter.most)
-        ]
-
-    def _tables(self) -> list[tuple[str, list[str], list[list[object]]]]:
-        rows, columns = self.mechanism.shape
-        tables = [
-            (
-                f"Audit of a mechanism of {rows:,} letters and {columns:,} outcomes",
-                ["measure", "value", ""],
-                self._rows(),
-            )
-        ]
-        if self.outcomes:
-            headers = ["outcome", "probability", "leakage ℓ", "e^ℓ", "most about"]
-            tables.append(("Outcomes, the most telling first", headers, self._outcome_rows()))
-        if self.letters:
-            headers = ["letter", "before", "at most after", "at least after"]
-            tables.append(("Letters, the most exposed first", headers, self._letter_rows()))
-        return tables
-
     def __repr__(self) -> str:
         parts = [
-            text_table(headers, rows, title=title, align="l" * len(headers)) for title, headers, rows in self._tables()
+            text_table(headers, rows, title=title, align="l" * len(headers)) for title, headers, rows in tables(self)
         ]
         return "\n\n".join([*parts, "\n".join(f"- {words}" for words in self.sentences)])
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        parts = [html_table(headers, rows, caption=title) for title, headers, rows in self._tables()]
+        parts = [html_table(headers, rows, caption=title) for title, headers, rows in tables(self)]
         items = "".join(f"<li>{escape(words)}</li>" for words in self.sentences)
         return "".join([*parts, f"<ul>{items}</ul>"])
 
@@ -222,6 +176,9 @@ class Audit:
         return {
             "epsilon": float(self.epsilon),
             "lift": self.lift,
+            "failure": self.prior.failure,
+            "holds_for": {"epsilon": "every prior of the set", "others": "the nominal prior"} if self.of_set else None,
+            "prior_taken_as_exact": taken_as_exact(self.prior) is not None,
             "maximal_leakage": self.maximal_leakage,
             "min_entropy_leakage": self.min_entropy_leakage,
             "mutual_information": self.mutual_information,
@@ -259,10 +216,6 @@ class Audit:
         }
 
 
-def _pair(values: tuple[float, float]) -> str:
-    return f"{number(values[0])}, {number(values[1])}"
-
-
 def _law(mechanism: Mechanism, prior: Prior) -> Floats:
     return mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
 
@@ -290,7 +243,8 @@ def audit(
     >>> print(f"{found.epsilon:.4f} {found.ldp:.4f}")
     0.6931 1.0986
     >>> print(found.sentences[0])
-    No guess about the secret becomes more than 2.00 times likelier by seeing the outcome.
+    No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
+prior (rows independent).
     """
     known = align_prior(prior, checked(mechanism))
     nominal = known.nominal
@@ -308,19 +262,21 @@ def audit(
             "letter of "
             "the set can cause. Audit a single prior, or a smaller set."
         )
+    ratios = _ratios(mechanism, known, leakage)
     profile = privacy_profile(mechanism)
     region = nominal.region(worst)
     return Audit(
         mechanism=mechanism,
         prior=known,
         epsilon=over_support(worst, known),
-        outcomes=_outcomes(mechanism, nominal, leakage) if by_entries else (),
+        ratio=max(ratios),
+        outcomes=_outcomes(mechanism, nominal, leakage, ratios) if by_entries else (),
         letters=_letters(mechanism, nominal) if by_entries else (),
         left_out=tuple(label for label, here in zip(mechanism.inputs, nominal.support, strict=True) if not here),
         level=asked,
-        tail=tail_probability(mechanism, nominal, **_as_arguments(asked)),
-        psi1=psi1(mechanism, nominal, **_as_arguments(asked)),
-        psi2=psi2(mechanism, nominal, **_as_arguments(asked)),
+        tail=tail_probability(mechanism, nominal, **asked.arguments),
+        psi1=psi1(mechanism, nominal, **asked.arguments),
+        psi2=psi2(mechanism, nominal, **asked.arguments),
         delta=float(allowed),
         quantiles=pml_quantiles(mechanism, nominal, allowed),
         maximal_leakage=maximal_leakage(mechanism, known),
@@ -332,7 +288,7 @@ def audit(
         capacity=capacity(mechanism, tolerance=1e-4) if by_entries else None,
         ldp=ldp(mechanism),
         ldp_delta=profile.epsilon(allowed) if by_pairs else None,
-        probabilistic_ldp=probabilistic_ldp(mechanism, **_as_arguments(asked)) if by_pairs else None,
+        probabilistic_ldp=probabilistic_ldp(mechanism, **asked.arguments) if by_pairs else None,
         information_privacy=local_information_privacy(mechanism, nominal),
         region=region,
         zeros_allowed=region - 1,
@@ -340,33 +296,34 @@ def audit(
     )
 
 
-def _as_arguments(asked: Level) -> dict[str, object]:
-    return {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
+def _ratios(mechanism: Mechanism, prior: PriorSet, leakage: Floats) -> list[Fraction | float]:
+    """e^ℓ of each outcome: exact where that is fast, else above the exponential of its leakage."""
+    if is_small(mechanism):
+        return [math.inf if ratio is None else ratio for ratio in largest_lifts(mechanism, prior, prior.support)]
+    return list((np.exp(leakage) * (1 + 1e-12)).tolist())
 
 
-def _outcomes(mechanism: Mechanism, prior: Prior, leakage: Floats) -> tuple[Outcome, ...]:
+def _outcomes(
+    mechanism: Mechanism, prior: Prior, leakage: Floats, ratios: list[Fraction | float]
+) -> tuple[Outcome, ...]:
     letters = np.where(prior.support[:, None], mechanism.matrix, -1.0).argmax(axis=0)
     law = _law(mechanism, prior)
     return tuple(
-        Outcome(label, float(mass), float(value), mechanism.inputs[letter])
-        for label, mass, value, letter in zip(mechanism.outputs, law, leakage, letters, strict=True)
+        Outcome(label, float(mass), float(value), mechanism.inputs[letter], ratio)
+        for label, mass, value, letter, ratio in zip(mechanism.outputs, law, leakage, letters, ratios, strict=True)
         if mass > 0
     )
 
 
 def _letters(mechanism: Mechanism, prior: Prior) -> tuple[Letter, ...]:
-    law = _law(mechanism, prior)
-    possible = law > 0
-    causes = mechanism.weights[:, possible] > 0
-    certain = (causes & prior.support[:, None]).sum(axis=0) == 1
-    posterior = prior.probabilities[:, None] * mechanism.matrix[:, possible] / law[possible]
-    # Rounding must not make a certainty of what is none, nor the other way round.
-    posterior = np.where(certain & causes, 1.0, np.minimum(posterior, math.nextafter(1.0, 0.0)))
-    ends = zip(posterior.max(axis=1).tolist(), posterior.min(axis=1).tolist(), strict=True)
+    def inside(posterior: Fraction | float) -> float:
+        """The float of a posterior: 1 and 0 are exactly that."""
+        nearest = float(posterior)
+        return math.nextafter(1.0, 0.0) if nearest == 1 and posterior != 1 else nearest
+
+    found = zip(mechanism.inputs, prior.probabilities, posterior_ranges(mechanism, prior), prior.support, strict=True)
     return tuple(
-        Letter(label, float(before), most, least)
-        for label, before, (most, least), here in zip(
-            mechanism.inputs, prior.probabilities, ends, prior.support, strict=True
-        )
+        Letter(label, float(before), inside(ends[1]), inside(ends[0]), ends)
+        for label, before, ends, here in found
         if here
     )

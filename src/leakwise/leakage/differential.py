@@ -15,7 +15,7 @@ from leakwise.leakage.outcomes import ULP, checked, checked_delta, wide
 from leakwise.leakage.profile import SMALL_PAIRS, PrivacyProfile
 from leakwise.mechanism import CommonLawKernel, Mechanism
 
-__all__ = ["ldp", "privacy_profile", "probabilistic_ldp", "probabilistic_ldp_bound"]
+__all__ = ["ldp", "ldp_ratio", "privacy_profile", "probabilistic_ldp", "probabilistic_ldp_bound"]
 
 
 def ldp(mechanism: Mechanism, delta: object = 0.0) -> float:
@@ -33,17 +33,22 @@ def ldp(mechanism: Mechanism, delta: object = 0.0) -> float:
     allowed = checked_delta(delta)
     if allowed > 0:
         return PrivacyProfile(checked(mechanism)).epsilon(allowed)
-    kernel = checked(mechanism).kernel
+    ratio = ldp_ratio(checked(mechanism))
+    return float("inf") if ratio is None else log_upper(ratio)
+
+
+def ldp_ratio(mechanism: Mechanism) -> Fraction | None:
+    """e^ε of local differential privacy, exact: the lift that no prior exceeds; None where there is none."""
+    kernel = mechanism.kernel
     largest, smallest = kernel.column_max(), kernel.column_min()
     possible = largest > 0
     if bool((possible & (smallest == 0)).any()):
-        return float("inf")
+        return None
     largest, smallest = largest[possible], smallest[possible]
     # Floats find the few columns that may hold the largest ratio; the integers decide among those.
     ratios = (largest / smallest).astype(np.float64)
     near = np.flatnonzero(ratios >= ratios.max() * (1 - 8 * ULP))[:1000]
-    worst = max(Fraction(int(high), int(low)) for high, low in set(zip(largest[near], smallest[near], strict=True)))
-    return log_upper(worst)
+    return max(Fraction(int(high), int(low)) for high, low in set(zip(largest[near], smallest[near], strict=True)))
 
 
 def privacy_profile(mechanism: Mechanism) -> PrivacyProfile:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput, did_you_mean
+from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage.mean_bounds import BOUNDS, best_bet, betting, clopper_pearson
 from leakwise.leakage.outcomes import checked
 from leakwise.mechanism import Mechanism
@@ -58,19 +59,16 @@ class SampleLeakage:
 
     @property
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         if math.isinf(self.epsilon):
             return f"The {self.samples:,} samples bound the leakage of this mechanism by nothing: more are needed."
-        return (
-            f"No guess about the secret becomes more than {number(math.exp(self.epsilon))} times likelier by seeing "
-            f"the outcome, unless the {self.samples:,} samples mislead, which happens with probability at most "
-            f"{number(self.failure)}."
-        )
+        unless = f", unless the {self.samples:,} samples mislead, which has probability at most {at_most(self.failure)}"
+        return no_guess(lift_above(self.epsilon), KNEW_THE_TRUE_PRIOR, unless=unless)
 
     def _rows(self) -> list[list[str]]:
         return [
-            ["ε' (nats, rounded up)", number(self.epsilon, 6)],
-            ["failure", number(self.failure)],
+            ["ε' (nats, rounded up)", at_most(self.epsilon, 6)],
+            ["failure probability", at_most(self.failure)],
             ["samples", f"{self.samples:,}"],
             ["bound", self.method],
         ]

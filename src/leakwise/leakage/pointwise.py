@@ -68,17 +68,28 @@ def pml(mechanism: Mechanism, prior: Any, *, every_letter: bool = False) -> Floa
 
 def _exact_pml(mechanism: Mechanism, prior: PriorSet, letters: npt.NDArray[np.bool_] | None) -> Floats:
     """The same in integers; only the logarithm is rounded, upwards."""
+    ratios = largest_lifts(mechanism, prior, letters)
+    return np.array([np.inf if ratio is None else log_upper(ratio) for ratio in ratios])
+
+
+def largest_lifts(
+    mechanism: Mechanism, prior: PriorSet, letters: npt.NDArray[np.bool_] | None
+) -> list[Fraction | None]:
+    """e^ℓ of each outcome, exact (of long integers a short fraction just above); None where nothing bounds it.
+
+    For a set of priors the largest over the set; 1 for an outcome that cannot occur.
+    """
     kernel = mechanism.kernel
     largest = [int(weight) for weight in kernel.column_max(letters)]
     if isinstance(prior, Prior):
         masses = [Fraction(mass, prior.denominator) for mass in kernel.output_law(prior.weights)]
     else:
         masses = [prior.exact_least_mass(column) for column in kernel.weights.T.tolist()]
-    leakage = [
-        0.0 if weight == 0 else log_upper(max(_ratio_above(weight, mass), Fraction(1))) if mass else np.inf
+    one = Fraction(1)
+    return [
+        one if weight == 0 else max(_ratio_above(weight, mass), one) if mass else None
         for weight, mass in zip(largest, masses, strict=True)
     ]
-    return np.array(leakage)
 
 
 def _ratio_above(weight: int, mass: Fraction) -> Fraction:

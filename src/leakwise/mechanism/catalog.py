@@ -177,7 +177,7 @@ def truncated_geometric(letters: Letters, epsilon: object = None, *, lift: objec
     """Two-sided geometric noise on ordered letters, what falls outside put on the ends.
 
     ``epsilon`` (or ``lift`` = e^ε) is for neighbouring letters: each step away is e^ε times less likely, and no outcome
-    is more than e^ε times likelier for a letter than for its neighbour, exactly. Outcomes too far away for the
+    is more than e^ε times as likely for a letter as for its neighbour, exactly. Outcomes too far away for the
     denominator 2^60 keep a least positive probability, so that nothing becomes impossible.
 
     >>> truncated_geometric(3, lift=2).matrix.round(4).tolist()
@@ -217,7 +217,7 @@ def _geometric(size: int, alpha: float, even: float) -> DenseKernel:
 
 
 def _neighbours_hold(weights: IntegerArray, asked: Level) -> bool:
-    """Whether no outcome is more than e^ε times likelier for a letter than for its neighbour."""
+    """Whether no outcome is more than e^ε times as likely for a letter as for its neighbour."""
     upper, lower = weights[:-1], weights[1:]
     possible = (upper > 0) | (lower > 0)
     high, low = np.maximum(upper, lower)[possible], np.minimum(upper, lower)[possible]

@@ -12,6 +12,7 @@ import numpy as np
 from leakwise.charts.table import html_table, number, text_table
 from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction, level
+from leakwise.guarantee import at_most
 from leakwise.noise.additive import UP, AdditiveNoise, Floats
 from leakwise.noise.uncertain import largest_lift, largest_tail
 from leakwise.priors import Ball, Prior
@@ -21,7 +22,7 @@ __all__ = ["Gaussian", "NoiseGuarantee"]
 
 @dataclass(frozen=True, repr=False)
 class NoiseGuarantee:
-    """What Gaussian noise promises around an estimate: leakage at most ε but for probability δ.
+    """What Gaussian noise guarantees around an estimate: leakage at most ε except with probability δ.
 
     Attributes
     ----------
@@ -43,11 +44,11 @@ class NoiseGuarantee:
 
     def _rows(self) -> list[list[str]]:
         rows = [
-            ["ε (nats)", number(self.epsilon, 6)],
-            ["δ in all", number(self.delta)],
-            ["δ₁ over outcomes, at most", number(self.outcome_delta)],
+            ["ε (nats)", at_most(self.epsilon, 6)],
+            ["δ in all", at_most(self.delta)],
+            ["δ₁ over outcomes, at most", at_most(self.outcome_delta)],
             ["δ₁ over outcomes, found", number(self.search_delta)],
-            ["failure of the set", number(self.failure)],
+            ["failure probability of the set", at_most(self.failure)],
         ]
         if self.printed_epsilon is not None:
             rows.append(["ε* as printed in [ED]", number(self.printed_epsilon, 6)])

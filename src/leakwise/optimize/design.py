@@ -62,7 +62,7 @@ def design(
         A Prior, a list of probabilities, or a mapping from labels; or a set of priors, for all of which the bound
         then holds.
     epsilon, lift
-        The bound on pointwise maximal leakage: ε in nats, or e^ε («at most ``lift`` times likelier»).
+        The bound on pointwise maximal leakage: ε in nats, or e^ε ("at most ``lift`` times as likely").
     utility
         ``"mutual_information"``, ``"total_variation"``, ``"chi_square"``, ``"hellinger"``, ``"guessing"``,
         ``"frequencies"``, or an object: ``lw.FInformation(f)``, ``lw.Gain(matrix)``, ``lw.Expected(matrix)``,
@@ -121,7 +121,7 @@ def design(
     value, _ = utility_interval(kernel, supported, _restricted(goal, known))
     mechanism = labelled(kernel, known, supported, goal, says)
     bound = max(bound, value)
-    certificate = certify(mechanism, known, **({} if asked is None else _level_arguments(asked))).verify()
+    certificate = certify(mechanism, known, **({} if asked is None else asked.arguments)).verify()
     claim, remark = optimality_claim(cone, asked, ldp, lip, goal, known, value, bound, duals, root)
     certificate, bound = replace(certificate, optimality=claim, remark=remark), close_to(claim, known, bound)
     constraint = describe_constraint(asked, ldp, lip)
@@ -161,10 +161,6 @@ def _robust(
         time_limit=limits.seconds,
         progress=limits.progress,
     )
-
-
-def _level_arguments(asked: Level) -> dict[str, Any]:
-    return {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
 
 
 def _on_support(prior: Prior) -> Prior:

@@ -1,8 +1,7 @@
-"""design_from_data(): a mechanism for a prior that is only known from a sample, with a promise about the true one."""
+"""design_from_data(): a mechanism for a prior that is only known from a sample, with a guarantee about the true one."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,12 +14,13 @@ from leakwise.charts.render import to_altair
 from leakwise.charts.table import html_table, number, text_table
 from leakwise.errors import Infeasible, InvalidInput, did_you_mean, some_of
 from leakwise.exact import Level, level
+from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage import sample_size
 from leakwise.mechanism import Mechanism
 from leakwise.optimize.result import lift_chart
 from leakwise.optimize.strategies import STRATEGIES, Alternative, Strategies
 from leakwise.optimize.utilities import as_utility
-from leakwise.priors import Prior
+from leakwise.priors import AllPriors, Prior
 from leakwise.priors.around import checked_failure, unseen_letters
 from leakwise.priors.sample import coarse_prior, counts_of
 from leakwise.proof import Certificate
@@ -67,21 +67,22 @@ class DataDesign:
 
     @property
     def guarantee(self) -> str:
-        """The promise in words."""
-        words = (
-            f"No guess about the secret becomes more than {number(math.exp(self.epsilon))} times likelier by seeing "
-            "the outcome"
-        )
+        """The guarantee in words."""
+        proven = None if self.certificate is None else self.certificate.ratio
+        lift = lift_above(self.epsilon) if proven is None else proven
         if self.failure:
-            words += (
-                f", unless the sample of {self.prior.sample_size:,} rows misleads, which happens with probability at "
-                f"most {number(self.failure)}. This is about secrets drawn like the sample; the rows that were used "
-                "for the design are not covered themselves."
+            unless = (
+                f", unless the sample of {self.prior.sample_size:,} rows misleads, which has probability at most "
+                f"{at_most(self.failure)}"
+            )
+            words = no_guess(lift, KNEW_THE_TRUE_PRIOR, unless=unless) + (
+                " This is about secrets drawn like the sample; the rows that were used for the design are not covered "
+                "themselves."
             )
         else:
-            words += ", whatever the true prior is."
+            words = no_guess(lift, AllPriors(self.prior.alphabet))
         if unseen := unseen_letters(self.prior):
-            words += f" Letters that the sample never showed ({some_of(unseen)}) are covered as well."
+            words += f" Values that the sample never showed ({some_of(unseen)}) are covered as well."
         return words
 
     def without_counts(self) -> DataDesign:
@@ -95,20 +96,20 @@ class DataDesign:
         return [
             [
                 ("→ " if option.strategy == self.strategy else "") + option.strategy,
-                "" if option.mechanism is None else number(option.epsilon, 6),
+                "" if option.mechanism is None else at_most(option.epsilon, 6),
                 "" if option.mechanism is None else number(option.value, 6),
-                number(option.failure),
+                at_most(option.failure),
                 option.note,
             ]
             for option in self.alternatives
         ]
 
     def __repr__(self) -> str:
-        headers = ["strategy", "ε'", self.utility, "failure", "note"]
+        headers = ["strategy", "ε'", self.utility, "failure probability", "note"]
         return text_table(headers, self._rows(), title=self.guarantee) + "\n" + repr(self.mechanism)
 
     def _repr_html_(self) -> str:
-        headers = ["strategy", "ε'", self.utility, "failure", "note"]
+        headers = ["strategy", "ε'", self.utility, "failure probability", "note"]
         return html_table(headers, self._rows(), caption=self.guarantee) + self.mechanism._repr_html_()
 
     def chart(self) -> dict[str, Any]:

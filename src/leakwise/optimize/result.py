@@ -7,7 +7,8 @@ from typing import Any
 
 from leakwise.charts.render import to_altair
 from leakwise.charts.specs import heatmap
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
+from leakwise.guarantee import at_least, at_most
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
@@ -17,14 +18,14 @@ __all__ = ["Design", "lift_chart"]
 
 
 def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
-    """Rows of outcomes with how often they come, columns of letters, cells that say how many times likelier."""
+    """Rows of outcomes with how often they come, columns of letters, cells with the lift: how many times as likely."""
     ratios = lifts(mechanism, prior)
     law = mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
     return heatmap(
         [f"{100 * share:.2g} % {label}" for label, share in zip(mechanism.outputs, law.tolist(), strict=True)],
         [str(label) for label in mechanism.inputs],
         ratios.T,
-        title="How many times likelier each outcome makes each letter",
+        title="How many times as likely each outcome makes each value",
         value_title="lift",
         row_title="how often each outcome comes, and what it raises",
         column_title="letter",
@@ -78,11 +79,11 @@ class Design:
     def _rows(self) -> list[list[str]]:
         return [
             ["utility", self.utility],
-            ["value", number(self.value, 6)],
-            ["bound (nothing is better)", number(self.bound, 6)],
-            ["gap", number(self.gap, 2)],
+            ["value", at_least(self.value, 6)],
+            ["upper bound (nothing is better)", at_most(self.bound, 6)],
+            ["gap", at_most(self.gap, 2)],
             ["asked", self.constraint],
-            ["proven ε (nats)", number(self.epsilon, 6)],
+            ["proven ε (nats, rounded up)", at_most(self.epsilon, 6)],
             ["outcomes", str(self.mechanism.shape[1])],
             ["method", self.method],
         ]

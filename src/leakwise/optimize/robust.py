@@ -102,9 +102,9 @@ def robust_design(
         mechanism = labelled(kernel, nominal, nominal, goal, says)
     elif mechanism is None:
         mechanism = _named(kernel, nominal, priors.alphabet)
-    arguments: dict[str, Any] = {"lift": asked.below} if asked.exponent is None else {"epsilon": asked.exponent}
     claim, remark = set_claim(asked, goal, priors, value, bound, duals, root)
-    certificate = replace(certify(mechanism, priors, **arguments).verify_for_the_set(), optimality=claim, remark=remark)
+    proven = certify(mechanism, priors, **asked.arguments).verify_for_the_set()
+    certificate = replace(proven, optimality=claim, remark=remark)
     constraint = f"PML {asked.words} for every prior of the set"
     return Design(mechanism, value, close_to(claim, priors, bound), how, certificate, goal.name, priors, constraint)
 

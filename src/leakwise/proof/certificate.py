@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from leakwise.alphabet import Label
-from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import Level, level, log_upper
+from leakwise.guarantee import at_least, at_most, failure_at_most, no_guess
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.mechanism.mechanism import align_prior
@@ -22,6 +22,7 @@ from leakwise.priors import Prior, PriorSet
 from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
 from leakwise.priors.support import over_support
+from leakwise.proof.excess import more_than_asked, telling_digits
 from leakwise.proof.optimality import OptimalityBody, OptimalityClaim, check_optimality, claim_from_body, claim_to_body
 from leakwise.proof.ratio import WorstOutcome, lift_at, worst_outcome
 from leakwise.proof.sets import is_exact
@@ -102,6 +103,14 @@ class Certificate(ShownCertificate):
         return math.inf if self.ratio is None else float(self.ratio)
 
     @property
+    def printed_lift(self) -> str:
+        """The largest lift as text, rounded up; with the digits that show it when it is above the limit."""
+        if self.ratio is None:
+            return "∞"
+        missed = self.asked is not None and not self.holds
+        return at_most(self.ratio, telling_digits(self.ratio, self.asked) if self.asked and missed else 6)
+
+    @property
     def holds(self) -> bool:
         """Whether the mechanism keeps within the level asked for; when none was asked, whether any bound holds."""
         return self.ratio is not None and (self.asked is None or self.asked.allows(self.ratio))
@@ -113,20 +122,16 @@ class Certificate(ShownCertificate):
 
     @property
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         if self.ratio is None:
             return (
-                f"Seeing the outcome {self.outcome!r} can make a guess likelier without any bound: a prior of the set "
-                f"gives it no chance, and the letter {self.letter!r} can cause it. The promise does not hold."
+                f"Seeing the outcome {self.outcome!r} can make a guess any number of times as likely, without any "
+                f"bound: a prior of the set gives it no chance, and the value {self.letter!r} can cause it. The "
+                "guarantee does not hold."
             )
-        factor = number(float(self.ratio))
-        words = f"No guess about the secret becomes more than {factor} times likelier by seeing the outcome."
+        words = no_guess(self.ratio, self.prior)
         if self.asked is not None and not self.holds:
-            words += f" That is MORE than was asked ({self.asked.words}): the promise does not hold."
-        elif self.failure and getattr(self.prior, "method", None) is None:
-            words += f" The failure probability of the prior, {number(self.failure)}, is stated, not proven."
-        elif self.failure:
-            words += f" The sample misleads, and the promise with it, with probability at most {number(self.failure)}."
+            words += f" {more_than_asked(self.mechanism, self.prior, self.ratio, self.asked)}"
         return words
 
     def verify(self) -> Certificate:
@@ -148,13 +153,8 @@ class Certificate(ShownCertificate):
                 f"{given:.12g}. Do not rely on it; certify the mechanism again."
             )
         self._check_place(found)
-        if self.asked is None and not self.holds:
-            raise CertificateRejected(self.sentence)
         if not self.holds:
-            assert self.asked is not None
-            raise CertificateRejected(
-                f"The mechanism leaks ε = {self.epsilon_upper:.12g}, more than asked ({self.asked.words})."
-            )
+            raise CertificateRejected(self.sentence)
         if self.optimality is not None:
             check_optimality(self.optimality, self.mechanism, self.prior, self.asked)
         return self
@@ -180,9 +180,7 @@ class Certificate(ShownCertificate):
     def _body(self) -> CertificateBody:
         asked = None
         if self.asked is not None:
-            kind, value = (
-                ("lift", self.asked.below) if self.asked.exponent is None else ("epsilon", self.asked.exponent)
-            )
+            kind, value = self.asked.stored
             asked = LevelBody(kind, write_integer(value.numerator), write_integer(value.denominator))
         return CertificateBody(
             mechanism_to_body(self.mechanism),
@@ -200,19 +198,19 @@ class Certificate(ShownCertificate):
 
     def _rows(self) -> list[list[str]]:
         rows = [
-            ["proven ε (nats, rounded up)", number(self.epsilon_upper, 6)],
-            ["largest lift e^ε", number(self.largest_lift, 6)],
+            ["proven ε (nats, rounded up)", at_most(self.epsilon_upper, 6)],
+            ["largest lift e^ε", self.printed_lift],
             ["reached at outcome", str(self.outcome)],
-            ["by letter", str(self.letter)],
+            ["by value", str(self.letter)],
         ]
         if self.asked is not None:
             rows += [["asked", self.asked.words], ["holds", "yes" if self.holds else "NO"]]
         if self.failure:
-            rows.append(["failure of the prior", number(self.failure)])
+            rows.append(["failure probability of the prior", failure_at_most(self.prior)])
         if self.optimality is not None:
             claim = self.optimality
-            rows.append([f"{claim.utility} of at least", number(claim.value, 6)])
-            rows.append(["of any mechanism at most", number(claim.bound, 6)])
+            rows.append([f"{claim.utility} of at least", at_least(claim.value, 6)])
+            rows.append(["of any mechanism at most", at_most(claim.bound, 6)])
             rows.append(["that is, of all with", claim.words])
         elif self.remark is not None:
             rows.append(["optimality is not checked:", self.remark])

@@ -23,10 +23,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import float_above, log_upper
+from leakwise.guarantee import at_most, except_with, no_guess
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.mechanism.mechanism import align_prior
@@ -79,11 +79,9 @@ class EnvelopeCertificate(ShownCertificate):
 
     @property
     def sentence(self) -> str:
-        """The promise in words."""
-        return (
-            f"Whatever is done to the outcome, with probability at least {number(1.0 - float_above(self.delta))} "
-            f"no guess about the secret becomes more than {number(float(self.lift))} times likelier."
-        )
+        """The guarantee in words."""
+        unless = f", {except_with(self.delta)}" if self.delta else ""
+        return no_guess(self.lift, self.prior, seeing="whatever is done to the outcome", unless=unless)
 
     def bound(self) -> Fraction:
         """The probability that the dual vector proves, computed from the integers."""
@@ -121,9 +119,9 @@ class EnvelopeCertificate(ShownCertificate):
 
     def _rows(self) -> list[list[str]]:
         return [
-            ["after any post-processing, ε (nats, rounded up)", number(self.epsilon_upper, 6)],
-            ["lift e^ε", number(float(self.lift), 6)],
-            ["except with probability δ", number(float_above(self.delta), 6)],
+            ["after any post-processing, ε (nats, rounded up)", at_most(self.epsilon_upper, 6)],
+            ["lift e^ε", at_most(self.lift, 6)],
+            ["except with probability δ", at_most(self.delta, 6)],
             ["letters in the dual vector", str(sum(value > 0 for value in self.dual))],
         ]
 

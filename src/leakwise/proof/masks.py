@@ -24,10 +24,10 @@ import numpy.typing as npt
 from flint import arb, ctx, fmpq
 
 from leakwise.alphabet import Label, alphabet_from_plain, label_to_plain
-from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import log_lower
+from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
 from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
@@ -246,8 +246,8 @@ class MaskCertificate(ShownCertificate):
     def sentence(self) -> str:
         """The claim in words."""
         return (
-            f"{self.guarantee.sentence} No mechanism that keeps to the mask can promise less than "
-            f"{number(float(self.ratio))}."
+            f"{self.guarantee.sentence} No mechanism that keeps to the mask can guarantee less than "
+            f"{at_least(self.ratio)}."
         )
 
     def _misplaced(self) -> tuple[Label, Label] | None:
@@ -306,9 +306,9 @@ class MaskCertificate(ShownCertificate):
 
     def _rows(self) -> list[list[str]]:
         return [
-            ["proven ε (nats, rounded up)", number(self.epsilon_upper, 6)],
-            ["least possible ε (rounded down)", number(self.lower, 6)],
-            ["gap", number(self.gap, 2)],
+            ["proven ε (nats, rounded up)", at_most(self.epsilon_upper, 6)],
+            ["least possible ε (rounded down)", at_least(self.lower, 6)],
+            ["gap", at_most(self.gap, 2)],
             ["pairs allowed", f"{int(self.allowed.sum()):,} of {self.allowed.size:,}"],
         ]
 

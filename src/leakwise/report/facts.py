@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from leakwise.alphabet import label_to_plain
+from leakwise.exact import float_above, float_below, log_upper
+from leakwise.guarantee import at_most
 from leakwise.leakage import ldp
+from leakwise.leakage.differential import ldp_ratio
+from leakwise.leakage.posteriors import posterior_ranges
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
 from leakwise.proof import Certificate
@@ -83,19 +88,20 @@ class Facts:
         return self.certificate.mechanism
 
     @property
-    def promised(self) -> float:
-        """The factor that the report promises, never below what is proven.
+    def promised(self) -> Fraction:
+        """The lift that the report guarantees, never below what is proven.
 
         For a prior from the table it is the one asked for: what is proven follows from the exact counts, and to its
         last digit would tell them.
         """
-        if self.certificate.ratio == 1:
-            return 1.0
-        proven = self.certificate.largest_lift * (1 + 2.0**-50)
-        if self.origin != "table" or math.isinf(proven):
+        proven = self.certificate.ratio
+        assert proven is not None  # nothing is released without a bound
+        if self.origin != "table" or proven == 1:
             return proven
         asked = self.certificate.asked
-        return math.ceil(100 * proven) / 100 if asked is None else math.exp(asked.epsilon) * (1 + 2.0**-45)
+        if asked is None:
+            return Fraction(math.ceil(100 * proven), 100)
+        return asked.below if asked.exponent is None and proven <= asked.below else asked.above
 
     @property
     def secret(self) -> str:
@@ -126,24 +132,20 @@ class Facts:
         """This release beside randomized response of the same leakage, where the alphabet is not too large."""
         if not self.small:
             return None
-        return compare(self.mechanism, self.prior, math.log(self.promised), self.rows)
+        return compare(self.mechanism, self.prior, log_upper(self.promised), self.rows)
 
     @cached_property
     def letters(self) -> list[dict[str, Any]]:
-        """Each letter with its probability before, and the most it can have after any outcome."""
+        """Each letter with its probability before, and the least and the most it can have after any outcome."""
         if not self.small:
             return []
-        law = self.prior.probabilities @ self.mechanism.matrix
-        possible = law > 0
-        lifts = self.mechanism.matrix[:, possible] / law[possible]
-        rows = []
-        for place, label in enumerate(self.mechanism.inputs):
-            before = float(self.prior.probabilities[place])
-            # Rounded up by more than the arithmetic above can be off.
-            most = min(1.0, before * float(lifts[place].max()) * (1 + 1e-12))
-            least = before * float(lifts[place].min()) * (1 - 1e-12)
-            rows.append({"letter": label, "before": before, "least": least, "most": most})
-        return rows
+        ranges = posterior_ranges(self.mechanism, self.prior)
+        return [
+            {"letter": label, "before": float(before), "least": least, "most": most}
+            for label, before, (least, most) in zip(
+                self.mechanism.inputs, self.prior.probabilities, ranges, strict=True
+            )
+        ]
 
     @property
     def row_order(self) -> str:
@@ -155,11 +157,12 @@ class Facts:
         }[self.order]
 
     def limits(self) -> list[str]:
-        """What is not promised."""
-        for_all = "there is no limit" if math.isinf(self.ldp) else f"the factor is at most {math.exp(self.ldp):.4g}"
+        """What is not guaranteed."""
+        local = ldp_ratio(self.mechanism)
+        for_all = "there is no limit" if local is None else f"the lift is at most {at_most(local)}"
         words = [
-            f"The promise speaks of the value of {self.secret} in a row, for somebody who knew the prior of this "
-            "report and sees that row's released value. Somebody who knew more about a person beforehand had other "
+            f"The guarantee is about the value of {self.secret} in a row, for anyone who knew the prior of this "
+            "report and sees that row's released value. Someone who knew more about a person beforehand had other "
             f"odds to begin with: for any prior whatsoever {for_all}.",
             "All other columns and the number of the rows are handed on unchanged. What they tell about "
             f"{self.secret} is not counted here: a column that goes with it closely reveals it, whatever is done to "
@@ -177,8 +180,8 @@ class Facts:
                 "The prior was estimated from this very table. The mechanism was designed for its rounded frequencies, "
                 "which are treated as public: whoever sees the mechanism or this report learns them. The certificate "
                 "holds the exact counts: keep it with the table.",
-                "The promise is about people drawn like the rows of the table, for their true prior whatever it is. "
-                "That the rows mislead is possible with the probability that the promise names. The rows themselves "
+                "The guarantee is about people drawn like the rows of the table, for their true prior whatever it is. "
+                "That the rows mislead is possible with the probability that the guarantee names. The rows themselves "
                 "helped to choose the mechanism; what that choice tells about one of them is not counted.",
             ]
         elif self.failure is not None:
@@ -214,7 +217,7 @@ class Facts:
     def _promise(self) -> dict[str, Any]:
         told = self.certificate.to_dict()
         if self.origin == "table":
-            told |= {"ratio": self.promised, "epsilon_upper": math.log(self.promised) * (1 + 2.0**-50)}
+            told |= {"ratio": float_above(self.promised), "epsilon_upper": log_upper(self.promised)}
             # Where the largest lift is reached, and its digits in words, follow from the exact counts, too.
             told = {key: value for key, value in told.items() if key not in ("outcome", "letter", "sentence")}
         return told
@@ -241,7 +244,15 @@ class Facts:
                 "labels": [label_to_plain(label) for label in self.prior.labels],
                 "probabilities": self.prior.probabilities.tolist(),
             },
-            "letters": [{**one, "letter": label_to_plain(one["letter"])} for one in self.letters],
+            "letters": [
+                {
+                    "letter": label_to_plain(one["letter"]),
+                    "before": one["before"],
+                    "least": float_below(Fraction(one["least"])),
+                    "most": float_above(Fraction(one["most"])),
+                }
+                for one in self.letters
+            ],
             "mechanism": self.mechanism.to_dict(),
             "how": self.how,
             "comparison": None if compared is None else compared.to_dict(),

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from html import escape
 from typing import Any
 
 from leakwise.charts.table import number
-from leakwise.leakage.sentences import percent, times
+from leakwise.exact import log_upper
+from leakwise.guarantee import (
+    at_most,
+    for_anyone,
+    misleads,
+    never_certain,
+    percent,
+    percent_at_least,
+    percent_at_most,
+)
 from leakwise.report.comparison import Comparison
 from leakwise.report.facts import SEEDED, Facts
 from leakwise.report.pictures import bar, heat_table
@@ -18,9 +26,9 @@ __all__ = ["page"]
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _MOST_ROWS = 60
 _USES = {
-    "statistics": "statistics: the mechanism makes estimated frequencies as precise as the promise allows. Outcomes "
-    "are named by the values they make likelier, and are not to be read as the value of a row.",
-    "reading": "reading: outcomes are values, and agree with the true one as often as the promise allows.",
+    "statistics": "statistics: the mechanism makes estimated frequencies as precise as the guarantee allows. "
+    "Outcomes are named by the values they make more likely, and are not to be read as the value of a row.",
+    "reading": "reading: outcomes are values, and agree with the true one as often as the guarantee allows.",
     "given": "as the mechanism that was given.",
 }
 
@@ -98,38 +106,24 @@ def _facts(facts: Facts) -> str:
     return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs) + "</dl>\n"
 
 
-def _six_digits_up(value: float) -> str:
-    return f"{math.ceil(value * 1e6) / 1e6:.6f}" if math.isfinite(value) else "unbounded"
-
-
 def _promise(facts: Facts) -> str:
     certificate = facts.certificate
     ratio = facts.promised
-    factor = times(ratio)
     strong = (
-        f"Seeing the released value of a row makes no guess about its true {facts.secret} more than {factor} times "
-        "likelier than it was before."
+        f"Seeing the released value of a row makes no guess about its true {facts.secret} more than {at_most(ratio)} "
+        f"times as likely as it was before, {for_anyone(certificate.prior)}."
         if ratio > 1
         else f"The released value of a row says nothing about its true {facts.secret}."
     )
     asked = "" if certificate.asked is None else f" Asked for was {certificate.asked.words}, and it is kept."
     detail = (
-        f"In numbers: pointwise maximal leakage of at most {_six_digits_up(math.log(ratio))} nats (rounded up), for "
+        f"In numbers: pointwise maximal leakage of at most {at_most(log_upper(ratio), 6)} nats (rounded up), for "
         f"every outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
     )
     if certificate.failure:
-        detail += (
-            " It holds for every prior that the sample leaves possible; the sample misleads, and the promise with it, "
-            f"with probability at most {certificate.failure:.3g}."
-        )
-    never = 1 / ratio
-    certain = (
-        f"A value, or a fact that follows from it, that had less than {percent(never)} probability before cannot "
-        "become certain."
-    )
-    return _section(
-        "The promise", f'<p class="promise">{escape(strong)}</p>\n', _p(detail), _p(certain) if never < 1 else ""
-    )
+        detail += f" It holds for every prior that the sample leaves possible. {misleads(certificate.prior)}"
+    certain = _p(never_certain(ratio)) if ratio > 1 else ""
+    return _section("The guarantee", f'<p class="promise">{escape(strong)}</p>\n', _p(detail), certain)
 
 
 def _before_and_after(facts: Facts) -> str:
@@ -141,19 +135,19 @@ def _before_and_after(facts: Facts) -> str:
         [
             escape(str(one["letter"])),
             percent(one["before"]),
-            percent(one["least"]),
-            percent(one["most"]),
-            bar(one["before"], one["least"], one["most"]),
+            percent_at_least(one["least"]),
+            percent_at_most(one["most"]),
+            bar(one["before"], float(one["least"]), float(one["most"])),
         ]
         for one in shown
     ]
     more = _p(f"The {_MOST_ROWS} likeliest of {len(letters)} values are shown.") if len(shown) < len(letters) else ""
     return _section(
-        "What somebody can come to believe",
+        "What someone can come to believe",
         _p(
             "How likely each value of a row is before its released value is seen (the mark), and the range of what it "
-            "can be afterwards, over all outcomes (the bar). 0 % afterwards means that some outcome rules the value "
-            "out, which is no breach of the promise: it counts by how much likelier it makes the others."
+            "can be afterwards, over all outcomes (the bar). 0% afterwards means that some outcome rules the value "
+            "out, which is not a breach of the guarantee: what counts is how much more likely it makes the others."
         ),
         _table(["value", "before", "least after", "most after", ""], rows),
         more,
@@ -164,8 +158,8 @@ def _prior(facts: Facts) -> str:
     if facts.origin == "table":
         words = (
             "The prior was estimated from this very table. Here it is rounded, so that no exact count stands here; the "
-            "mechanism was designed for the rounded one, which is treated as public knowledge. The promise holds for "
-            "every prior that the rows leave possible, unless they mislead."
+            "mechanism was designed for the rounded one, which is treated as public knowledge. The guarantee holds "
+            "for every prior that the rows leave possible, unless they mislead."
         )
     else:
         words = "The prior was given as public knowledge by whoever made the release. It was not taken from the table."
@@ -173,7 +167,7 @@ def _prior(facts: Facts) -> str:
         "What was assumed to be known before",
         _p(words),
         _p(
-            "The promise compares with this prior. Where it is far from what people know, the promise is about "
+            "The guarantee compares with this prior. Where it is far from what people know, the guarantee is about "
             "another case."
         ),
     )
@@ -210,7 +204,7 @@ def _worth(facts: Facts) -> str:
             _maybe(other.rows_worth),
             "1",
         ],
-        ["how often the released value is the true one", _share(ours.agreement), _share(other.agreement), "100 %"],
+        ["how often the released value is the true one", _share(ours.agreement), _share(other.agreement), "100%"],
         ["information about the value (nats)", number(ours.information), number(other.information), "—"],
     ]
     return _section(
@@ -276,7 +270,7 @@ def _back(facts: Facts) -> str:
 
 def _limits(facts: Facts) -> str:
     return _section(
-        "What is not promised", "<ul>" + "".join(f"<li>{escape(one)}</li>\n" for one in facts.limits()) + "</ul>\n"
+        "What is not guaranteed", "<ul>" + "".join(f"<li>{escape(one)}</li>\n" for one in facts.limits()) + "</ul>\n"
     )
 
 

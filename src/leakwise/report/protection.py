@@ -1,4 +1,4 @@
-"""What a release in one call gives back: the table, the promise, its proof, and the report."""
+"""What a release in one call gives back: the table, the guarantee, its proof, and the report."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
 from leakwise.documents import created_like
 from leakwise.errors import some_of
+from leakwise.guarantee import at_most, no_guess
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate
@@ -27,7 +28,7 @@ __all__ = ["Protection"]
 
 @dataclass(frozen=True, repr=False)
 class Protection:
-    """A release that was made: the table, the promise and its proof.
+    """A release that was made: the table, the guarantee and its proof.
 
     Attributes
     ----------
@@ -36,11 +37,11 @@ class Protection:
     mechanism
         What the rows were drawn from.
     certificate
-        The proof of the promise on exact integers.
+        The proof of the guarantee on exact integers.
     design
         How the mechanism was found; None where it was given.
     prior
-        What the promise compares with.
+        What the guarantee compares with.
     entry
         The number of the entry in the ledger, if there is one.
     files
@@ -61,7 +62,7 @@ class Protection:
 
     @property
     def prior(self) -> Prior:
-        """What the promise compares with."""
+        """What the guarantee compares with."""
         return self.facts.prior
 
     @property
@@ -71,17 +72,14 @@ class Protection:
 
     @property
     def guarantee(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         return f"{SEEDED} {self._proven}" if self.facts.unsafe_seed else self._proven
 
     @property
     def _proven(self) -> str:
         if self.facts.origin != "table":
             return self.certificate.sentence
-        factor, failure = number(self.facts.promised), self.certificate.failure
-        words = f"No guess about the secret becomes more than {factor} times likelier by seeing the outcome."
-        if failure:
-            words += f" The sample misleads, and the promise with it, with probability at most {number(failure)}."
+        words = no_guess(self.facts.promised, self.certificate.prior)
         if not isinstance(self.certificate.prior, AllPriors):
             words += (
                 " It is for the true prior of people drawn like the rows, which the table itself was the sample of."
@@ -101,7 +99,7 @@ class Protection:
             ["order of the rows", self.facts.row_order],
             ["made for", self.facts.use],
             ["outcomes", some_of(self.mechanism.outputs, 6)],
-            ["proven ε (nats)", f"{self.facts.certificate.epsilon_upper:.6f}"],
+            ["proven ε (nats, rounded up)", at_most(self.facts.certificate.epsilon_upper, 6)],
             ["prior", "given" if self.facts.origin == "given" else "estimated from the table"],
         ]
         if isinstance(self.table, Path):

@@ -11,8 +11,8 @@ from typing import Any
 
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning
+from leakwise.guarantee import at_least, at_most, failure_at_most, for_anyone, misleads, no_guess, percent
 from leakwise.leakage import Audit, audit, mutual_information
-from leakwise.leakage.sentences import percent, times
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import Certificate, certify
@@ -37,7 +37,7 @@ class Solved:
     """What was found for a state.
 
     ``design`` is None for a mechanism that the person brought. ``complete`` is False when the time limit ended the
-    search: what was found is then the best until that moment, with an honest gap.
+    search: what was found is then the best until that moment, with a proven gap.
     """
 
     state: State
@@ -142,7 +142,7 @@ def _set_words(priors: PriorSet, size: dict[str, str]) -> str:
             "The sample is so small that every prior is possible: only local differential privacy protects. Take a "
             "larger sample or a larger failure probability."
         )
-    return f"{words} The true prior is outside with probability at most {number(priors.failure)}."
+    return f"{words} The true prior is outside with probability at most {failure_at_most(priors)}."
 
 
 # ----------------------------------------------------------------------------------------------------- the answer
@@ -187,7 +187,7 @@ def _resting(solved: Solved, looked: Audit) -> dict[str, Any]:
     """What is shown when the knob rests."""
     first = looked.sentences[0]
     # The level asked about is the bound itself: that nothing passes it has been said.
-    said = [words for words in looked.sentences if words != first and not words.startswith("No outcome makes any")]
+    said = [words for words in looked.sentences if words != first and "No outcome makes any" not in words]
     return {
         "sentences": said,
         "figures": [*_first_figures(solved), *_more_figures(solved, looked)],
@@ -203,16 +203,13 @@ def _resting(solved: Solved, looked: Audit) -> dict[str, Any]:
 
 
 def _promise(solved: Solved) -> str:
-    if solved.certificate.ratio == 1:
-        return "The outcome says nothing about the secret: every guess stays exactly as likely as before."
-    factor = times(solved.certificate.largest_lift)
-    return f"No guess about the secret becomes more than {factor} times likelier by seeing the outcome."
+    return no_guess(solved.certificate.ratio, for_anyone(solved.priors))
 
 
 def _certificate(solved: Solved) -> dict[str, Any]:
     certificate = solved.certificate
     asked = "" if certificate.asked is None else certificate.asked.words
-    exact = _up(certificate.largest_lift)
+    exact = certificate.printed_lift
     if certificate.holds:
         words = f"Proven on exact integers: the largest lift is {exact}, within what was asked ({asked})."
     else:
@@ -221,15 +218,12 @@ def _certificate(solved: Solved) -> dict[str, Any]:
         )
     claim = certificate.optimality
     if claim is not None and solved.utility == "frequencies":
-        least = math.floor(math.sqrt(max(0.0, -claim.bound)) * 1e4) / 1e4
-        words += f" Proven as well: no mechanism within the bound has a standard error below {least:.4f}."
+        least = at_least(math.sqrt(max(0.0, -claim.bound)) * (1 - 1e-15))
+        words += f" Proven as well: no mechanism within the limit has a standard error below {least}."
     elif claim is not None:
-        words += f" Proven as well: no mechanism within the bound has a utility above {_up(claim.bound)}."
+        words += f" Proven as well: no mechanism within the limit has a utility above {at_most(claim.bound, 6)}."
     if certificate.failure:
-        words += (
-            f" The prior is an estimate: the sample misleads, and the promise with it, with probability at most "
-            f"{number(certificate.failure)}."
-        )
+        words += f" The prior is an estimate. {misleads(certificate.prior)}"
     return {
         "holds": certificate.holds,
         "state": "proven" if certificate.holds else "not kept",
@@ -238,14 +232,6 @@ def _certificate(solved: Solved) -> dict[str, Any]:
         "lift": certificate.largest_lift,
         "optimal": claim is not None,
     }
-
-
-def _up(value: float) -> str:
-    """A number rounded up to six decimals, without zeros at its end."""
-    if abs(value) >= 1e9:
-        return number(value)
-    text = f"{math.ceil(value * 1e6 - 1e-6) / 1e6:.6f}"  # the last 1e-12 of a float say nothing
-    return text.rstrip("0").rstrip(".")
 
 
 _UTILITIES = {
@@ -260,8 +246,8 @@ _UTILITIES = {
 def _first_figures(solved: Solved) -> list[dict[str, str]]:
     """The leakage and the utility."""
     certificate, design = solved.certificate, solved.design
-    factor = times(certificate.largest_lift)
-    shown = [_figure("Leakage", f"{number(certificate.epsilon_upper)} nats", f"at most {factor}× likelier")]
+    factor = at_most(certificate.ratio)
+    shown = [_figure("Leakage", f"{at_most(certificate.epsilon_upper)} nats", f"at most {factor} times as likely")]
     if solved.utility is not None:
         title, note = _UTILITIES[solved.utility]
         gap = design.gap
@@ -282,7 +268,7 @@ def _more_figures(solved: Solved, looked: Audit) -> list[dict[str, str]]:
     shown.append(
         _figure(
             "Without a prior",
-            "no bound" if infinite else f"{number(looked.ldp)} nats",
+            "no limit" if infinite else f"{at_most(looked.ldp)} nats",
             "local differential privacy gives none" if infinite else "ε of local differential privacy",
         )
     )

@@ -8,8 +8,8 @@ import numpy as np
 
 from leakwise.charts.specs import Spec, bars, dots_with_intervals, heatmap
 from leakwise.charts.table import number
+from leakwise.guarantee import percent
 from leakwise.leakage import Audit, envelope_curve
-from leakwise.leakage.sentences import percent
 
 if TYPE_CHECKING:
     from leakwise.studio.answers import Solved
@@ -35,7 +35,7 @@ def lifts(solved: Solved) -> Spec | None:
         [str(name) for name in solved.mechanism.inputs],
         [str(name) for name in solved.mechanism.outputs],
         ratios,
-        title="How many times likelier each outcome makes each value",
+        title="How many times as likely each outcome makes each value",
         value_title="lift",
         row_title="letter",
         column_title="outcome",
@@ -67,7 +67,7 @@ def beliefs(looked: Audit) -> Spec | None:
         [one.prior for one in letters],
         [min(one.least, one.prior) for one in letters],
         [max(one.most, one.prior) for one in letters],
-        title="What somebody can come to believe",
+        title="What someone can come to believe",
         value_title="probability: before (dot), after (line)",
         label_title="value",
     )

@@ -10,8 +10,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from leakwise.charts.table import html_table, number
+from leakwise.guarantee import percent, percent_at_least, percent_at_most
 from leakwise.leakage import Audit
-from leakwise.leakage.sentences import percent
+from leakwise.leakage.audit_tables import tables
 from leakwise.priors import Prior
 from leakwise.report.pictures import bar, heat_table
 from leakwise.report.style import STYLE
@@ -28,9 +29,9 @@ _MOST_DRAWN = 60
 def page(solved: Solved, looked: Audit) -> str:
     """The whole page."""
     sections = [
-        _section("The promise", _promise(solved, looked)),
+        _section("The guarantee", _promise(solved, looked)),
         _section("What was assumed to be known before", _prior(solved)),
-        _section("What somebody can come to believe", _beliefs(looked)),
+        _section("What someone can come to believe", _beliefs(looked)),
         _section("The mechanism", _mechanism(solved)),
         _section("What it is worth", _worth(solved)),
         _section("Every measure", _measures(looked)),
@@ -86,7 +87,7 @@ def _prior(solved: Solved) -> str:
 def _beliefs(looked: Audit) -> str:
     rows = "".join(
         f'<tr><th scope="row">{escape(str(one.label))}</th><td class="n">{percent(one.prior)}</td>'
-        f'<td class="n">{percent(one.least)}</td><td class="n">{percent(one.most)}</td>'
+        f'<td class="n">{percent_at_least(one.range[0])}</td><td class="n">{percent_at_most(one.range[1])}</td>'
         f"<td>{bar(one.prior, min(one.least, 1.0), min(one.most, 1.0))}</td></tr>\n"
         for one in looked.letters
     )
@@ -120,7 +121,7 @@ def _worth(solved: Solved) -> str:
 
 
 def _measures(looked: Audit) -> str:
-    return "".join(html_table(headers, rows, caption=title) for title, headers, rows in looked._tables()[:2])
+    return "".join(html_table(headers, rows, caption=title) for title, headers, rows in tables(looked)[:2])
 
 
 def _lines(solved: Solved) -> str:

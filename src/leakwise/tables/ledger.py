@@ -179,7 +179,7 @@ class Ledger:
     def set_budget(self, dataset: str, secret: Any, epsilon: object = None, *, lift: object = None) -> None:
         """The most that all releases of a secret together may reveal, from now on: ε in nats, or the factor e^ε."""
         asked = level(epsilon, lift)
-        kind, value = ("lift", asked.below) if asked.exponent is None else ("epsilon", asked.exponent)
+        kind, value = asked.stored
         with self._writing() as db:
             db.execute(
                 "INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)", (_text(dataset), _names(secret), kind, str(value))

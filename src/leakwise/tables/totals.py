@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
 from leakwise.errors import some_of
-from leakwise.exact import Level
+from leakwise.exact import Level, float_above
+from leakwise.guarantee import at_most, lift_above
 from leakwise.tables.entries import LedgerEntry
 from leakwise.tables.overlaps import all_together, connected
 
@@ -23,7 +25,7 @@ class LedgerTotal:
     Attributes
     ----------
     epsilon, lift
-        In nats, rounded up; and e^ε: no guess becomes more times likelier by all outcomes together.
+        In nats, rounded up; and e^ε: no guess becomes more than so many times as likely by all outcomes together.
     exact
         Whether the releases were composed outcome by outcome; otherwise it is a bound.
     releases
@@ -44,8 +46,8 @@ class LedgerTotal:
 
     @property
     def lift(self) -> float:
-        """e^ε."""
-        return math.exp(self.epsilon) if self.epsilon < 700 else math.inf
+        """e^ε, rounded up."""
+        return float_above(Fraction(lift_above(self.epsilon))) if self.epsilon < 700 else math.inf
 
     @property
     def within_budget(self) -> bool:
@@ -55,10 +57,10 @@ class LedgerTotal:
     def _rows(self) -> list[list[str]]:
         return [
             ["releases", str(self.releases)],
-            ["total ε (nats, rounded up)", number(self.epsilon, 6)],
-            ["total lift e^ε", number(self.lift, 6)],
+            ["total ε (nats, rounded up)", at_most(self.epsilon, 6)],
+            ["total lift e^ε", at_most(self.lift, 6)],
             ["how", "exact composition" if self.exact else "upper bound (LDP, ε_max)"],
-            ["failure of a prior", number(self.failure)],
+            ["failure probability of the priors", at_most(self.failure)],
             ["budget", "none" if self.budget is None else self.budget.words],
         ]
 
@@ -109,9 +111,6 @@ def beyond_budget(entry: LedgerEntry, total: LedgerTotal, before: LedgerTotal) -
             "mechanisms with a limit for every prior (no zeros). The budget is "
         )
     else:
-        words += (
-            f"with it all releases together could make a guess {number(total.lift)} times as likely, and the budget is "
-        )
-    return (
-        f"{words}{total.budget.words}. Without it they reveal a factor of {number(before.lift)}. Nothing was released."
-    )
+        lift = at_most(total.lift)
+        words += f"with it all releases together could make a guess {lift} times as likely, and the budget is "
+    return f"{words}{total.budget.words}. Without it they have a lift of {at_most(before.lift)}. Nothing was released."

@@ -12,6 +12,7 @@ from leakwise.charts.render import to_altair
 from leakwise.charts.specs import bars
 from leakwise.charts.table import html_table, number, text_table
 from leakwise.exact import float_above
+from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
 from leakwise.proof.envelope import EnvelopeCertificate
@@ -87,30 +88,30 @@ class Envelope:
 
     @property
     def sentence(self) -> str:
-        """The promise in words."""
+        """The guarantee in words."""
         return self.certificate.sentence
 
-    def _rows(self) -> list[list[object]]:
-        rows: list[list[object]] = [
-            ["δ", float_above(self.delta)],
-            ["envelope ε_c(δ), proven", self.epsilon],
-            ["attained by a post-processing", self.attained],
-            ["gap", self.gap],
-            ["upper bound (Theorem 3)", self.upper],
-            ["lower bound (14)", self.lower],
-            ["binary envelope ε_b (Algorithm 1)", self.binary],
+    def _rows(self) -> list[list[str]]:
+        of_set = self.certificate.prior is not self.certificate.prior.nominal
+        every, nominal = (" (whole set)", " (nominal prior)") if of_set else ("", "")
+        rows = [
+            ["δ", at_most(self.delta, 6)],
+            ["envelope ε_c(δ), proven" + every, at_most(self.epsilon, 6)],
+            ["attained" + (nominal or " by a post-processing"), at_least(self.attained, 6)],
+            ["gap", at_most(self.gap, 2)],
+            ["upper bound (Theorem 3)" + every, at_most(self.upper, 6)],
+            ["lower bound (14)" + nominal, at_least(self.lower, 6)],
+            ["binary envelope ε_b" + (nominal or " (Algorithm 1)"), at_least(self.binary, 6)],
         ]
         if self.published is not None:
-            rows.append(["h of Theorem 5", self.published])
-        return rows
+            rows.append(["h of Theorem 5", at_least(self.published, 6)])
+        return [*rows, ["method", self.method]]
 
     def __repr__(self) -> str:
-        rows = [[name, number(value, 6)] for name, value in self._rows()] + [["method", self.method]]
-        return text_table(["", "envelope (nats)"], rows, title=self.sentence)
+        return text_table(["", "envelope (nats)"], self._rows(), title=self.sentence)
 
     def _repr_html_(self) -> str:
-        rows = [[name, number(value, 6)] for name, value in self._rows()] + [["method", self.method]]
-        return html_table(["", "envelope (nats)"], rows, caption=self.sentence)
+        return html_table(["", "envelope (nats)"], self._rows(), caption=self.sentence)
 
     def chart(self) -> dict[str, Any]:
         """The bounds around the value as a Vega-Lite bar chart."""
@@ -139,6 +140,7 @@ class Envelope:
             "binary": self.binary,
             "published": self.published,
             "method": self.method,
+            "sentence": self.sentence,
             "certificate": self.certificate.to_dict(),
         }
 

@@ -50,7 +50,7 @@ def set_envelope(
         lower=nominal.lower,
         upper=certificate.epsilon_upper,
         binary=nominal.binary,
-        method="bound for a set of priors; attained is what its nominal prior allows",
+        method="bound for a set of priors",
         certificate=certificate,
         solves=nominal.solves,
         _make=lambda: nominal.post_processing,

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from leakwise.alphabet import Alphabet
 from leakwise.charts.render import to_altair
 from leakwise.charts.specs import heatmap
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
 from leakwise.exact import over_common_denominator
+from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.masks.mask import Mask, as_mask
@@ -100,9 +101,9 @@ class LeastLeakage:
     def _rows(self) -> list[list[str]]:
         used = int((self.mechanism.kernel.column_max() > 0).sum())
         return [
-            ["least ε (nats)", number(self.epsilon, 6)],
-            ["proven lower bound", number(self.lower, 6)],
-            ["gap", number(self.gap, 2)],
+            ["least ε (nats)", at_most(self.epsilon, 6)],
+            ["proven lower bound", at_least(self.lower, 6)],
+            ["gap", at_most(self.gap, 2)],
             ["outputs used", f"{used:,} of {self.mask.shape[1]:,}"],
             ["pairs allowed", f"{int(self.mask.allowed.sum()):,} of {self.mask.allowed.size:,}"],
             ["method", self.method],

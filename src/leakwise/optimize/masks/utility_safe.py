@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput
 from leakwise.exact import round_integer_rows
+from leakwise.guarantee import at_most
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.masks.least_leakage import LeastLeakage, on_mask
@@ -82,8 +83,8 @@ class UtilitySafe:
     def _rows(self) -> list[list[str]]:
         return [
             ["mask", self.mask.words],
-            ["proven ε (nats)", number(self.epsilon, 6)],
-            ["optimal on its mask", "yes" if self.optimal else f"no: least ε is {number(self.least.epsilon, 6)}"],
+            ["proven ε (nats)", at_most(self.epsilon, 6)],
+            ["optimal on its mask", "yes" if self.optimal else f"no: least ε is {at_most(self.least.epsilon, 6)}"],
         ]
 
     def __repr__(self) -> str:

@@ -83,7 +83,7 @@ export class AnswerPanel {
     const spec = chosen("view") === "lifts" && lifts ? lifts : this.body.charts.mechanism ?? lifts;
     byId("view").hidden = lifts === null;
     byId("caption-mechanism").textContent = spec === lifts
-      ? "How many times likelier each outcome (column) makes each value (row): above 1 raised, below 1 lowered."
+      ? "How many times as likely each outcome (column) makes each value (row): above 1 raised, below 1 lowered."
       : "How often each outcome (column) comes for each value (row). Point at a cell for its exact number.";
     await draw("chart-mechanism", spec);
     this.table();

@@ -76,7 +76,7 @@ export class GoalPanel {
       ? "Nothing is hidden any more: the secret itself may be released."
       : `Privacy region ${region} of ${this.borders.length}: an outcome may rule out ${zeros === 0 ? "no value" : zeros === 1 ? "at most 1 value" : `at most ${zeros} values`}.`;
     byId("region").textContent = words;
-    slider.setAttribute("aria-valuetext", `ε ${short(epsilon)}: at most ${times(Math.exp(epsilon))} times likelier. ${words}`);
+    slider.setAttribute("aria-valuetext", `ε ${short(epsilon)}: at most ${times(Math.exp(epsilon))} times as likely. ${words}`);
   }
 
   setRange(end, borders) {

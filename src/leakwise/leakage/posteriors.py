@@ -1,0 +1,51 @@
+"""What each value can become once an outcome is seen: the least and the largest posterior, on the safe side."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from leakwise.mechanism import Mechanism
+from leakwise.priors import Prior
+
+__all__ = ["posterior_ranges"]
+
+# Up to so many entries the integers themselves are fast enough.
+_EXACT = 200_000
+# More than the arithmetic of floats can be off.
+_SLACK = 1e-12
+
+Number = Fraction | float
+
+
+def posterior_ranges(mechanism: Mechanism, prior: Prior) -> list[tuple[Number, Number]]:
+    """Return for each value the least and the largest posterior over all outcomes that can occur.
+
+    Exact fractions up to 200,000 entries; beyond, floats that are widened by more than their error. 0 and 1 are exactly
+    that in both: the value is ruled out, or certain.
+    """
+    rows, columns = mechanism.shape
+    if rows * columns <= _EXACT:
+        return _exact(mechanism, prior)
+    law = mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
+    possible = law > 0
+    causes = mechanism.weights[:, possible] > 0
+    certain = ((causes & prior.support[:, None]).sum(axis=0) == 1) & causes & prior.support[:, None]
+    posterior = prior.probabilities[:, None] * mechanism.matrix[:, possible] / law[possible]
+    # Rounding must not make a certainty of what is none, nor the other way round.
+    below_one = math.nextafter(1.0, 0.0)
+    most = np.where(certain, 1.0, np.minimum(posterior * (1 + _SLACK), below_one)).max(axis=1)
+    least = np.where(certain, 1.0, posterior * (1 - _SLACK)).min(axis=1)
+    return list(zip(least.tolist(), most.tolist(), strict=True))
+
+
+def _exact(mechanism: Mechanism, prior: Prior) -> list[tuple[Number, Number]]:
+    law = mechanism.kernel.output_law(prior.weights)
+    possible = [place for place, mass in enumerate(law) if mass]
+    found: list[tuple[Number, Number]] = []
+    for weight, row in zip(prior.weights.tolist(), mechanism.weights.tolist(), strict=True):
+        posteriors = [Fraction(weight * row[place], law[place]) for place in possible]
+        found.append((min(posteriors), max(posteriors)))
+    return found
