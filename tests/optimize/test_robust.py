@@ -331,7 +331,7 @@ def test_a_time_limit_is_kept_with_an_honest_gap() -> None:
     generator = np.random.default_rng(6)
     prior = Prior.from_counts(generator.multinomial(50_000, generator.dirichlet(np.full(9, 2.0))))
     with pytest.warns(lw.LeakwiseWarning, match="time limit"):
-        d = robust_design(prior.confidence(1e-6, "clopper-pearson"), lift=2, time_limit=0.05)
+        d = lw.design(prior.confidence(1e-6, "clopper-pearson"), lift=2, time_limit=0.05)
     assert d.certificate.holds
     assert d.value <= lw.design(prior, lift=2).value
     assert d.gap > 1e-6

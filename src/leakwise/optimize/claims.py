@@ -14,6 +14,7 @@ from leakwise.leakage.divergences import DIVERGENCES
 from leakwise.mechanism import Kernel
 from leakwise.optimize.chord import chord_duals
 from leakwise.optimize.cones import Cone, LiftBox
+from leakwise.optimize.search import Limits
 from leakwise.optimize.utilities import FInformation, Frequencies, LinearUtility, Utility
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
 from leakwise.proof.optimality import OptimalityClaim, proven_bound
@@ -87,6 +88,7 @@ def optimality_claim(
     bound: float,
     duals: Floats,
     root: Floats | None,
+    limits: Limits,
 ) -> tuple[OptimalityClaim | None, str | None]:
     """The claim of a design for a known prior, with the bound that the checker can show; else the reason for none."""
     both = None if lip is None else level(lip, name="lip")
@@ -97,16 +99,23 @@ def optimality_claim(
         low, high, other = Fraction(0), Fraction(1), None  # only constant columns are left
         if asked is not None:
             high = asked.above
-    return _shown(utility, prior, prior, value, bound, duals, root, low, high, other)
+    return _shown(utility, prior, prior, value, bound, duals, root, low, high, other, limits)
 
 
 def set_claim(
-    asked: Level, utility: Utility, priors: PriorSet, value: float, bound: float, duals: Floats, root: Floats | None
+    asked: Level,
+    utility: Utility,
+    priors: PriorSet,
+    value: float,
+    bound: float,
+    duals: Floats,
+    root: Floats | None,
+    limits: Limits,
 ) -> tuple[OptimalityClaim | None, str | None]:
     """The claim of a design for every prior of a set, as :func:`optimality_claim`."""
     if not isinstance(priors, (AllPriors, Ball, Box, Hull, KLBall)):
         return None, f"no checker for a {type(priors).__name__}"
-    return _shown(utility, priors, priors.nominal, value, bound, duals, root, Fraction(0), asked.above, None)
+    return _shown(utility, priors, priors.nominal, value, bound, duals, root, Fraction(0), asked.above, None, limits)
 
 
 def _shown(
@@ -120,6 +129,7 @@ def _shown(
     low: Fraction,
     high: Fraction | None,
     ldp: Fraction | None,
+    limits: Limits,
 ) -> tuple[OptimalityClaim | None, str | None]:
     letters = int(priors.support.sum())
     name, gains, guesses = utility.name, None, None
@@ -148,9 +158,15 @@ def _shown(
     for slack in _SLACKS if is_exact(priors) else _LOGARITHMIC:
         # Where the checker's roundings are in the way, a bound that is hardly larger is shown without its fallbacks.
         claim = replace(claim, bound=max(bound, value) + slack * (1 + abs(bound)))
-        shown = proven_bound(claim, priors)
+        shown = proven_bound(claim, priors, lambda: limits.exhausted)
         if shown <= claim.bound:
             return claim, None
+        if limits.exhausted:
+            break
+    if isinstance(utility, FInformation) and len(claim.duals):
+        chords = replace(claim, duals=np.empty(0))  # where the duals cannot be shown, their chords may do better
+        alone = proven_bound(chords, priors, lambda: limits.exhausted)
+        claim, shown = (chords, alone) if alone < shown else (claim, shown)
     if not math.isfinite(shown):
         return None, "no bound of the checker's own"
     return replace(claim, bound=shown), None

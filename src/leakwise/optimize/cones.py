@@ -18,6 +18,7 @@ import numpy.typing as npt
 from leakwise.errors import Infeasible
 from leakwise.exact import Level, float_above, float_below, level
 from leakwise.optimize.lift_range import LiftRange
+from leakwise.optimize.search import Limits
 from leakwise.priors import Prior
 
 __all__ = ["Band", "Cone", "Intersection", "LDPCone", "LiftBox", "lip_cone", "pml_cone"]
@@ -41,6 +42,7 @@ class Cone(ABC):
     """A closed convex cone of non-negative columns over the letters of a prior of full support."""
 
     prior: Prior
+    limits: Limits = Limits()  # those of whoever searches in it: linear programs of a cone end with them
 
     @abstractmethod
     def entry_box(self) -> tuple[Floats, Floats]:
@@ -280,8 +282,11 @@ class Intersection(Cone):
         program = LinearProgram(objectives[:, 0], rows, lower, upper, low, high, maximize=True)
         values, vertices = [], []
         for objective in objectives.T:
+            self.limits.check()
             program.change_costs(objective)
-            solution = program.solve()
+            solution = program.solve(self.limits.remaining)
+            if not solution.optimal:
+                raise self.limits.over()
             values.append(solution.objective)
             vertices.append(solution.x)
         return np.array(values), np.stack(vertices, axis=1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from leakwise.errors import InvalidInput, NotConverged, did_you_mean
+from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Kernel
 from leakwise.optimize.assemble import assemble
@@ -72,11 +74,13 @@ def design(
         sides of the information density within ±lip).
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
-        generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1 and is for small alphabets.
+        generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values and
+        f-informations.
     tolerance
         The gap to stop at.
     time_limit
-        Seconds after which the best mechanism so far is returned with its honest gap (and a warning).
+        Seconds after which the best mechanism so far is returned with its proven gap and a warning. A gap above 1%
+        warns in any case.
     progress
         Called with the stage, the value and the bound as they move.
 
@@ -91,15 +95,50 @@ def design(
         raise InvalidInput(
             f"method must be one of {', '.join(_METHODS)}. Got {method!r}.{did_you_mean(method, _METHODS)}"
         )
+    limits = Limits(tolerance, time_limit, progress)
+    found = designed(prior, epsilon, lift, utility, ldp, lip, method, limits)
+    _tell_of_gap(found, limits)
+    return found
+
+
+# What is left of the time after a search is for integers, certificate and claim.
+_SEARCH = 0.75
+# A larger gap, relative to the bound, is never left unsaid.
+_GAP = 0.01
+
+
+def _tell_of_gap(found: Design, limits: Limits) -> None:
+    """Warn of a gap above one percent, and of a search that the time limit cut short, whatever path made the design."""
+    open_gap = found.gap > max(_GAP * abs(found.bound), 1e-9)
+    if not open_gap and not limits.stopped:
+        return
+    share = (
+        f"{100 * found.gap / abs(found.bound):.2g}%" if found.bound and math.isfinite(found.gap) else f"{found.gap:g}"
+    )
+    reached = limits.stopped and limits.seconds is not None
+    told = f"The time limit of {limits.seconds:g} s was reached: this is the best found so far. " if reached else ""
+    advice = " Allow more time (time_limit=)." if reached else ""
+    warnings.warn(
+        f"{told}The proven gap between the design's utility and its upper bound is {share}: a better mechanism may "
+        f"exist. What it leaks is proven all the same.{advice}",
+        LeakwiseWarning,
+        stacklevel=4,
+    )
+
+
+def designed(
+    prior: Any, epsilon: object, lift: object, utility: Any, ldp: object, lip: object, method: str, limits: Limits
+) -> Design:
+    """The design within limits that others share, without a warning: what :func:`design` and other designs rest on."""
     if isinstance(utility, WorstCase):
-        return _worst_case(prior, utility, epsilon, lift, ldp, lip, Limits(tolerance, time_limit, progress))
+        _only_auto(method, "lw.WorstCase")
+        return _worst_case(prior, utility, epsilon, lift, ldp, lip, limits)
     if isinstance(prior, PriorSet) and not isinstance(prior, Prior):
-        return _robust(prior, epsilon, lift, utility, ldp, lip, Limits(max(tolerance, 1e-9), time_limit, progress))
+        return _robust(prior, epsilon, lift, utility, ldp, lip, method, limits)
     known, goal = as_prior(prior), as_utility(utility)
     asked = None if epsilon is None and lift is None else level(epsilon, lift)
     supported = _on_support(known)
     cone = constraint_cone(supported, asked, ldp=ldp, lip=lip)
-    limits = Limits(tolerance, time_limit, progress)
     kernel, bound, how = _closed(supported, asked, goal, cone) if method == "auto" else (None, 0.0, "")
     duals, root = closed_form_duals(cone, goal, bound), None
     bound += margin(cone, duals)
@@ -110,22 +149,32 @@ def design(
         from leakwise.optimize.engine import search  # the solver loads when it is first needed
 
         bound = np.inf
+        cone.limits = working = limits.until(_SEARCH)
         try:
-            found = search(cone, _restricted(goal, known), limits, method)
+            found = search(cone, _restricted(goal, known), working, method)
             how, duals, root = found.how, found.found.duals, found.found.root
             bound = found.found.bound + (margin(cone, duals) if found.found.proven is None else 0.0)
             kernel, says = assemble(cone, found.found)
         except NotConverged as error:
             kernel, safe_bound, says = without_search(cone, _restricted(goal, known))
             bound, how = min(bound, safe_bound), f"no search: {error}"
+        limits.stopped |= working.stopped
     value, _ = utility_interval(kernel, supported, _restricted(goal, known))
     mechanism = labelled(kernel, known, supported, goal, says)
     bound = max(bound, value)
     certificate = certify(mechanism, known, **({} if asked is None else asked.arguments)).verify()
-    claim, remark = optimality_claim(cone, asked, ldp, lip, goal, known, value, bound, duals, root)
+    claim, remark = optimality_claim(cone, asked, ldp, lip, goal, known, value, bound, duals, root, limits)
     certificate, bound = replace(certificate, optimality=claim, remark=remark), close_to(claim, known, bound)
     constraint = describe_constraint(asked, ldp, lip)
     return Design(mechanism, value, bound, how, certificate, goal.name, known, constraint)
+
+
+def _only_auto(method: str, what: str) -> None:
+    if method == "enumeration":
+        raise InvalidInput(
+            f'method="enumeration" lists the vertices of a single prior\'s constraint; it does not go with {what}. '
+            'Leave method= out, or use method="columns".'
+        )
 
 
 def _worst_case(
@@ -142,25 +191,18 @@ def _worst_case(
 
 
 def _robust(
-    priors: PriorSet, epsilon: object, lift: object, utility: Any, ldp: object, lip: object, limits: Limits
+    priors: PriorSet, epsilon: object, lift: object, utility: Any, ldp: object, lip: object, method: str, limits: Limits
 ) -> Design:
     """A design for every prior of a set ([ED])."""
-    from leakwise.optimize.robust import robust_design
+    from leakwise.optimize.robust import designed_for_all
 
+    _only_auto(method, "a set of priors")
     if ldp is not None or lip is not None:
         raise InvalidInput(
             "ldp= and lip= go with a single prior. For a set of priors give epsilon= or lift=; LDP is the set of all "
             "priors, lw.AllPriors."
         )
-    return robust_design(
-        priors,
-        epsilon,
-        lift=lift,
-        utility=utility,
-        tolerance=limits.tolerance,
-        time_limit=limits.seconds,
-        progress=limits.progress,
-    )
+    return designed_for_all(priors, level(epsilon, lift), as_utility(utility), limits, closed_forms=method == "auto")
 
 
 def _on_support(prior: Prior) -> Prior:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 
-from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged
+from leakwise.errors import InvalidInput, NotConverged
 from leakwise.optimize.blocks import search_blocks
 from leakwise.optimize.chord import Floats, Function
 from leakwise.optimize.cones import Cone, LiftBox
@@ -43,21 +42,18 @@ class Answer:
 def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
     """The optimum, or the best in the time given with its bound."""
     answer = _dispatch(cone, utility, limits, method)
-    if answer.found.stopped:
-        warnings.warn(
-            f"The time limit of {limits.seconds:g} s was reached: this is the best so far, its gap is honest.",
-            LeakwiseWarning,
-            stacklevel=4,
-        )
+    limits.stopped |= answer.found.stopped
     return answer
 
 
-def _listed_inside(cone: LiftBox, f: Function) -> tuple[Floats, Floats] | None:
+def _listed_inside(cone: LiftBox, f: Function, limits: Limits) -> tuple[Floats, Floats] | None:
     """The optimum of a slightly smaller box, by its own list."""
     smaller = cone.slightly_smaller()
-    if smaller is None:
+    if smaller is None or limits.exhausted:
         return None
-    inner = search_vertices(smaller, f, list_vertices(smaller))
+    inner = search_vertices(smaller, f, list_vertices(smaller), limits)
+    if inner.stopped:
+        return None
     return inner.lifts, inner.weights
 
 
@@ -90,16 +86,17 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
                 lower=-math.inf,
                 upper=0.0,
             )
-        return Answer(search_frequencies(cone, limits), "columns, least trace of the inverse information")
+        every = list_vertices(cone) if method == "enumeration" else None
+        return Answer(search_frequencies(cone, limits, every), "columns, least trace of the inverse information")
     if not isinstance(utility, FInformation):
         raise InvalidInput(f"No search knows the utility {utility.name!r}: use FInformation, Gain or Expected.")
     f = utility.f
     if method == "enumeration":
         vertices = list_vertices(cone)
-        found = search_vertices(cone, f, vertices)
+        found = search_vertices(cone, f, vertices, limits)
         if isinstance(cone, LiftBox):
             box = cone
-            found = replace(found, inner=lambda: _listed_inside(box, f))
+            found = replace(found, inner=lambda: _listed_inside(box, f, limits))
         return Answer(found, f"[EX] Theorem 5, {vertices.shape[1]:,} vertices listed")
     if isinstance(cone, LiftBox):
         if windows_fit(cone):

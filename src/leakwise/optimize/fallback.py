@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.mechanism import CommonLawKernel, DenseKernel, Kernel
-from leakwise.mechanism.catalog import BITS, same_pml_randomized_response
-from leakwise.optimize.cones import Cone, LiftBox
+from leakwise.mechanism.catalog import BITS, randomized_response, same_pml_randomized_response
+from leakwise.optimize.cones import Cone, LDPCone, LiftBox
 from leakwise.optimize.evaluate import utility_interval
 from leakwise.optimize.utilities import LinearUtility, Utility
 
@@ -32,4 +32,6 @@ def without_search(cone: Cone, utility: Utility) -> tuple[Kernel, float, npt.NDA
     bound = utility_interval(secret, prior, utility)[1]
     if isinstance(cone, LiftBox) and cone.low == 0:
         return same_pml_randomized_response(prior, cone.level()).kernel, bound, None
+    if isinstance(cone, LDPCone):
+        return randomized_response(size, lift=cone.ratio).kernel, bound, None
     return constant, bound, None

@@ -27,7 +27,7 @@ def search_generic(cone: Cone, f: Function, limits: Limits) -> Found:
     master = Master(p @ f(columns), columns)
     best = (np.inf, np.zeros(size), np.inf)
     stopped = False
-    solution = master.solve()
+    solution = master.solve(limits.remaining)
     for _ in range(_ROUNDS):
         y = solution.duals
         climbed = pricing.climb(y, cone.linear_max(generator.standard_normal((size, 2 * size)) - y[:, None])[1])
@@ -36,7 +36,7 @@ def search_generic(cone: Cone, f: Function, limits: Limits) -> Found:
         if len(better):
             better = better[np.argsort(-costs[better])[: 2 * size]]
             master.add(p @ f(climbed[:, better]), climbed[:, better])
-            solution = master.solve()
+            solution = master.solve(limits.remaining)
             if limits.exhausted:
                 stopped = True
                 break
@@ -55,7 +55,7 @@ def search_generic(cone: Cone, f: Function, limits: Limits) -> Found:
             stopped = True
             break
         master.add(p @ f(found[:, missed]), found[:, missed])
-        solution = master.solve()
+        solution = master.solve(limits.remaining)
     if not np.isfinite(best[0]):
         _, largest = pricing.price(solution.duals, limits, accuracy=1e-9, nodes=1)
         best = (0.0, solution.duals, largest)
@@ -63,11 +63,12 @@ def search_generic(cone: Cone, f: Function, limits: Limits) -> Found:
     return Found(master.columns[:, used], solution.weights[used], best[1], best[2], "branch", stopped=stopped)
 
 
-def search_vertices(cone: Cone, f: Function, vertices: np.ndarray) -> Found:
+def search_vertices(cone: Cone, f: Function, vertices: np.ndarray, limits: Limits) -> Found:
     """The linear program over a complete list of vertices (N × V), as in [EX] Theorem 5."""
     p = cone.prior.probabilities
-    master = Master(p @ f(vertices), vertices)
-    solution = master.solve()
-    largest = float((master.utilities - solution.duals @ vertices).max())
-    used = solution.weights > 0
-    return Found(vertices[:, used], solution.weights[used], solution.duals, largest + 1e-14, "vertices")
+    columns = np.concatenate([np.ones((len(p), 1)), vertices], axis=1)
+    master = Master(p @ f(columns), columns)
+    solution = master.solve(limits.remaining)
+    largest = float((master.utilities - solution.duals @ columns).max())
+    used, late = solution.weights > 0, limits.exhausted
+    return Found(columns[:, used], solution.weights[used], solution.duals, largest + 1e-14, "vertices", stopped=late)

@@ -40,7 +40,7 @@ def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
 
     def inner() -> tuple[Floats, Floats] | None:
         """The answer for a slightly smaller cone, if it uses the same outputs."""
-        smaller = cone.slightly_smaller()
+        smaller = None if limits.exhausted else cone.slightly_smaller()
         again = None if smaller is None else _solve(smaller, values, limits)
         same = again is not None and np.array_equal(_labels(again), _labels(found))
         return (again.lifts, again.weights) if again is not None and same else None
@@ -62,7 +62,7 @@ def _solve(cone: Cone, values: Floats, limits: Limits) -> Found | None:
     """The program and its answer as columns; None when the time is up."""
     letters, labels = values.shape
     program = _program(values, cone.prior.probabilities, cone.bands())
-    solution = program.solve(None if limits.seconds is None else max(limits.seconds, 1e-3))
+    solution = program.solve(limits.remaining)
     if solution.status == "time_limit":
         return None
     if not solution.optimal:

@@ -36,7 +36,9 @@ class Master:
         self.utilities = utilities
         ones = np.ones(len(columns))
         self._program = LinearProgram(_SCALE * utilities, columns, ones, ones, maximize=True)
-        self._last: MasterSolution | None = None
+        # The constant column alone is a mechanism: where the first one is it, there is an answer before any solve.
+        alone = MasterSolution(float(utilities[0]), np.zeros(len(columns)), np.eye(1, len(utilities))[0])
+        self._last = alone if (columns[:, 0] == 1).all() else None
 
     def add(self, utilities: Floats, columns: Floats) -> None:
         """Add columns (rows × k)."""
@@ -47,7 +49,8 @@ class Master:
     def solve(self, seconds: float | None = None) -> MasterSolution:
         """Solve, and sharpen weights and duals on the optimal basis, where it is regular.
 
-        When ``seconds`` run out first, the last solution stands: the columns added since have no weight.
+        When ``seconds`` run out first, the last solution stands (at first the constant column): the columns added
+        since have no weight.
         """
         solution = self._program.solve(None if self._last is None else seconds)
         if self._last is not None and not solution.optimal:

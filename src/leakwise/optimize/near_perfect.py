@@ -36,13 +36,13 @@ def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
     bound = float(duals.sum()) + max(largest, 0.0)
     generator = np.random.default_rng(len(p))  # not for privacy: the search is the same every time
     size = len(p)
-    found = _columns(cone, f, np.zeros(size), 1.0, 3 * size, generator)
+    found = _columns(cone, f, np.zeros(size), 1.0, 3 * size, generator, limits)
     # Beside letters as heavy as a column may raise in all, columns of nearly perfect mass alone may not add up to one.
     heavy = 4 * float(p.max()) * (cone.high_float - cone.low_float) > 1 - cone.low_float
     wild = cone.linear_max(p[:, None] * generator.standard_normal((size, 6 * size if heavy else 0)))[1]
     columns = np.concatenate([np.ones((size, 1)), _special(cone), found, wild], axis=1)
     master = Master(p @ f(columns), columns)
-    solution = master.solve()
+    solution = master.solve(limits.remaining)
     stopped = False
     for _ in range(_ROUNDS):
         y = solution.duals
@@ -57,7 +57,7 @@ def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
             stopped = True
             break
         density = (global_duals - y) / p
-        found = _columns(cone, f, density, float(density.std()), size // 2, generator)
+        found = _columns(cone, f, density, float(density.std()), size // 2, generator, limits)
         master.add(p @ f(found), found)
         before = solution.value
         solution = master.solve(min(limits.remaining or _ONE_SOLVE, _ONE_SOLVE))
@@ -82,12 +82,20 @@ def _special(cone: LiftBox) -> Floats:
 
 
 def _columns(
-    cone: LiftBox, f: Function, density: Floats, spread: float, attempts: int, generator: np.random.Generator
+    cone: LiftBox,
+    f: Function,
+    density: Floats,
+    spread: float,
+    attempts: int,
+    generator: np.random.Generator,
+    limits: Limits,
 ) -> Floats:
     """Near-perfect columns that favour letters of high ``density``, with random perturbations of several strengths."""
     size = len(density)
     columns = []
     for attempt in range(attempts):
+        if limits.exhausted:
+            break
         strength = (1.0, 0.1, 0.3, 3.0)[attempt % 4] * (spread or 1.0)
         wanted = density + strength * generator.standard_normal(size)
         for raised in _completions(cone, wanted, generator):

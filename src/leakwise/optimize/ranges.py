@@ -46,7 +46,7 @@ def search_ranges(cone: Cone, where: LiftRange, f: Function, limits: Limits) -> 
         boxes = [LiftPricing(LiftBox(cone.prior, low, high), f) for low, high in where.boxes()]
     patterns = _start(table, boxes, groups, generator)
     master = Master(patterns.utilities(f, groups.masses, groups.sizes), patterns.averages(groups.sizes))
-    solution = master.solve()
+    solution = master.solve(limits.remaining)
     best, stopped = (np.inf, solution.duals / groups.sizes, np.inf), False
     for _ in range(_ROUNDS):
         y = solution.duals / groups.sizes

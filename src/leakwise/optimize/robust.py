@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.errors import InvalidInput, NotConverged
 from leakwise.exact import Level, float_above, level
 from leakwise.leakage import lifts as lifts_of
 from leakwise.mechanism import DenseKernel, Kernel, Mechanism
@@ -21,6 +20,7 @@ from leakwise.optimize.chord import Function, chord_duals, chord_maximum
 from leakwise.optimize.claims import close_to, column_duals, margin, set_claim
 from leakwise.optimize.cones import LDPCone
 from leakwise.optimize.evaluate import utility_interval
+from leakwise.optimize.fallback import without_search
 from leakwise.optimize.frequencies import search_frequencies
 from leakwise.optimize.labelling import labelled
 from leakwise.optimize.naming import outcome_names
@@ -43,6 +43,9 @@ Floats = npt.NDArray[np.float64]
 _UNIT = 1 << BITS
 # Up to so many letters branch and bound closes the gap for any convex set.
 _BRANCHED = 7
+_FINEST = 1e-9  # the gap that linear programs over a set of priors can be trusted with
+_SEARCH = 0.7  # of the time, for a search that others follow
+_ATTEMPT = 0.25  # of the time that is left, for one design of the estimate
 _NARROWED = "the design of the estimate at the largest ε that the set allows"
 
 
@@ -69,15 +72,21 @@ def robust_design(
     >>> d.mechanism.matrix.tolist(), d.method  # every prior: Warner's randomized response ([ED] Remark 3)
     ([[0.75, 0.25], [0.25, 0.75]], 'closed form for two letters (beyond [ED] Theorem 5)')
     """
-    asked, goal = level(epsilon, lift), as_utility(utility)
+    return designed_for_all(priors, level(epsilon, lift), as_utility(utility), Limits(tolerance, time_limit, progress))
+
+
+def designed_for_all(
+    priors: PriorSet, asked: Level, goal: Utility, limits: Limits, *, closed_forms: bool = True
+) -> Design:
+    """What :func:`robust_design` returns, within limits that others share."""
+    limits.tolerance = max(limits.tolerance, _FINEST)
     nominal = priors.nominal
-    limits = Limits(tolerance, time_limit, progress)
     says: npt.NDArray[np.intp] | None = None
     mechanism: Mechanism | None = None
     duals: Floats = np.empty(0)
     root: Floats | None = None
     kernel: Kernel
-    if len(nominal) == 2 and not isinstance(goal, LinearUtility):
+    if closed_forms and len(nominal) == 2 and not isinstance(goal, LinearUtility):
         kernel, best = binary_kernel(priors, asked.below), binary_kernel(priors, asked.above)
         bound = utility_interval(best, nominal, goal)[1]
         how = "closed form for two letters (beyond [ED] Theorem 5)"
@@ -91,18 +100,22 @@ def robust_design(
     elif isinstance(goal, FInformation) and len(nominal) > _BRANCHED:
         kernel, bound, how, duals = _large(priors, asked, goal, limits)
     else:
-        found, how = _search(priors, asked, goal, limits)
-        cone = _cone(priors, asked)
-        kernel, says = assemble(cone, found)
-        duals, root = found.duals, found.root
-        bound = found.bound + (margin(cone, duals) if found.proven is None else 0.0)
+        try:
+            found, how = _search(priors, asked, goal, limits)
+            cone = _cone(priors, asked, limits)
+            kernel, says = assemble(cone, found)
+            duals, root = found.duals, found.root
+            bound = found.bound + (margin(cone, duals) if found.proven is None else 0.0)
+        except NotConverged as error:
+            kernel, bound, says = without_search(LDPCone(nominal, asked.below), goal)
+            how = f"no search: {error}"
     value, _ = utility_interval(kernel, nominal, goal)
     bound = max(bound, value)
     if says is not None:
         mechanism = labelled(kernel, nominal, nominal, goal, says)
     elif mechanism is None:
         mechanism = _named(kernel, nominal, priors.alphabet)
-    claim, remark = set_claim(asked, goal, priors, value, bound, duals, root)
+    claim, remark = set_claim(asked, goal, priors, value, bound, duals, root, limits)
     proven = certify(mechanism, priors, **asked.arguments).verify_for_the_set()
     certificate = replace(proven, optimality=claim, remark=remark)
     constraint = f"PML {asked.words} for every prior of the set"
@@ -148,26 +161,23 @@ def binary_kernel(priors: PriorSet, ratio: Fraction) -> DenseKernel:
 
 def _search(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Found, str]:
     found, how = _dispatch(priors, asked, goal, limits)
-    if found.stopped:
-        warnings.warn(
-            f"The time limit of {limits.seconds:g} s was reached: this is the best so far, its gap is honest.",
-            LeakwiseWarning,
-            stacklevel=4,
-        )
+    limits.stopped |= found.stopped
     return found, how
 
 
-def _cone(priors: PriorSet, asked: Level) -> RobustCone:
+def _cone(priors: PriorSet, asked: Level, limits: Limits) -> RobustCone:
     from leakwise.optimize.robust_cones import RobustCone  # the solver loads when it is first needed
 
-    return RobustCone(priors, provable_ratio(priors, asked.below))
+    cone = RobustCone(priors, provable_ratio(priors, asked.below))
+    cone.limits = limits
+    return cone
 
 
 def _dispatch(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Found, str]:
     from leakwise.optimize.ranges import search_ranges
     from leakwise.optimize.robust_search import search_convex, search_gains
 
-    cone = _cone(priors, asked)
+    cone = _cone(priors, asked, limits)
     if isinstance(goal, LinearUtility):
         return search_gains(cone, goal.gains(priors.nominal), limits), "columns, one linear program for each guess"
     if isinstance(goal, Frequencies):
@@ -211,7 +221,7 @@ def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -
         (DenseKernel(np.full((len(nominal), 1), _UNIT, dtype=np.int64), _UNIT), "only a constant release is allowed")
     ]
     bound, duals = _known_prior_bound(priors, asked, f), np.empty(0)
-    cone = _cone(priors, asked)
+    cone = _cone(priors, asked, limits)
     where = ball_range(priors, cone.ratio)
     if where is not None:
         if where.pieces[0][0]:
@@ -223,11 +233,17 @@ def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -
         if isinstance(priors, Ball) and (narrower := conservative_lift(priors, asked.below)) > 1:
             candidates.append((_at_estimate(nominal, narrower, goal, limits), "columns of the estimate at a smaller ε"))
     else:
-        found, how = _search(priors, asked, goal, limits)
-        candidates.append((assemble(cone, found)[0], how))
-        if found.bound < bound:
-            bound, duals = found.bound, found.duals
-        if found.stopped or found.bound - found.weights @ (nominal.probabilities @ f(found.lifts)) > 1e-6:
+        searching, closed = limits.until(_SEARCH), False
+        try:
+            found, how = _search(priors, asked, goal, searching)
+            candidates.append((assemble(cone, found)[0], how))
+            if found.bound < bound:
+                bound, duals = found.bound, found.duals
+            closed = found.bound - found.weights @ (nominal.probabilities @ f(found.lifts)) <= 1e-6
+        except NotConverged:
+            pass  # no time for it, or numbers too extreme: the other ways need no program
+        limits.stopped |= searching.stopped
+        if not closed:
             candidates.append((_narrowed(priors, asked, goal, limits)[0].kernel, _NARROWED))
     if nominal.support.all() and cone.lift_range() is None:
         candidates.append((_everywhere(nominal, asked, goal, limits), "local differential privacy, the best found"))
@@ -238,10 +254,10 @@ def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -
 def _narrowed(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> tuple[Mechanism, float]:
     """The design of the estimate at the largest ε found whose integers keep the level on the whole set; and a bound."""
     from leakwise.mechanism import constant
-    from leakwise.optimize.design import design
+    from leakwise.optimize.design import designed
 
     def attempt(lift: Fraction) -> tuple[Design, bool]:
-        d = design(priors.nominal, lift=lift, utility=goal, time_limit=limits.seconds)
+        d = designed(priors.nominal, None, lift, goal, None, None, "auto", limits.part(_ATTEMPT))
         return d, certify(d.mechanism, priors, lift=asked.below).holds
 
     known, holds = attempt(asked.below)
@@ -249,6 +265,9 @@ def _narrowed(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> 
         return known.mechanism, known.bound
     best, low, high = constant(priors.alphabet), Fraction(1), asked.below
     for _ in range(10):
+        if limits.exhausted:
+            limits.stopped = True
+            break
         middle = (low + high) / 2
         d, holds = attempt(middle)
         low, high = (middle, high) if holds else (low, middle)
@@ -268,9 +287,9 @@ def _known_prior_bound(priors: PriorSet, asked: Level, f: Function) -> float:
 
 
 def _at_estimate(nominal: Prior, lift: Fraction, goal: FInformation, limits: Limits) -> Kernel:
-    from leakwise.optimize.design import design
+    from leakwise.optimize.design import designed
 
-    return design(nominal, lift=lift, utility=goal, time_limit=limits.seconds).mechanism.kernel
+    return designed(nominal, None, lift, goal, None, None, "auto", limits.part(_ATTEMPT)).mechanism.kernel
 
 
 def _everywhere(nominal: Prior, asked: Level, goal: FInformation, limits: Limits) -> Kernel:

@@ -154,6 +154,7 @@ class RobustCone(Cone):
     def linear_max(self, objectives: Floats) -> tuple[Floats, Floats]:
         values, vertices = [], []
         for objective in objectives.T:
+            self.limits.check()
             answer = self.solve(self._solver, objective)
             assert answer is not None  # the constant column is in every cone
             values.append(answer[0])
@@ -194,20 +195,31 @@ def _worst_member(v: Floats, p: Floats, radius: float) -> Floats:
     seen = p > 0
     least, span = float(v.min()), float(np.ptp(v))
 
-    def member(gap: float) -> tuple[Floats, float]:
-        q = np.where(seen, p / np.where(seen, v - least + gap, 1.0), 0.0)
-        q /= q.sum()
-        return q, float(np.sum(p[seen] * np.log(p[seen] / q[seen])))
+    known, above = p[seen], v[seen] - least
+
+    def members(gaps: Floats) -> tuple[Floats, Floats]:
+        """For each gap the member of the family, on the letters seen, and its divergence."""
+        q = known / (above + gaps[:, None])
+        q /= q.sum(axis=1, keepdims=True)
+        return q, np.sum(known * np.log(known / q), axis=1)
+
+    def whole(shares: Floats) -> Floats:
+        q = np.zeros(len(p))
+        q[seen] = shares
+        return q
 
     if not seen[v == least].any():
-        q, divergence = member(0.0)
+        shares, divergences = members(np.zeros(1))
+        q, divergence = whole(shares[0]), float(divergences[0])
         if divergence <= radius:
             rest = 1 - np.exp(divergence - radius)
             shared: Floats = q * (1 - rest)
             shared[int(v.argmin())] += rest
             return shared
     low, high = np.log(1e-16 * span), np.log(1e8 * span)
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (low, middle) if member(float(np.exp(middle)))[1] <= radius else (middle, high)
-    return member(float(np.exp(high)))[0]
+    for _ in range(16):  # each step cuts the interval into 32 parts
+        steps = np.linspace(low, high, 33)
+        near = members(np.exp(steps[1:-1]))[1] <= radius  # the divergence falls as the gap grows
+        first = 1 + (int(near.argmax()) if near.any() else 31)
+        low, high = float(steps[first - 1]), float(steps[first])
+    return whole(members(np.exp(np.array([high])))[0][0])

@@ -30,7 +30,7 @@ def search_gains(cone: RobustCone, gains: Floats, limits: Limits) -> Found:
     master = Master(np.sum(values[:, labels] * columns, axis=0), columns)
     best = (np.inf, np.zeros(size), np.inf)
     stopped = False
-    solution = master.solve()
+    solution = master.solve(limits.remaining)
     for _ in range(_ROUNDS):
         y = solution.duals
         costs, vertices = cone.linear_max(values - y[:, None])
@@ -46,7 +46,7 @@ def search_gains(cone: RobustCone, gains: Floats, limits: Limits) -> Found:
             break
         master.add(np.sum(values[:, chosen] * vertices[:, chosen], axis=0), vertices[:, chosen])
         labels = np.concatenate([labels, chosen])
-        solution = master.solve()
+        solution = master.solve(limits.remaining)
     used = solution.weights > 0
     # The solver's own tolerances come on top of its optimum.
     slack = 1e-9 * (1 + float(np.abs(values).sum(axis=0).max() + np.abs(best[1]).sum()))
@@ -67,12 +67,13 @@ def search_convex(cone: RobustCone, f: Function, limits: Limits, starts: Floats 
     pricing = _Pricing(cone, f)
     best = (np.inf, np.zeros(size), np.inf)
     stopped = False
-    solution = master.solve()
+    solution = master.solve(limits.remaining)
     for _ in range(_ROUNDS):
         y = solution.duals
         climbed = pricing.climb(y, generator)
         costs = p @ f(climbed) - y @ climbed
         better = np.flatnonzero(costs > max(1e-9, limits.tolerance))
+        limits.tell("climbing", solution.value, best[0])
         if not len(better):
             climbed, largest = pricing.price(y, limits)
             bound = float(y.sum()) + max(largest, 0.0)
@@ -89,7 +90,7 @@ def search_convex(cone: RobustCone, f: Function, limits: Limits, starts: Floats 
             stopped = True
             break
         master.add(p @ f(climbed[:, better]), climbed[:, better])
-        solution = master.solve()
+        solution = master.solve(limits.remaining)
     if not np.isfinite(best[0]):
         best = (np.inf, solution.duals, pricing.price(solution.duals, limits, nodes=1)[1])
     low, high = cone.entry_box()

@@ -49,11 +49,11 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
     def inner() -> tuple[Floats, Floats] | None:
         """The optimum of a slightly smaller box, whose rounding to integers is inside this one and keeps zeros."""
         smaller = cone.slightly_smaller()
-        if smaller is None:
+        if smaller is None or limits.exhausted:
             return None
         near = LiftPricing(smaller, f, pricing.tables)
         again = _generate(near, near.completed(optimum.vertices.counts, optimum.vertices.free), limits)
-        return _spread(again.vertices, again.weights, near)
+        return None if again.stopped else _spread(again.vertices, again.weights, near)
 
     return Found(
         lifts,
@@ -88,7 +88,7 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
     bound, duals, largest, proof = np.inf, np.zeros(count), np.inf, "chord"
     window, waited = _FIRST_WINDOW, 0
     stopped = False
-    solution = master.solve()
+    solution = master.solve(limits.remaining)
     for _ in range(_ROUNDS):
         y = solution.duals / sizes
         priced = pricing.price(y, most=3 * count, above=0.25 * limits.tolerance, largest_window=window)

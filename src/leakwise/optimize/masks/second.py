@@ -80,11 +80,11 @@ def second_stage(
     bound, stopped = np.inf, False
     for _ in range(_ROUNDS):
         try:
-            solution = master.solve()
+            solution = master.solve(limits.remaining)
         except NotConverged:  # numbers of very different size: without the smallest of them, then
             kept = np.where(master.columns > _CRUMB * ratio, master.columns, 0.0)
             master = Master(master.utilities, kept)
-            solution = master.solve()
+            solution = master.solve(limits.remaining)
         priced = pricing.price(solution.duals)
         bound = min(bound, float(solution.duals.sum()) + priced.largest)
         limits.tell("second utility", solution.value, bound)

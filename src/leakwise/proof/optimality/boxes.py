@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.proof.optimality.functions import Floats, Function, chords, fill, largest_nearby, sum_up
+from leakwise.proof.optimality.functions import Floats, Function, Late, chords, fill, largest_nearby, never, sum_up
 
 __all__ = ["chord_bound", "largest_in_box", "widest_box"]
 
@@ -35,7 +35,14 @@ def chord_bound(f: Function, p: Floats, y: Floats, floor: Floats, ceiling: Float
 
 
 def largest_in_box(
-    f: Function, weights: Sequence[int], p: Floats, y: Floats, low: float, high: float, room: float
+    f: Function,
+    weights: Sequence[int],
+    p: Floats,
+    y: Floats,
+    low: float,
+    high: float,
+    room: float,
+    late: Late = never,
 ) -> float:
     """A number above μ(λ) - y·λ for all lift vectors in [low, high]; at most ``room`` where that can be shown.
 
@@ -47,7 +54,7 @@ def largest_in_box(
     chord = chord_bound(f, p, y, *box)
     if not math.isfinite(chord):
         return math.inf
-    if chord <= room or _all_listed_below(f, weights, p, y, (low, high), box, chord, room):
+    if chord <= room or _all_listed_below(f, weights, p, y, (low, high), box, chord, room, late):
         return min(chord, room)
     return chord
 
@@ -61,6 +68,7 @@ def _all_listed_below(
     box: tuple[Floats, Floats],
     chord: float,
     room: float,
+    late: Late,
 ) -> bool:
     """Look at every vertex that could exceed the room, free letter by free letter; False where they are too many."""
     low, high = ends
@@ -80,6 +88,8 @@ def _all_listed_below(
     error = (float(np.abs(y) @ box[1]) + float(p @ (np.abs(f(box[0])) + np.abs(f(box[1])))) + 1) * units
     ends_of_f = _close_ends(f, p, *box, chord - room + error)
     for free, group in enumerate(groups):
+        if late():
+            return False
         sizes = count.copy()
         sizes[free] -= 1
         halves = [_choices(mass[part], gain[part], sizes[part]) for part in (slice(0, None, 2), slice(1, None, 2))]

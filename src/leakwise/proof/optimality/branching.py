@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leakwise.priors import PriorSet
-from leakwise.proof.optimality.functions import Floats, Function, chords, fill, highest, sum_up
+from leakwise.proof.optimality.functions import Floats, Function, Late, chords, fill, highest, never, sum_up
 from leakwise.proof.optimality.members import first_members, worst_member
 
 if TYPE_CHECKING:
@@ -111,17 +111,17 @@ class Region:
         answer = self._relaxed(costs, self._root(), _CUTS)
         return -math.inf if answer is None else answer[0]
 
-    def tightened(self) -> tuple[Floats, Floats]:
-        """The range of each lift, rounded outwards."""
+    def tightened(self, late: Late = never) -> tuple[Floats, Floats]:
+        """The range of each lift, rounded outwards; as it stands for letters that it is too ``late`` for."""
         eye = np.eye(self.size)
-        high = np.array([self.linear(unit) for unit in eye])
-        low = np.array([-self.linear(-unit) for unit in eye])
+        high = np.array([math.inf if late() else self.linear(unit) for unit in eye])
+        low = np.array([-math.inf if late() else -self.linear(-unit) for unit in eye])
         return np.maximum(self.low, low), np.minimum(self.high, high)
 
-    def largest(self, f: Function, y: Floats, room: float, nodes: int) -> float:
+    def largest(self, f: Function, y: Floats, room: float, nodes: int, late: Late = never) -> float:
         """A number above Σ_i π_i f(λ_i) - y·λ over the region; at most ``room`` where that can be shown."""
         counter = itertools.count()
-        self.low, self.high = self.tightened()
+        self.low, self.high = self.tightened(late)
         first = _Node(self.low, self.high, (0.0, float(self.high.max())))
         heap: list[tuple[float, int, _Node, Floats, float]] = []
         # A column that exceeds the room shows that no list of boxes will do: then the least that does is looked for.
@@ -141,6 +141,8 @@ class Region:
         for _ in range(nodes):
             if not heap or -heap[0][0] <= settled:
                 return settled
+            if late():
+                break
             worst, _, node, point, scale = heapq.heappop(heap)
             for child in self._halves(f, node, point, scale):
                 look(child, _CUTS_LATER, -worst)

@@ -23,7 +23,7 @@ from leakwise.proof.optimality.frequencies import (
     lift_error,
     trace_bound,
 )
-from leakwise.proof.optimality.functions import FUNCTIONS, Floats, Function, chords, fill, highest, sum_up
+from leakwise.proof.optimality.functions import FUNCTIONS, Floats, Function, Late, chords, fill, highest, never, sum_up
 from leakwise.proof.optimality.members import nominal_inside
 from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
 from leakwise.proof.optimality.value import proven_value
@@ -99,8 +99,11 @@ def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSe
 # ------------------------------------------------------------------------------------------------------ the bound
 
 
-def proven_bound(claim: OptimalityClaim, priors: PriorSet) -> float:
-    """The bound that the claim's duals prove: the claimed one where they do, else the least that could be shown."""
+def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never) -> float:
+    """The bound that the claim's duals prove: the claimed one where they do, else the least that could be shown.
+
+    Once ``late`` says so, it is what has been shown by then.
+    """
     nominal = priors.nominal
     here = priors.support
     p = nominal.probabilities[here]
@@ -109,7 +112,7 @@ def proven_bound(claim: OptimalityClaim, priors: PriorSet) -> float:
     if len(claim.duals) not in (0, len(p)):
         raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
     if claim.utility in FUNCTIONS:
-        return _information(claim, FUNCTIONS[claim.utility], priors, p)
+        return _information(claim, FUNCTIONS[claim.utility], priors, p, late)
     if not len(claim.duals):
         return math.inf
     gains = np.eye(len(here)) if claim.gains is None else claim.gains
@@ -150,13 +153,13 @@ def _range(claim: OptimalityClaim, priors: PriorSet) -> Range | None:
     return None
 
 
-def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats) -> float:
+def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats, late: Late) -> float:
     weights = [int(weight) for weight in priors.nominal.weights[priors.support]]
     low, high = _ends(claim)
     if isinstance(priors, Prior) and claim.ldp is None:
         if not len(claim.duals):
             return _chord_value(f, p, low, high)
-        return _with_duals(claim, lambda y, room: largest_in_box(f, weights, p, y, low, high, room))
+        return _with_duals(claim, lambda y, room: largest_in_box(f, weights, p, y, low, high, room, late))
     known = _chord_value(f, p, low, high) if nominal_inside(priors) and p.all() and math.isfinite(high) else math.inf
     if known <= claim.bound:
         return claim.bound
@@ -170,10 +173,10 @@ def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Float
             bounds.append(_with_duals(claim, lambda y, room: largest_in_range(f, weights, p, y, where, room)))
         elif not wide:
             bounds.append(largest_in_range(f, weights, p, np.zeros(len(p)), where, claim.bound))
-    if min(bounds) > claim.bound and (where is None or wide) and len(claim.duals):
+    if min(bounds) > claim.bound and (where is None or wide) and len(claim.duals) and not late():
         region = _region(claim, priors, p)
         if region is not None:
-            bounds.append(_with_duals(claim, lambda y, room: region.largest(f, y, room, _NODES)))
+            bounds.append(_with_duals(claim, lambda y, room: region.largest(f, y, room, _NODES, late)))
     return min(bounds)
 
 

@@ -8,10 +8,16 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FUNCTIONS", "Floats", "Function", "chords", "fill", "highest", "largest_nearby", "sum_up"]
+__all__ = ["FUNCTIONS", "Floats", "Function", "Late", "chords", "fill", "highest", "largest_nearby", "never", "sum_up"]
 
 Floats = npt.NDArray[np.float64]
 Function = Callable[[Floats], Floats]
+Late = Callable[[], bool]
+
+
+def never() -> bool:
+    """The deadline of a check: it takes the time that it needs."""
+    return False
 
 
 def _entropy(x: Floats) -> Floats:
