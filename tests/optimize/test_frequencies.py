@@ -15,6 +15,7 @@ from leakwise.exact import level
 from leakwise.optimize.cones import LDPCone, pml_cone
 from leakwise.optimize.enumeration import list_vertices
 from leakwise.optimize.evaluate import utility_interval
+from leakwise.optimize.search import Limits
 from leakwise.optimize.trace_bound import least_trace_bound
 from leakwise.optimize.utilities import as_utility
 
@@ -102,7 +103,7 @@ def random_mechanism(cone, generator):
 def test_the_trace_bound_is_below_every_mechanism(prior, epsilon, seed, kind):
     factor = level(epsilon).below
     cone = pml_cone(prior, factor) if kind == "pml" else LDPCone(prior, factor)
-    least, _ = least_trace_bound(cone)
+    least, _ = least_trace_bound(cone, Limits())
     bound = {"epsilon": epsilon} if kind == "pml" else {"ldp": epsilon}
     best = lw.design(prior, utility="frequencies", **bound)
     p = prior.probabilities
@@ -117,7 +118,7 @@ def test_the_trace_bound_is_below_every_mechanism(prior, epsilon, seed, kind):
 def test_the_trace_bound_is_attained_where_the_masses_allow_it():
     # Uniform prior, e^ε = N/k: columns of k raised letters, all C(N,k) of them evenly, have J as the bound asks.
     prior = lw.Prior.uniform(6)
-    least, _ = least_trace_bound(pml_cone(prior, level(lift=2).below))
+    least, _ = least_trace_bound(pml_cone(prior, level(lift=2).below), Limits())
     design = lw.design(prior, lift=2, utility="frequencies")
     p = prior.probabilities
     assert p @ p - least == pytest.approx(design.value, rel=1e-6)

@@ -133,7 +133,7 @@ def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
 def _most_columns(size: int, seconds: float | None) -> int:
     """How many columns fit the time: a Newton step takes their number to the third, and several dozen are needed.
 
-    A function of the limit that was asked for, not of the clock: the same request has the same answer.
+    A function of the limit, not of the clock: the same request has the same answer.
     """
     affordable = _COLUMNS if seconds is None else int(_COLUMNS_OF_A_SECOND * seconds ** (1 / 3))
     return max(min(affordable, _COLUMNS), 2 * size + 2)

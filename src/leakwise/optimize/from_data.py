@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,7 +13,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Label
 from leakwise.charts.render import to_altair
 from leakwise.charts.table import html_table, number, text_table
-from leakwise.errors import Infeasible, InvalidInput, did_you_mean, some_of
+from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, did_you_mean, some_of
 from leakwise.exact import Level, level
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage import sample_size
@@ -187,7 +188,7 @@ def design_from_data(
         exact count: what is proven holds for every sample that rounds to them. For the strategies ``"certified"`` and
         ``"layer-cake"``; the others are not compared.
     time_limit
-        Seconds that the designs should share, about; each of them gets one at least.
+        Seconds that the designs share. When they run out, the best found so far is returned, with a warning.
     seed
         For tests only: how the sample is split.
 
@@ -221,6 +222,13 @@ def design_from_data(
     if compare and not rounded:
         done = {option.strategy for option in (best, *others)}
         others += [ways.attempt(name, chance) for name in STRATEGIES if name not in done]
+    if ways.limits.stopped:
+        warnings.warn(
+            f"The time limit of {time_limit:g} s was reached: a search was cut short, a better mechanism may exist. "
+            "What it leaks is proven all the same. Allow more time (time_limit=).",
+            LeakwiseWarning,
+            stacklevel=2,
+        )
     paid = 0.0 if best is fallback else float(chance)
     assert best.mechanism is not None
     return DataDesign(

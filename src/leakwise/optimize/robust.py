@@ -97,6 +97,10 @@ def designed_for_all(
         # A layer cake, or a set of the user's own: not known to be convex.
         mechanism, bound = _narrowed(priors, asked, goal, limits)
         kernel, how = mechanism.kernel, _NARROWED
+        if isinstance(goal, FInformation) and nominal.support.all():
+            other = _everywhere(nominal, asked, goal, limits)
+            if utility_interval(other, nominal, goal)[0] > utility_interval(kernel, nominal, goal)[0]:
+                kernel, how, mechanism = other, "local differential privacy, the best found", None
     elif isinstance(goal, FInformation) and len(nominal) > _BRANCHED:
         kernel, bound, how, duals = _large(priors, asked, goal, limits)
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,11 +11,13 @@ import numpy as np
 
 from leakwise.charts.table import number
 from leakwise.errors import Infeasible, LeakwiseError
-from leakwise.exact import Level, log_lower
+from leakwise.exact import Level, level, log_lower
 from leakwise.leakage import epsilon_from_sample
 from leakwise.mechanism import Mechanism, constant, randomized_response
 from leakwise.optimize.evaluate import utility_interval
-from leakwise.optimize.robust import conservative_lift, robust_design
+from leakwise.optimize.result import Design
+from leakwise.optimize.robust import conservative_lift, designed_for_all
+from leakwise.optimize.search import Limits
 from leakwise.optimize.utilities import FInformation, LinearUtility, Utility
 from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.priors.confidence import confidence
@@ -66,7 +67,7 @@ class Strategies:
         self.prior, self.asked, self.goal, self.generator = prior, asked, goal, generator
         self.rounded, self.letters = rounded, prior.labels
         self.target = log_lower(asked.below)
-        self._end = time.monotonic() + seconds
+        self.limits = Limits(seconds=seconds)
 
     def attempt(self, strategy: str, failure: Fraction) -> Alternative:
         """A strategy, or why it is not possible."""
@@ -80,7 +81,7 @@ class Strategies:
         """Local differential privacy: for every prior, without a sample."""
         everything = AllPriors(self.prior)
         if len(self.prior) <= 7 and not self.rounded:
-            mechanism = robust_design(everything, lift=self.asked.below, utility=self.goal, time_limit=20).mechanism
+            mechanism = self._for_all(everything).mechanism
         else:
             mechanism = randomized_response(self.prior.alphabet, lift=self.asked.below)
         found = certify(mechanism, everything, lift=self.asked.below)
@@ -116,16 +117,21 @@ class Strategies:
         return Prior._from_integers(letters, [2 * count or 1 for count in counts])
 
     def _designed(self, plan: Prior, epsilon: float) -> Mechanism:
-        from leakwise.optimize.design import design
+        from leakwise.optimize.design import designed
 
         lift = Fraction(math.exp(epsilon) * (1 - 1e-12))
         if lift <= 1:
             return constant(plan.alphabet)
-        return design(plan, lift=lift, utility=self.goal, time_limit=self._seconds()).mechanism
+        part = self.limits.part(_SHARE, _LONGEST)
+        found = designed(plan, None, lift, self.goal, None, None, "auto", part)
+        self.limits.stopped |= part.stopped
+        return found.mechanism
 
-    def _seconds(self) -> float:
-        """For one design: a part of what is left, one at least."""
-        return min(20.0, max(1.0, (self._end - time.monotonic()) / 4))
+    def _for_all(self, priors: PriorSet) -> Design:
+        part = self.limits.part(_SHARE, _LONGEST)
+        found = designed_for_all(priors, level(lift=self.asked.below), self.goal, part)
+        self.limits.stopped |= part.stopped
+        return found
 
     def _climb(
         self, plan: Prior, start: float, prove: Callable[[Mechanism], float]
@@ -185,7 +191,7 @@ class Strategies:
     def _ball(self, failure: Fraction) -> Alternative:
         ball = confidence(self.prior, failure, "weissman-phi")
         if isinstance(self.goal, FInformation) or len(self.prior) <= 20:
-            found = robust_design(ball, lift=self.asked.below, utility=self.goal, time_limit=self._seconds())
+            found = self._for_all(ball)
             return self._option("ball", found.mechanism, found.epsilon, failure, found.method, found.certificate)
         return self._conservative(failure)
 
@@ -242,6 +248,8 @@ class Strategies:
         return best
 
 
+# For one design: a share of the time that is left, and no more than so many seconds.
+_SHARE, _LONGEST = 0.25, 20.0
 # Designs that are tried on the way to the target.
 _STEPS = 5
 # How much of the margin between the two ε the mechanisms compared on the second half hold back besides. At usual
