@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from leakwise.sampling import SecureStream
 from leakwise.spark import executor
 from leakwise.spark.driver import _shipped
 from leakwise.spark.failures import NOT_THERE, translated
+from leakwise.spark.order import merged, packed
 from leakwise.spark.shipping import pack_shipment, unpack_shipment
 from leakwise.tables.joint import Product
 from leakwise.tables.release import Secret
@@ -154,6 +156,34 @@ def test_a_late_value_and_a_missing_column_are_one_line():
     other = pa.record_batch({"id": [1]})
     with pytest.raises(lw.InvalidInput, match="there are 1 and 2 are expected, 'id', 's'"):
         released(YES_NO, [*batches(["no"], 1), other])
+
+
+# ------------------------------------------------------------------------------------------------- the row order
+
+
+@pytest.mark.parametrize("size", [2, 40_000])
+def test_what_the_executors_see_of_the_order(size):
+    """Partitions in any order of arrival; beyond many values, neighbours are taken together and little is sent."""
+    mechanism = lw.randomized_response(range(size), lift=2)
+    document = pack_shipment(["s"], [Secret(("s",), mechanism)])
+    half, rng = size // 2, np.random.default_rng(1)
+
+    def seen(parts: list[Any]) -> Any:
+        notes = []
+        for number, part in enumerate(parts):
+            (batch,) = executor.watch_batches(document, [pa.record_batch({"s": part})])
+            (found,) = pickle.loads(zlib.decompress(batch["seen"][0].as_py()))[1]
+            notes.append(packed(number, [found]))
+            assert len(notes[-1]) < 1 << 18
+        (whole,) = merged(notes[::-1])
+        return whole.verdict()
+
+    low, high = (rng.integers(start, start + half, 500) for start in (0, half))
+    mixed = rng.permutation(np.concatenate([low, high]))
+    assert seen([low, high]).dependent
+    assert not seen([mixed[:500], mixed[500:]]).dependent
+    assert list(executor.watch_batches(document, [])) == []
+    assert merged([]) == []
 
 
 # ------------------------------------------------------------------------------------------------------ the errors

@@ -71,6 +71,11 @@ def test_shuffle_releases_the_rows_in_a_random_order(spark, connect, tmp_path, k
     df = people(spark if kind == "plain" else connect).orderBy("smokes", "id")
     out = lw.spark.release(df, CLEAR, "smokes", path=path, order="shuffle")
     assert out.columns == ["id", "smokes"]
+    # A restart returns it; the same rows in their own order are not it.
+    with pytest.warns(lw.LeakwiseWarning, match="nothing was drawn"):
+        lw.spark.release(df, CLEAR, "smokes", path=path, order="shuffle")
+    with pytest.raises(lw.InvalidInput, match="or one in another order"):
+        lw.spark.release(df, CLEAR, "smokes", path=path, order="keep")
     rows = in_file_order(path)
     assert sorted(rows) == sorted(map(tuple, df.collect()))
     assert os.listdir(tmp_path) == ["released"]

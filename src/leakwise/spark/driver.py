@@ -100,7 +100,7 @@ def release_or_find(
         raise InvalidInput(
             f"{_COORDINATION} is false, so that two attempts of one task could both be written. Leave it at true."
         )
-    schema = released_schema(df.schema, secrets)
+    schema = released_schema(df.schema, secrets, shuffled=order == "shuffle")
     place = place_of(spark, temporary_place(spark) if path is None else path)
     if place.folders is not None:
         clear_abandoned(place.folders, place.path)

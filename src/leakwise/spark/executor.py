@@ -9,12 +9,11 @@ from typing import Any
 
 from leakwise.errors import InvalidInput, some_of
 from leakwise.sampling import SecureStream
-from leakwise.spark.order import packed
+from leakwise.spark.order import grouped, packed, watch
 from leakwise.spark.shipping import Shipment, unpack_shipment
 from leakwise.tables.exchange import Exchanger
 from leakwise.tables.formats.columns import Replacement
 from leakwise.tables.joint import encode_columns
-from leakwise.tables.row_order import RowOrder
 
 __all__ = ["release_batches", "watch_batches"]
 
@@ -52,13 +51,14 @@ def watch_batches(document: bytes, batches: Iterable[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     shipment = _opened(document)
-    seen = [RowOrder(one.mechanism.inputs) for one in shipment.secrets]
+    seen = [watch(one.mechanism.inputs) for one in shipment.secrets]
     for batch in batches:
         with _located(batch):
             named = _named(batch, shipment.columns)
             for one, order in zip(shipment.secrets, seen, strict=True):
                 columns = [named[str(name)] for name in one.names]
-                order.add(encode_columns(columns, one.names, one.mechanism.input_alphabet, "inputs"))
+                codes = encode_columns(columns, one.names, one.mechanism.input_alphabet, "inputs")
+                order.add(grouped(codes, len(one.mechanism.inputs)))
     if any(order.rows for order in seen):
         yield pa.record_batch({"seen": pa.array([packed(_partition() or 0, seen)], pa.binary())})
 

@@ -39,7 +39,8 @@ def same_release(spark: Any, df: DataFrame, schema: StructType, secrets: Sequenc
     there = _schema_at(spark, path)
     if there is None or _shape(there) != _shape(schema):
         raise InvalidInput(
-            f"path {path!r} exists already, and holds another table or a release by another mechanism. {_AGAIN}"
+            f"path {path!r} exists already, and holds another table, or a release by another mechanism, or one in "
+            f"another order. {_AGAIN} (What was released can be shuffled without another draw, since it is public.)"
         )
     found: DataFrame = spark.read.schema(schema).parquet(path)
     public = [

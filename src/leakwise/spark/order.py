@@ -5,8 +5,11 @@ from __future__ import annotations
 import pickle
 import warnings
 import zlib
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from leakwise.errors import RowOrderWarning
 from leakwise.spark.finished import quoted
@@ -16,7 +19,25 @@ from leakwise.tables.row_order import RowOrder, check_order
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["check_order", "in_random_order", "key_names", "merged", "packed", "warn_of_order"]
+__all__ = ["check_order", "grouped", "in_random_order", "key_names", "merged", "packed", "warn_of_order", "watch"]
+
+# What is seen of a partition goes to the driver, and holds some numbers for each value: beyond so many, neighbours in
+# the declared domain are taken together.
+_MANY = 1 << 14
+
+
+def watch(labels: Sequence[Hashable]) -> RowOrder:
+    """The test of an order, which sees the codes that :func:`grouped` gives."""
+    if len(labels) <= _MANY:
+        return RowOrder(labels)
+    groups = grouped(np.arange(len(labels)), len(labels))
+    starts = np.searchsorted(groups, np.arange(_MANY))
+    return RowOrder([f"values from {labels[start]!r}" for start in starts])
+
+
+def grouped(codes: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """Codes of values as codes of groups of neighbouring ones, where there are many values."""
+    return codes if size <= _MANY else codes.astype(np.int64) * _MANY // size
 
 
 def packed(part: int, seen: Sequence[RowOrder]) -> bytes:

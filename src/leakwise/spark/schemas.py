@@ -21,8 +21,9 @@ __all__ = ["released_schema"]
 _LARGEST = 1 << 20
 
 
-def released_schema(schema: StructType, secrets: list[Secret]) -> StructType:
-    """The schema after the release, with the mechanism in the metadata of the released columns.
+def released_schema(schema: StructType, secrets: list[Secret], *, shuffled: bool = False) -> StructType:
+    """The schema after the release, with the mechanism in the metadata of the released columns, and whether the rows
+    were shuffled.
 
     Other metadata of the source does not pass on: comments and attributes may hold figures of the secret. Only what an
     earlier release of another column said about itself is kept.
@@ -39,6 +40,8 @@ def released_schema(schema: StructType, secrets: list[Secret]) -> StructType:
         )
     for secret in secrets:
         told = _told(secret, [_carried(field) for field in schema.fields if field.name in secret.names])
+        if shuffled:
+            told[KEY.decode() + ".order"] = "shuffle"
         for name, labels in Exchanger([(secret.names, secret.mechanism)]).outputs.items():
             before = fields[name]
             given = _arrow_type(name, before.dataType)
