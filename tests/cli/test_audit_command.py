@@ -105,3 +105,14 @@ def test_failure_needs_a_sample() -> None:
     code, _, error = run(RESPONSE, "--prior", "no=0.7,yes=0.3", "--failure", "1e-6")
     assert code == 2
     assert "--failure 1e-6 goes with a sample" in error
+
+
+def test_a_mechanism_by_name_takes_the_names_of_the_declared_domain(tmp_path: Path) -> None:
+    names = [f"c{place:02}" for place in range(12)]
+    table = tmp_path / "table.csv"
+    table.write_text("x\n" + "\n".join(names * 2) + "\n", encoding="utf-8")
+    words = ["randomized-response:n=12,lift=2", "--data", str(table), "--column", "x", "--domain", ",".join(names)]
+    done = CliRunner().invoke(app, ["audit", *words])
+    assert done.exit_code == 0, done.output
+    rows = done.stdout.split("most about")[1].splitlines()[2:14]
+    assert [(row.split()[0], row.split()[-1]) for row in rows] == [(name, name) for name in names]

@@ -52,6 +52,15 @@ def test_repetition_and_growth() -> None:
     assert [row["n"] for row in table["rows"]] == [1, 2]
 
 
+def test_growth_keeps_the_rows_that_were_found_before_it_has_to_end() -> None:
+    words = ["randomized-response:n=2,lift=3", "--prior", "uniform", "--growth", "1,2,100000000"]
+    done = CliRunner().invoke(app, ["envelope", *words])
+    assert done.exit_code == 2
+    assert "count vectors" in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[-2:]] == ["1", "2"]
+    assert done.stderr.startswith("n = 1: ε = 0.405465")  # as soon as it is found
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.leakage import adaptive, conditional_maximal_leakage
+from leakwise.leakage.composed import _that_fits
 from strategies import Matrix, laws, matrices
 
 
@@ -133,3 +134,11 @@ def test_adaptive_chain_and_missing_outcomes() -> None:
         lw.adaptive_bound(rr, {0: rr}, "0.1")
     # Choosing the same mechanism every time is the plain composition.
     assert lw.epsilon(adaptive(rr, second), lw.Prior.uniform(2)) == lw.epsilon(rr.repeat(2), lw.Prior.uniform(2))
+
+
+def test_bounds_use_as_many_releases_as_can_be_enumerated():
+    prior, release = lw.Prior.uniform(12), lw.randomized_response(12, lift=2)
+    found = [lw.composition_bounds(release.repeat(n), prior, "0.05").envelope_lower for n in (2, 4, 5, 90)]
+    assert found[0] < found[1] == found[2] == found[3]  # four fit, five do not
+    more = lw.compose(*[release] * 90, *[lw.randomized_response(12, lift=3)] * 90)
+    assert _that_fits(more).counts == (2, 1)

@@ -17,6 +17,7 @@ from leakwise.cli.reading import (
     MechanismArgument,
     PriorOption,
     every_prior_left,
+    named_after,
     read_mechanism,
     read_prior,
 )
@@ -65,8 +66,9 @@ def audit(
     from leakwise.leakage import audit as look
 
     chosen = read_mechanism(mechanism)
-    known = every_prior_left(read_prior(prior, counts, data, column, domain, mechanism=chosen), failure)
-    result = look(chosen, known, epsilon, lift=lift, delta=delta)
+    found = read_prior(prior, counts, data, column, domain, mechanism=chosen)
+    known = every_prior_left(found, failure)
+    result = look(named_after(chosen, found), known, epsilon, lift=lift, delta=delta)
     show(result, as_json)
     if plot is not None:
         from leakwise.charts.render import save

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,10 +17,15 @@ from leakwise.cli.reading import (
     MechanismArgument,
     PriorOption,
     every_prior_left,
+    named_after,
     number,
     read_mechanism,
     read_prior,
 )
+
+if TYPE_CHECKING:
+    from leakwise.mechanism import Mechanism
+    from leakwise.priors import Prior
 
 __all__ = ["register"]
 
@@ -79,6 +84,7 @@ def envelope(
 
     single = read_mechanism(mechanism)
     known = read_prior(prior, counts, data, column, domain, mechanism=single)
+    single = named_after(single, known)
     asked = [
         name for name, value in (("--delta", delta), ("--epsilon", epsilon), ("--lift", lift)) if value is not None
     ]
@@ -96,7 +102,7 @@ def envelope(
         typer.echo(counted, err=True)
     if growth is not None:
         steps = [int(number(word, "--growth")) for word in growth.split(",")]
-        show(lw.composition_table(single, known, delta or "0.01", steps), as_json)
+        _grow(single, known, delta or "0.01", steps, as_json)
         return
     release = single.repeat(repeat) if repeat != 1 else single
     if plot is not None:
@@ -119,3 +125,23 @@ def envelope(
             print_table(["level", "failure probability δ_c"], [[words, value]], title=title)
     else:
         show(lw.envelope_curve(release, known), as_json)
+
+
+def _grow(single: Mechanism, known: Prior, delta: str, steps: list[int], as_json: bool) -> None:
+    """Print the growth of leakage: each row on standard error as it is found, then the table of all that were.
+
+    An interruption, or a number of releases that cannot be enumerated, leaves the rows before it.
+    """
+    from leakwise.leakage.composed import CompositionTable, composition_rows
+    from leakwise.leakage.envelopes.single import open_delta
+
+    allowed = open_delta(delta)
+    rows: list[Any] = []
+    try:
+        for row in composition_rows(single, known, allowed, steps):
+            rows.append(row)
+            if not as_json:
+                typer.echo(f"n = {row[0]}: ε = {row[1]:.6g}, ε_c(δ) = {row[3]:.6g}", err=True)
+    finally:
+        if rows:
+            show(CompositionTable(allowed, tuple(rows), known.epsilon_max), as_json)

@@ -32,6 +32,7 @@ __all__ = [
     "MechanismArgument",
     "PriorOption",
     "every_prior_left",
+    "named_after",
     "read_domain",
     "read_mechanism",
     "read_prior",
@@ -188,6 +189,17 @@ def read_prior(
         assert prior is not None
         found = _from_text(prior, mechanism)
     return found if mechanism is None else _with_labels_of(found, mechanism.input_alphabet)
+
+
+def named_after(mechanism: Mechanism, prior: Prior) -> Mechanism:
+    """The mechanism with the names of the prior's letters where it has only numbers of its own, such as from n=12."""
+    from leakwise.mechanism import Mechanism
+
+    mine, names = mechanism.input_alphabet, prior.alphabet
+    if mine.declared or not names.declared or len(mine) != len(names):
+        return mechanism
+    outputs = names if mechanism.outputs == mine.labels else mechanism.output_alphabet
+    return Mechanism.from_kernel(mechanism.kernel, names, outputs)
 
 
 def every_prior_left(prior: Prior, failure: str | None) -> PriorSet:

@@ -7,10 +7,10 @@ release are Σ ε_LDP (never more than the prior allows) for ε, and Σ 𝓛 + l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,7 @@ __all__ = [
     "adaptive",
     "adaptive_bound",
     "composition_bounds",
+    "composition_rows",
     "composition_table",
     "conditional_maximal_leakage",
 ]
@@ -50,7 +51,8 @@ class CompositionBounds:
     epsilon_lower, epsilon_upper
         Some joint outcome leaks at least the first; none leaks more than min{ε_max, Σ ε_LDP}.
     envelope_lower, envelope_upper
-        The envelope of as many of the releases as can be enumerated (ignoring the others is a post-processing), and
+        The envelope of as many of the releases as can be enumerated in seconds (20,000 entries of the joint mechanism;
+        ignoring the others is a post-processing), and
         min{Σ 𝓛 + log 1/δ, epsilon_upper}.
     count_vectors
         How many there are.
@@ -101,15 +103,34 @@ def composition_bounds(composition: Composition, prior: Any, delta: object) -> C
     )
 
 
+_MOST_ENTRIES = 20_000  # of the joint mechanism: its envelope takes seconds
+
+
 def _that_fits(composition: Composition) -> Composition:
-    counts = composition.counts
-    while True:
-        smaller = Composition(composition.parts, counts)
-        if smaller.enumerable and smaller.count_vectors * smaller.parts[0].shape[0] <= 20_000:
-            return smaller
-        if max(counts) == 1:
-            return Composition(composition.parts[:1], counts[:1])
-        counts = tuple(max(1, count // 2) for count in counts)
+    """As many of the releases as can be enumerated: of all parts alike, then part by part as many more as fit."""
+
+    def fits(counts: tuple[int, ...]) -> bool:
+        smaller = Composition(composition.parts[: len(counts)], counts)
+        return smaller.enumerable and smaller.count_vectors * smaller.parts[0].shape[0] <= _MOST_ENTRIES
+
+    def most(low: int, high: int, counts: Callable[[int], tuple[int, ...]]) -> int:
+        """The largest number up to ``high`` whose counts fit, ``low`` at least: more releases have more vectors."""
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if fits(counts(middle)) else (low, middle - 1)
+        return low
+
+    parts, asked = composition.parts, composition.counts
+    number = most(1, len(parts), lambda k: (1,) * k)
+    alike = most(1, max(asked[:number]), lambda k: tuple(min(k, count) for count in asked[:number]))
+    found = [min(alike, count) for count in asked[:number]]
+    for place in range(number):
+        found[place] = most(
+            found[place],
+            asked[place],
+            lambda k, place=place: (*found[:place], k, *found[place + 1 :]),  # type: ignore[misc]
+        )
+    return Composition(parts[:number], tuple(found))
 
 
 def _pure_lower(composition: Composition, prior: Prior) -> float:
@@ -139,6 +160,9 @@ def _pure_lower(composition: Composition, prior: Prior) -> float:
 # ---------------------------------------------------------------------------------------------------- the table
 
 
+Row: TypeAlias = tuple[int, float, float, float, float, float]
+
+
 @dataclass(frozen=True, repr=False)
 class CompositionTable:
     """How ε, ε_c(δ), maximal leakage and LDP grow with the number of releases; in nats.
@@ -148,7 +172,7 @@ class CompositionTable:
     """
 
     delta: Fraction
-    rows: tuple[tuple[int, float, float, float, float, float], ...]
+    rows: tuple[Row, ...]
     epsilon_max: float
 
     HEADERS = ("n", "ε exact", "n·ε (not a bound)", "ε_c(δ)", "𝓛", "ε of LDP")
@@ -205,21 +229,22 @@ def composition_table(
     """
     known = single_prior(prior, checked(mechanism))
     allowed = open_delta(delta)
+    return CompositionTable(allowed, tuple(composition_rows(mechanism, known, allowed, counts)), known.epsilon_max)
+
+
+def composition_rows(mechanism: Mechanism, known: Prior, allowed: Fraction, counts: Iterable[int]) -> Iterator[Row]:
+    """Yield the rows of :func:`composition_table` one by one, as they are found."""
     single = float(epsilon(mechanism, known))
-    rows = []
     for count in counts:
         joint = mechanism.repeat(count)
-        rows.append(
-            (
-                joint.releases if not isinstance(mechanism, Composition) else count,
-                float(epsilon(joint, known)),
-                count * single,
-                envelope(joint, known, allowed).epsilon,
-                maximal_leakage(joint, known),
-                count * ldp(mechanism),
-            )
+        yield (
+            joint.releases if not isinstance(mechanism, Composition) else count,
+            float(epsilon(joint, known)),
+            count * single,
+            envelope(joint, known, allowed).epsilon,
+            maximal_leakage(joint, known),
+            count * ldp(mechanism),
         )
-    return CompositionTable(allowed, tuple(rows), known.epsilon_max)
 
 
 # ----------------------------------------------------------------------------------------------------- adaptive
