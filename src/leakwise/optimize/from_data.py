@@ -69,8 +69,10 @@ class DataDesign:
     @property
     def guarantee(self) -> str:
         """The guarantee in words."""
-        proven = None if self.certificate is None else self.certificate.ratio
-        lift = lift_above(self.epsilon) if proven is None else proven
+        lift = lift_above(self.epsilon)
+        # The same number without the rounding of its logarithm; where they differ, the certificate knows exact counts.
+        if self.certificate is not None and self.certificate.epsilon_upper == self.epsilon:
+            lift = self.certificate.ratio or lift
         if self.failure:
             unless = (
                 f", unless the sample of {self.prior.sample_size:,} rows misleads, which has probability at most "
