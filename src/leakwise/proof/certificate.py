@@ -13,7 +13,7 @@ import msgspec
 from leakwise.alphabet import Label
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
-from leakwise.exact import Level, level, log_upper
+from leakwise.exact import Level, float_above, level, log_upper
 from leakwise.guarantee import at_least, at_most, failure_at_most, no_guess
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
@@ -99,8 +99,8 @@ class Certificate(ShownCertificate):
 
     @property
     def largest_lift(self) -> float:
-        """The largest lift as a float, infinite when it has no bound."""
-        return math.inf if self.ratio is None else float(self.ratio)
+        """The largest lift as a float, infinite when it has no bound or is beyond floats."""
+        return math.inf if self.ratio is None else float_above(self.ratio)
 
     @property
     def printed_lift(self) -> str:

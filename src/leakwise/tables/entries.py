@@ -92,7 +92,7 @@ class LedgerEntry:
             "dataset": self.dataset,
             "secret": ", ".join(self.secret),
             "epsilon": self.epsilon,
-            "lift": math.exp(self.epsilon),
+            "lift": math.exp(self.epsilon) if self.epsilon < 700 else math.inf,
             "failure": self.failure,
             "origin": self.origin,
             "rows": self.rows,

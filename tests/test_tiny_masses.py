@@ -1,0 +1,65 @@
+"""Probabilities below the least float: what every result says of them, without an error and without a warning."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import leakwise as lw
+
+TINY = Fraction(1, 10**400)
+PRIOR = lw.Prior({"a": TINY, "b": 1 - TINY})
+IDENTITY = lw.identity(["a", "b"])
+
+
+def shown(result) -> str:
+    """Everything by which a result shows itself."""
+    words = [repr(result)]
+    for name in ("_repr_html_", "to_dict", "chart", "summary"):
+        if hasattr(result, name):
+            words.append(str(getattr(result, name)()))
+    return "\n".join(words)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        lambda: PRIOR,
+        lambda: lw.certify(IDENTITY, PRIOR),
+        lambda: lw.audit(IDENTITY, PRIOR),
+        lambda: lw.design(PRIOR, lift=2),
+        lambda: lw.design(PRIOR, epsilon=1000),
+        lambda: lw.envelope(IDENTITY, PRIOR, 0.1),
+        lambda: lw.protect({"s": ["a", "b"] * 5}, "s", prior=PRIOR, mechanism=IDENTITY),
+        lambda: lw.tradeoff(PRIOR, [0.5]),
+    ],
+    ids=["prior", "certificate", "audit", "design", "large design", "envelope", "protection", "tradeoff"],
+)
+def test_results_show_themselves(result):
+    assert shown(result())
+
+
+def test_a_certificate_of_a_lift_beyond_floats():
+    certificate = lw.certify(IDENTITY, PRIOR)
+    assert certificate.holds
+    assert certificate.largest_lift == float("inf")
+    assert certificate.epsilon_upper == pytest.approx(921.034, abs=1e-3)
+    assert "1e400" in certificate.sentence
+
+
+def test_an_entry_of_the_ledger(tmp_path):
+    ledger = lw.Ledger(tmp_path / "l.db")
+    number = ledger.reserve("d", ("s",), lw.certify(IDENTITY, PRIOR))
+    ledger.confirm(number)
+    assert shown(ledger.entries()[0])
+    assert shown(ledger.total("d", ("s",)))
+    assert shown(ledger)
+
+
+def test_reports_and_files(tmp_path):
+    r = lw.protect({"s": ["a", "b"] * 5}, "s", prior=PRIOR, mechanism=IDENTITY)
+    assert "1e400" in r.report(tmp_path / "r.html").read_text()
+    assert r.report(tmp_path / "r.json").is_file()
+    r.certificate.save(tmp_path / "c.json")
+    assert lw.verify(tmp_path / "c.json").ratio == 10**400
