@@ -17,7 +17,7 @@ MASK = np.eye(3)
 
 
 def _protection():
-    return lw.protect({"s": ["a", "b", "c"] * 20}, "s", prior=PRIOR, lift=2)
+    return lw.protect({"s": ["a", "b", "c"] * 20}, "s", prior=PRIOR, lift=2, order="keep")
 
 
 RESULTS = {

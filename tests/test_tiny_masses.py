@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import leakwise as lw
@@ -63,3 +64,24 @@ def test_reports_and_files(tmp_path):
     assert r.report(tmp_path / "r.json").is_file()
     r.certificate.save(tmp_path / "c.json")
     assert lw.verify(tmp_path / "c.json").ratio == 10**400
+
+
+@pytest.mark.parametrize("digits", [300, 310, 400])
+@pytest.mark.parametrize("utility", ["mutual_information", "chi_square", "frequencies"])
+def test_a_design_that_floats_cannot_weigh_claims_nothing(digits, utility):
+    mass = Fraction(1, 10**digits)
+    found = lw.design(lw.Prior({"a": mass, "b": 1 - mass}), epsilon=2000, utility=utility)
+    assert found.certificate.verify().holds
+    assert found.value <= found.bound  # false for NaN
+    assert shown(found)
+
+
+@pytest.mark.parametrize("digits", [100, 200, 310, 400])
+def test_informations_of_tiny_masses_are_never_below_the_truth(digits):
+    mass = Fraction(1, 10**digits)
+    prior = lw.Prior({"a": mass, "b": 1 - mass})
+    assert lw.f_information(IDENTITY, prior, "chi_square") == pytest.approx(1)  # Σ p_ii² π_i / q_i - 1
+    for name in ("mutual_information", "total_variation", "hellinger"):
+        assert 0 < lw.f_information(IDENTITY, prior, name) < 1e-12
+    with np.errstate(over="ignore"):
+        assert lw.f_information(IDENTITY, prior, lambda x: (x - 1) ** 4) > 1

@@ -178,16 +178,13 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         """The guarantee for every column, in words."""
         check_is_fitted(self, "mechanisms_")
         names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        return {name: _promise(one) for name, one in zip(names, self.designs_, strict=True)}
+        return {name: _promise(_public(one)) for name, one in zip(names, self.designs_, strict=True)}
 
     def __getstate__(self) -> dict[str, Any]:
         # Who gets the pickled transformer gets no exact count of the sample that it learnt from.
-        from leakwise.optimize.from_data import DataDesign as Learnt
-
         state = dict(super().__getstate__())
         if "designs_" in state:
-            designs = state["designs_"]
-            state["designs_"] = tuple(one.without_counts() if isinstance(one, Learnt) else one for one in designs)
+            state["designs_"] = tuple(map(_public, state["designs_"]))
         return state
 
     def _designed(self, name: Hashable, values: Any, domain: Any, prior: Any) -> Design | DataDesign:
@@ -295,6 +292,11 @@ def _drawable(mechanism: Mechanism) -> Mechanism:
     """The mechanism itself where it can be drawn from exactly, which designs can."""
     _ = mechanism.sampler
     return mechanism
+
+
+def _public(found: Design | DataDesign) -> Design | DataDesign:
+    """What a receiver may have of a design."""
+    return found.without_counts() if hasattr(found, "without_counts") else found
 
 
 def _promise(found: Design | DataDesign) -> str:

@@ -295,3 +295,4 @@ def test_a_pickled_transformer_tells_no_exact_count():
     assert again.designs_[0].certificate is None
     assert again.transform([["yes"]] * 3).shape == (3, 1)
     assert again.guarantees == fitted.guarantees
+    assert pickle.loads(pickle.dumps(again)).guarantees == fitted.guarantees

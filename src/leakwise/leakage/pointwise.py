@@ -122,5 +122,6 @@ def lifts(mechanism: Mechanism, prior: Any) -> Floats:
     mass = mechanism.kernel.output_law_floats(known.weights, known.denominator)
     matrix = mechanism.matrix
     ratio = np.ones_like(matrix)
-    np.divide(matrix, mass, out=ratio, where=mass > 0)
+    with np.errstate(over="ignore"):  # a lift beyond floats is infinite here
+        np.divide(matrix, mass, out=ratio, where=mass > 0)
     return ratio

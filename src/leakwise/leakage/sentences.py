@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from leakwise.errors import some_of
@@ -101,7 +102,9 @@ def _never(audit: Audit) -> list[str]:
         return []
     entropy = at_most(audit.epsilon)
     words = f"{never_certain(audit.ratio)} A fact with more min-entropy than {entropy} nats stays uncertain."
-    safe = [letter for letter in audit.letters if letter.prior * audit.ratio < 1 - 1e-9]
+    # What is left of e^-ε, compared as fractions: a lift may be beyond floats.
+    least = 0 if audit.ratio == math.inf else Fraction(1 - 1e-9) / Fraction(audit.ratio)
+    safe = [letter for letter in audit.letters if Fraction(letter.prior) < least]
     if safe and not audit.of_set:
         most = max(letter.range[1] for letter in safe)
         which = "any single value" if len(safe) == len(audit.letters) else some_of([letter.label for letter in safe])

@@ -73,6 +73,8 @@ def column_duals(kernel: Kernel, prior: Prior, utility: Utility) -> tuple[Floats
         except np.linalg.LinAlgError:
             return np.empty(0), None
         worth = np.sum((root @ lifts) ** 2, axis=0)
+    if not (np.isfinite(lifts).all() and np.isfinite(worth).all()):
+        return np.empty(0), None
     duals: Floats = np.linalg.lstsq(lifts.T, worth, rcond=None)[0]
     return duals, root
 
@@ -131,6 +133,8 @@ def _shown(
     ldp: Fraction | None,
     limits: Limits,
 ) -> tuple[OptimalityClaim | None, str | None]:
+    if math.isnan(value) or math.isnan(bound):
+        return None, "probabilities or lifts beyond floats"
     letters = int(priors.support.sum())
     name, gains, guesses = utility.name, None, None
     if isinstance(utility, FInformation):

@@ -25,6 +25,9 @@ __all__ = ["Band", "Cone", "Intersection", "LDPCone", "LiftBox", "lip_cone", "pm
 
 Floats = npt.NDArray[np.float64]
 
+# Floats end soon after; a lift is at most 1/π_i, and what is proven does not rest on it.
+_MOST = 1e300
+
 # How much smaller a cone must be for its rounded columns to be inside: much more than 2^-60, much less than matters.
 _MARGIN = Fraction(1, 1 << 40)
 
@@ -114,7 +117,7 @@ class LiftBox(Cone):
                 witness=(low, high),
             )
         self.low_float = float_below(low)
-        self.high_float = float_above(high)
+        self.high_float = min(float_above(high), _MOST)
 
     def entry_box(self) -> tuple[Floats, Floats]:
         p = self.prior.probabilities

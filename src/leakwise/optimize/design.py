@@ -13,6 +13,7 @@ from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged, did_you
 from leakwise.exact import Level, level
 from leakwise.mechanism import Kernel
 from leakwise.optimize.assemble import assemble
+from leakwise.optimize.beyond_floats import quiet_beyond_floats
 from leakwise.optimize.claims import close_to, closed_form_duals, column_duals, margin, optimality_claim
 from leakwise.optimize.closed_forms import closed_form
 from leakwise.optimize.cones import Cone, LiftBox
@@ -37,6 +38,7 @@ _LABELLED = 300
 # Squares of lifts overflow at masses of 1e-200: the infinities that come of it bound nothing, as they should, and the
 # certificate is computed on integers.
 @np.errstate(over="ignore", invalid="ignore")
+@quiet_beyond_floats
 def design(
     prior: Any,
     epsilon: object = None,

@@ -90,6 +90,8 @@ class DataDesign:
 
     def without_counts(self) -> DataDesign:
         """Return what a receiver may have of a design with ``rounded=True``: its sample rounded, and no certificate."""
+        if self.certificate is None:
+            return self  # it is one already
         known = coarse_prior(counts_of(self.prior), self.prior.alphabet)
         rounded = Prior._from_integers(known.alphabet, known.weights.tolist(), self.prior.sample_size)
         options = tuple(replace(option, certificate=None) for option in self.alternatives)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from leakwise.charts.render import to_altair
 from leakwise.charts.specs import heatmap
@@ -19,7 +22,7 @@ __all__ = ["Design", "lift_chart"]
 
 def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
     """Rows of outcomes with how often they come, columns of letters, cells with the lift: how many times as likely."""
-    ratios = lifts(mechanism, prior)
+    ratios = np.minimum(lifts(mechanism, prior), np.finfo(np.float64).max)  # a picture has no room for more
     law = mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
     return heatmap(
         [f"{100 * share:.2g} % {label}" for label, share in zip(mechanism.outputs, law.tolist(), strict=True)],
@@ -65,6 +68,13 @@ class Design:
     utility: str
     prior: PriorSet
     constraint: str
+
+    def __post_init__(self) -> None:
+        # Where probabilities or lifts are beyond floats, nothing is known of the value.
+        if math.isnan(self.value):
+            object.__setattr__(self, "value", -math.inf)
+        if math.isnan(self.bound):
+            object.__setattr__(self, "bound", math.inf)
 
     @property
     def epsilon(self) -> float:

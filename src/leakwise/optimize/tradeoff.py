@@ -12,6 +12,7 @@ import numpy as np
 from leakwise.errors import InvalidInput, LeakwiseWarning
 from leakwise.exact import Level, level
 from leakwise.mechanism.catalog import same_pml_randomized_response
+from leakwise.optimize.beyond_floats import quiet_beyond_floats
 from leakwise.optimize.design import _on_support, _restricted, design
 from leakwise.optimize.evaluate import utility_interval
 from leakwise.optimize.tradeoff_result import Tradeoff
@@ -27,6 +28,7 @@ _LDP_LETTERS = 12  # up to so many letters the optimal ε-LDP mechanism is a mat
 _DENSE = 2000  # up to so many letters randomized response may be written out as a matrix
 
 
+@quiet_beyond_floats
 def tradeoff(
     prior: Any,
     epsilons: Iterable[object] | None = None,

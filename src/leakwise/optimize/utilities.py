@@ -190,7 +190,7 @@ class Frequencies(Utility):
         # Scaled by √π on both sides the matrix is well conditioned: 1 on the diagonal for the identity.
         root = np.sqrt(p)
         scaled = root[:, None] * information * root
-        if len(law) < len(p) or np.linalg.cond(scaled) > 1e13:
+        if len(law) < len(p) or not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e13:
             return -float("inf")
         inverse = root[:, None] * np.linalg.inv(scaled) * root
         return float((p**2).sum() - np.trace(inverse))

@@ -164,7 +164,7 @@ class EnvelopeCurve:
         """The upper bound of [EN] Theorem 3, in floats."""
         problem = as_problem(self.mechanism, self.prior) if self.problem is None else self.problem
         markov = np.log(float(problem.capacity)) - np.log(np.asarray(delta, dtype=np.float64))
-        value: Floats = np.minimum(markov, np.log(float(problem.worst_lift)))
+        value: Floats = np.minimum(markov, log_upper(problem.worst_lift))
         return value
 
     def published(self, delta: npt.ArrayLike) -> Floats | None:
