@@ -14,7 +14,9 @@ import pyarrow
 import pyarrow.parquet
 from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
+from forgeries import forgeries, wrong_methods
 from roundings import roundings
+from truth import must
 
 import leakwise as lw
 from leakwise.exact import log_lower, log_upper
@@ -22,16 +24,6 @@ from leakwise.exact import log_lower, log_upper
 __all__ = ["CAMPAIGNS"]
 
 Generator = np.random.Generator
-
-
-class FalsePromise(AssertionError):
-    """A number on the unsafe side."""
-
-
-def must(holds: bool, words: str) -> None:
-    """Raise where a promise does not hold."""
-    if not holds:
-        raise FalsePromise(words)
 
 
 def exact_lifts(m: lw.Mechanism, prior: lw.Prior) -> list[Fraction | None]:
@@ -203,6 +195,8 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "designs": designs,
     "programs": programs,
     "files": files,
+    "forgeries": forgeries,
+    "methods": wrong_methods,
     "budgets": budgets,
     "roundings": roundings,
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from forgeries import written
 
 import leakwise as lw
 from leakwise.errors import CertificateRejected
@@ -249,3 +251,19 @@ def test_the_checker_of_kl_balls_stays_below_the_truth_at_small_radii():
         mean, spread = Fraction(46, 10), Fraction(5 * 49 + 3 + 2 * 16, 10) - Fraction(46, 10) ** 2
         fall = float(mean - mass)
         assert fall == pytest.approx(float(2 * spread * Fraction(radius)) ** 0.5, rel=0.05)
+
+
+def test_a_radius_beyond_all_numbers_is_no_work():
+    everything = KLBall(COUNTED, 10**300)
+    assert lw.certify(MECHANISM, everything).ratio == lw.certify(MECHANISM, AllPriors(COUNTED)).ratio
+    assert everything.exact_least_mass([5, 1, 3]) == 1
+
+
+def test_gains_without_a_column_are_an_error_in_words(tmp_path):
+    path = tmp_path / "c.json"
+    lw.design(COUNTED, lift=2, utility=lw.Expected(np.eye(3))).certificate.save(path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["body"]["optimality"]["gains"] = []
+    written(document, document["body"], path)
+    with pytest.raises(lw.InvalidInput, match="speaks of something else"):
+        lw.verify(path)

@@ -106,6 +106,8 @@ class KLBall(Around):
         exponent = sum(
             (weight * Fraction(log_lower((Fraction(part, span) + gap) / unit)) for weight, part in seen), Fraction(0)
         )
+        if exponent / total - self.radius < -_BITS:
+            return Fraction(smallest)
         bound = unit * exp_lower(exponent / total - self.radius, _BITS) - gap
         return smallest + max(bound, Fraction(0)) * span
 

@@ -131,8 +131,10 @@ def _kl(nominal: Prior, radius: Fraction) -> Prover:
             logs = arb(0)
             for place, step in zip(seen, steps, strict=True):
                 logs += weights[place] * arb(step * scale + units).log()
-            mean = (logs / total - log_shrink).exp().lower()
-            mantissa, exponent = mean.man_exp()
+            power = logs / total - log_shrink
+            if not power > arb(units).log():
+                return Fraction(least)  # nothing is gained, however long the number would be
+            mantissa, exponent = power.exp().lower().man_exp()
         bound = (Fraction(int(mantissa)) * Fraction(2) ** int(exponent) - units) / scale
         return least + max(bound, Fraction(0))
 

@@ -139,7 +139,7 @@ def claim_from_body(body: OptimalityBody, mechanism: Mechanism, name: str) -> Op
     guesses = None
     if body.guesses is not None:
         guesses = alphabet_from_plain(body.guesses, declared=True, name=name).labels
-        known &= gains is not None and len(guesses) == gains.shape[1]
+        known &= gains is not None and gains.ndim == 2 and len(guesses) == gains.shape[1]
     # -∞ is the value, and the bound, of frequencies that no mechanism can tell.
     numbers = [number for number in (value, bound) if not (number == -math.inf and body.utility == "frequencies")]
     if not known or not all(map(math.isfinite, numbers)) or (high is None and ldp is None):
