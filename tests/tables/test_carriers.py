@@ -406,3 +406,16 @@ def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path, monkeypatch):
             M.save(tmp_path / "m.json")
         with pytest.raises(lw.InvalidInput, match=r"l\.db.*Read-only file system"):
             lw.Ledger(tmp_path / "l.db")
+
+
+def test_line_ends_that_differ_from_row_to_row_are_refused(tmp_path):
+    """Two files, one of each kind of people, put together by hand."""
+    rows = [one + ("\r\n" if one == "yes" else "\n") for one in TRUE]
+    (tmp_path / "a.csv").write_text("smokes\n" + "".join(rows), newline="")
+    with pytest.raises(lw.InvalidInput, match="carriage return"):
+        lw.release(tmp_path / "a.csv", M, "smokes", out=tmp_path / "b.csv")
+    assert not (tmp_path / "b.csv").exists()
+    for end in ("\n", "\r\n"):
+        for last in ("", end):
+            (tmp_path / "a.csv").write_text(end.join(["smokes", *TRUE]) + last, newline="")
+            lw.release(tmp_path / "a.csv", M, "smokes", out=tmp_path / "b.csv", overwrite=True)

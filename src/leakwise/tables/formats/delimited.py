@@ -110,7 +110,14 @@ class DelimitedTable:
         texts = {name: self._texts(name, outputs[name]) for name in ordered}
 
         def released() -> Iterator[tuple[bytes, int]]:
+            endings = set[bool]()
             for turn, records in enumerate(self._records()):
+                endings |= records.returns()
+                if len(endings) > 1:
+                    raise InvalidInput(
+                        f"{str(self.path)!r} ends some lines with a carriage return and others without, which tells "
+                        "what file a row once came from. Save it with one kind of line ends first."
+                    )
                 parts = records.split(places, skip=turn == 0)
                 new = exchange(dict(zip(ordered, parts.fields(), strict=True)))
                 fields = [texts[name].take(pa.array(new[name][0])) for name in ordered]
@@ -274,6 +281,11 @@ class _Records:
         ends = self._without_returns(self._ends, self.width - 1)[:, -1].tolist()
         starts[0] = 0 if self._before == 0 else starts[0]
         return [self.block[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    def returns(self) -> set[bool]:
+        """Whether there is a carriage return before the line feeds; a last line without a feed says nothing."""
+        ends = self._ends[: self.count - bool(self._added), -1]
+        return set((self._data[np.maximum(ends - 1, 0)] == _RETURN).tolist())
 
     def _without_returns(self, ends: npt.NDArray[Any], last: int) -> npt.NDArray[Any]:
         """A carriage return before the line feed belongs to the end of the line."""
