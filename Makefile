@@ -35,7 +35,7 @@ attack: setup ## look for a false promise for MINUTES=10, from where the last at
 wheel: setup ## build the wheel once, and try that wheel with lowest and newest versions and with each extra alone
 	scripts/wheel
 
-papers: setup ## every figure and table of the five papers, with a gallery, in papers-output/
+papers: setup ## every computed figure and table of the five papers, with a gallery, in papers-output/
 	scripts/papers
 
 docs: setup ## the documentation as HTML in docs/_build/html, warnings are errors

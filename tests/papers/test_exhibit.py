@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from leakwise.errors import InvalidInput
-from leakwise.papers import PAPERS, Finding, Result, compared, exhibits, find, stated
-from leakwise.papers.exhibit import exhibit
+from leakwise.papers import PAPERS, Finding, Result, compared, exhibits, find, further, stated
+from leakwise.papers.exhibit import COMPUTED, exhibit
 
 ASKED = {
     "EX": {"example_1", "example_2", "example_3"} | {f"figure_{n}{part}" for n in (1, 2, 3, 4) for part in "ab"},
@@ -23,7 +24,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_figure_and_table_of_the_papers_has_its_function(paper: str) -> None:
+def test_every_computed_figure_and_table_of_the_papers_has_its_function(paper: str) -> None:
     made = {one.name: one for one in exhibits(paper)}
     assert made.keys() >= ASKED[paper]
     for one in made.values():
@@ -34,6 +35,45 @@ def test_every_figure_and_table_of_the_papers_has_its_function(paper: str) -> No
         assert one.title
         assert len(one.shows) > 40
         assert one.printed
+
+
+SCHEMATIC = {"ED": {"Figure 1"}, "PR": {"Figure 2", "Table 1", "Table 2"}}
+ROOT = Path(__file__).parents[2]
+
+
+def test_no_exhibit_is_called_a_table_or_figure_that_its_paper_does_not_have() -> None:
+    """Tables are only in [PR]; the schematic ones are named, and nothing claims to compute them."""
+    for made in exhibits():
+        kind = made.name.split("_")[0]
+        assert made.number.lower().replace(" ", "_") == made.name or kind == "theorem"
+        assert kind != "table" or made.paper == "PR"
+        assert made.number not in SCHEMATIC.get(made.paper, ())
+    assert {made.full_name for made in exhibits() if made.name.startswith("theorem")} == {
+        "empirical-distributions/theorem_5",
+        "leakage-envelopes/theorem_5_conjecture",
+    }
+    assert {key: set(paper.drawn) for key, paper in PAPERS.items() if paper.drawn} == SCHEMATIC
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["README.md", "Makefile", "scripts/papers", "docs/guide/papers.md", "docs/tutorials/researcher.md",
+     "src/leakwise/cli/papers.py", "src/leakwise/papers/__init__.py", "src/leakwise/papers/gallery.py"],
+)  # fmt: skip
+def test_every_figure_and_table_is_said_of_the_computed_ones_only(file: str) -> None:
+    said = " ".join((ROOT / file).read_text(encoding="utf-8").split()).lower()
+    assert "every figure and table" not in said
+    assert "every figure, table" not in said
+
+
+@pytest.mark.parametrize("file", ["docs/guide/papers.md", "src/leakwise/cli/papers.py"])
+def test_the_schematic_ones_are_named(file: str) -> None:
+    said = (ROOT / file).read_text(encoding="utf-8")
+    for key, numbers in SCHEMATIC.items():
+        for number in numbers:
+            assert number in said
+            assert number in COMPUTED
+        assert f"[{key}]" in said
 
 
 def test_the_module_of_a_paper_holds_all_its_functions() -> None:
@@ -85,8 +125,13 @@ def test_a_finding_that_disagrees_says_why() -> None:
     assert stated("a word", "yes", "no", False, "because").why == "because"
     assert stated("a word", "yes", "yes", True, "because").why == ""
     assert isinstance(stated("a word", None, np.float64(1), np.bool_(True)).ours, float)
-    with pytest.raises(InvalidInput, match="say why"):
-        Finding("a number", 1.0, 2.0, False)
+    for broken in ({"agrees": False}, {"agrees": True, "beyond": True}):
+        with pytest.raises(InvalidInput, match="say why"):
+            Finding("a number", 1.0, 2.0, **broken)
+    with pytest.raises(InvalidInput, match="not both"):
+        Finding("a number", 1.0, 2.0, False, "because", beyond=True)
+    sharper = further("a number", 2.0, 1.0, "halved")
+    assert (sharper.agrees, sharper.beyond, sharper.to_dict()["why"]) == (True, True, "halved")
 
 
 def test_an_exhibit_must_keep_to_the_form() -> None:

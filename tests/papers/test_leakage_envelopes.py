@@ -102,8 +102,8 @@ def test_the_condition_is_told_apart() -> None:
 
 
 def test_the_conjecture_on_random_instances() -> None:
-    result = en.table_1_conjecture(fast=True)
-    assert result.csv() == en.table_1_conjecture(fast=True).csv()
+    result = en.theorem_5_conjecture(fast=True)
+    assert result.csv() == en.theorem_5_conjecture(fast=True).csv()
     for row in result.rows:
         assert row["condition_holds"] + row["condition_fails"] == row["instances"]
         assert row["largest_difference_under_condition"] is None or row["largest_difference_under_condition"] < 1e-9

@@ -24,7 +24,7 @@ def one_erratum() -> Iterator[None]:
 
     chosen = [entry for entry in errata.errata("ED") if entry.name == "ed_linear_composition"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(errata, "errata", lambda paper=None: chosen)
+        patch.setattr(errata, "errata", lambda paper=None, kind=None: chosen)
         yield
 
 
@@ -40,6 +40,12 @@ def test_the_list_names_every_exhibit() -> None:
         assert f"{made.paper}/{made.name}" in said
     code, said, _ = command("WC", "--list", "--json")
     assert [entry["number"] for entry in json.loads(said)] == ["Example 1", "Figure 1", "Figure 2", "Figure 3"]
+
+
+def test_the_help_names_what_is_not_recomputed() -> None:
+    said = " ".join(command("--help")[1].replace("│", " ").split())
+    assert "every computed figure and table" in said
+    assert "[ED] Figure 1, [PR] Figure 2, Table 1 and Table 2" in said
 
 
 def test_an_unknown_name_is_told() -> None:

@@ -27,7 +27,7 @@ def one_erratum() -> Iterator[None]:
 
     chosen = [entry for entry in errata.errata("ED") if entry.name == "ed_linear_composition"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(errata, "errata", lambda paper=None: chosen)
+        patch.setattr(errata, "errata", lambda paper=None, kind=None: chosen)
         yield
 
 

@@ -38,6 +38,8 @@ def test_figure_1_jumps_where_the_text_says() -> None:
         below = row["epsilon"] < math.log(7)
         for peer in ("exponential", "randomized_response"):
             assert row[f"{peer}_possible"] == (-37 if below else 0)
+    assert all(finding.agrees for finding in result.findings)
+    assert sum(finding.beyond for finding in result.findings) == 2
 
 
 def test_figure_1_the_optimum_is_a_step_function_with_the_levels_of_the_table() -> None:

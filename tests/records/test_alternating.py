@@ -213,3 +213,15 @@ def test_algorithms_6_and_9_end() -> None:
         assert d.channel.rows.sum(axis=1) == pytest.approx(1)
     # What Algorithm 6 calls the leakage is that of one adversary; the certified one is not below it.
     assert records.leakage(primal.channel, 0.5, tolerance=1e-4).bound >= primal.leakage - 1e-6
+
+
+def test_a_channel_with_zeros_gives_a_finite_value_below_the_certified_one() -> None:
+    """A belief near 1e-300 once made the product of two probabilities 0, and the leakage infinite."""
+    pairs = [(1.0, 0.73), (0.75, 0.46), (0.5, 0.73), (0.75, 1.0)]
+    rows = [[u * v, u * (1 - v), (1 - u) * v, (1 - u) * (1 - v)] for u, v in pairs]
+    channel = records.Query(lambda x: 2 * x[0] + x[1], [2, 2]).channel(rows, by="dataset")
+    best = records.leakage(channel, 0.0)
+    assert best.value == pytest.approx(0.245832, abs=1e-6)
+    for seed in range(5):
+        local = records.leakage(channel, 0.0, method="alternating", restarts=1, seed=seed)
+        assert 0 < local.value <= best.bound + 1e-9

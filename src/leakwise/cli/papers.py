@@ -1,4 +1,4 @@
-"""``leakwise papers``: every figure and table of the five papers."""
+"""``leakwise papers``: every computed figure and table of the five papers."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def papers(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes work at the same time.")] = 2,
     as_json: JsonOption = False,
 ) -> None:
-    """Recompute every figure and table of the five papers, with what they print beside what is true.
+    """Recompute every computed figure and table of the five papers, and their examples; show what is printed and true.
 
-    Each gets a CSV file, an SVG and a PNG picture; index.html is the gallery, errata.html what is wrong or loose. A run
-    that was stopped goes on where it ended. Everything takes up to half an hour on two cores.
+    Schematic ones are left out: [ED] Figure 1, [PR] Figure 2, Table 1 and Table 2. Each exhibit gets a CSV file, an SVG
+    and a PNG picture; index.html is the gallery, errata.html has errata, warnings to implementers and further results.
+    A run that was stopped goes on where it ended. Everything takes up to half an hour on two cores.
 
     \b
     leakwise papers --list

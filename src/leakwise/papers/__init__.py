@@ -1,8 +1,8 @@
-"""Every figure, table and example of the five papers, one function each, with what is printed beside what is true.
+"""The computed figures and tables and the examples of the five papers, one function each: what is printed and true.
 
 - :mod:`leakwise.papers.exhibit` says what an exhibit is and lists them;
 - one module for each paper holds the functions, named as the paper does: ``figure_1a``, ``table_3``, ``example_2``;
-- :mod:`leakwise.papers.errata` lists the places where a paper is wrong or loose, each with a demonstration;
+- :mod:`leakwise.papers.errata` lists errata, warnings to implementers and further results, each with a demonstration;
 - :mod:`leakwise.papers.runner` makes the files and :mod:`leakwise.papers.gallery` the pages around them.
 
 >>> from leakwise.papers.worst_case_utility import example_1
@@ -10,7 +10,19 @@
 True
 """
 
-from leakwise.papers.exhibit import PAPERS, Exhibit, Finding, Paper, Progress, Result, compared, exhibits, find, stated
+from leakwise.papers.exhibit import (
+    PAPERS,
+    Exhibit,
+    Finding,
+    Paper,
+    Progress,
+    Result,
+    compared,
+    exhibits,
+    find,
+    further,
+    stated,
+)
 
 __all__ = [
     "PAPERS",
@@ -22,5 +34,6 @@ __all__ = [
     "compared",
     "exhibits",
     "find",
+    "further",
     "stated",
 ]

@@ -1,4 +1,4 @@
-"""Errata of [EX], [WC] and [EN]: mechanisms for a known prior, and what survives post-processing."""
+"""Notes on [EX], [WC] and [EN]: mechanisms for a known prior, and what survives post-processing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import numpy as np
 from leakwise.leakage import envelope, mutual_information
 from leakwise.mechanism import randomized_response
 from leakwise.optimize import Gain, design, distance_utility, least_leakage, utility_safe, worst_case_curve
-from leakwise.papers.errata import erratum
-from leakwise.papers.exhibit import Finding, compared, stated
+from leakwise.papers.errata import beyond, erratum, warning
+from leakwise.papers.exhibit import Finding, compared, further, stated
 from leakwise.papers.extremal_mechanisms import lift_vertices
-from leakwise.papers.extremal_mechanisms_simulations import correlation, high_privacy_mechanism
 from leakwise.priors import Prior
 
 __all__: list[str] = []
@@ -21,13 +20,12 @@ __all__: list[str] = []
 _SAME = 1e-9
 
 
-@erratum(
+@beyond(
     paper="EX",
-    where="Theorem 5",
-    weight="harmless",
-    says="The linear program over extremal lift vectors is optimal «assuming that μ is permutation-symmetric».",
-    truth="Any sublinear μ will do: convexity and homogeneity put the optimum on extreme rays of the cone of columns. "
-    "The demonstration takes a gain that pays 1, 3 and 5 for the three letters.",
+    where="Theorem 5, the assumption on μ",
+    says='The linear program over extremal lift vectors is optimal "assuming that μ is permutation-symmetric".',
+    truth="The theorem holds for every sublinear μ: convexity and homogeneity put the optimum on extreme rays of the "
+    "cone of columns. The demonstration takes a gain that pays 1, 3 and 5 for the three letters.",
 )
 def ex_symmetry() -> Sequence[Finding]:
     """The best mixture of extremal lift vectors for an unsymmetric gain, and the proven optimum over all mechanisms."""
@@ -40,38 +38,33 @@ def ex_symmetry() -> Sequence[Finding]:
     mixture = linprog(-worth, A_eq=vertices.T, b_eq=np.ones(3))
     found = design(prior, 0.5, utility=Gain(gains))
     return [
-        compared(
-            "Theorem 5 with an unsymmetric gain, against the proven optimum", -mixture.fun, found.value, within=1e-9
+        stated(
+            "the linear program with an unsymmetric gain, less the proven optimum",
+            None,
+            round(-mixture.fun - found.value, 12),
+            abs(-mixture.fun - found.value) < 1e-9,
         ),
         stated("the gap of the proof", None, found.gap, found.gap < 1e-9),
     ]
 
 
-@erratum(
+@beyond(
     paper="EX",
-    where="Section IV-B, privacy regions",
-    weight="wrong",
+    where="Section IV-B, a last privacy region, and Theorem 5",
     says="The regions are k = 1, …, N-1, the last one ending at ε_{N-1} = -log P(x1); Theorem 5 is for ε in one of "
     "them.",
-    truth="The region from -log P(x1) to ε_max is missing: there a column may have N-1 zeros. With the prior (0.8, "
-    "0.2) and ε = 0.5 the vertices with at most N-2 = 0 zeros cannot be mixed to a mechanism at all.",
+    truth="A region N, from -log P(x1) to ε_max, makes the theorem cover every ε: there a column may have N-1 zeros, "
+    "and such columns are needed. For two letters Theorem 2 has that case already.",
 )
 def ex_last_region() -> Sequence[Finding]:
-    """The smallest mean lift of letter 1 over the listed vertices: a mixture must reach 1 for both letters."""
-    prior = Prior([0.8, 0.2])
-    level = 0.5
-    without_zeros = [vector for vector in lift_vertices(prior, level) if (vector > 0).all()]
-    most = max(vector[0] for vector in without_zeros)
+    """The prior (0.8, 0.2) at ε = 0.5: the vertices without zeros cannot be mixed to a mechanism."""
+    prior, level = Prior([0.8, 0.2]), 0.5
+    most = max(vector[0] for vector in lift_vertices(prior, level) if (vector > 0).all())
+    last = prior.region(level)
     return [
-        stated(
-            "the largest lift of x1 over the vertices of regions up to N-1 (a mixture must reach 1)",
-            "≥ 1",
-            most,
-            most >= 1,
-            "no mixture of them is a mechanism",
-        ),
-        stated("the region of ε = 0.5", "none of 1..N-1", f"region {prior.region(level)}", False, "region N is needed"),
-        stated("the optimum there (nats)", None, design(prior, level).value, True),
+        stated("the region of ε = 0.5", None, f"region {last} of {len(prior)}", last == len(prior)),
+        stated("the largest lift of x1 over the vertices without zeros (a mixture must reach 1)", None, most, most < 1),
+        further("the optimum there (nats)", "not claimed", design(prior, level).value, "with the vertices of region N"),
     ]
 
 
@@ -114,11 +107,11 @@ def ex_number_of_vertices() -> Sequence[Finding]:
     where="Section III-D",
     weight="wrong",
     says="The matrix of randomized response is doubly stochastic, hence P_Y = P_X.",
-    truth="A doubly stochastic matrix keeps the uniform law, not P_X: q_j = β + (α-β) π_j. Formulas (7) to (9) are "
-    "right.",
+    truth="A doubly stochastic matrix keeps the uniform distribution, not P_X: q_j = β + (α-β) π_j. The formulas (7) "
+    "to (9) that follow are right.",
 )
 def ex_output_law() -> Sequence[Finding]:
-    """The output law of randomized response with ε_r = 1 for the prior (0.5, 0.3, 0.2)."""
+    """The distribution of the outcomes of randomized response with ε_r = 1 for the prior (0.5, 0.3, 0.2)."""
     prior = Prior([0.5, 0.3, 0.2])
     law = prior.probabilities @ randomized_response(3, 1.0).matrix
     return [
@@ -130,9 +123,9 @@ def ex_output_law() -> Sequence[Finding]:
 @erratum(
     paper="EX",
     where="Section IV-F, the empirical mutual information",
-    weight="wrong",
+    weight="harmless",
     says="Î = Σ f(x,y)/N log(N f(x,y) / (f(x) f(y))) with N the size of the alphabet.",
-    truth="The frequencies are to be divided by the number n of samples, not by that of letters.",
+    truth="A misprint: N stands for the number n of samples here.",
 )
 def ex_empirical_information() -> Sequence[Finding]:
     """Both formulas on the expected counts of a thousand letters through randomized response."""
@@ -151,129 +144,102 @@ def ex_empirical_information() -> Sequence[Finding]:
     ]
 
 
-@erratum(
-    paper="EX",
-    where="Figure 3b",
-    weight="loose",
-    says="The optimal high-privacy mechanism increases the coefficient of correlation compared with randomized "
-    "response.",
-    truth="Theorem 3's mechanism is e^ε 1πᵀ - (e^ε - 1) I: its correlation is -(e^ε - 1), negative. A coefficient of "
-    "correlation, unlike a sub-convex utility, is not indifferent to the order of the columns; only its size is "
-    "larger.",
-)
-def ex_correlation() -> Sequence[Finding]:
-    """The exact correlations at ε = 0.1 for the prior of the figure."""
-    prior = Prior([0.3, 0.2, 0.2, 0.2, 0.1])
-    values = [
-        correlation(prior.probabilities[:, None] * made.matrix)
-        for made in (
-            high_privacy_mechanism(prior, 0.1),
-            randomized_response(prior.labels, pml=0.1, prior=prior),
-        )
-    ]
-    return [
-        stated("correlation of Theorem 3's mechanism, ε = 0.1", "> 0", values[0], values[0] > 0, "negative"),
-        compared("-(e^ε - 1)", -(math.exp(0.1) - 1), values[0], within=1e-9),
-        stated("correlation of randomized response", None, values[1], True),
-    ]
-
-
 # ------------------------------------------------------------------------------------------------------------- [WC]
 
 
-@erratum(
+@beyond(
     paper="WC",
-    where="Corollary 1, for value thresholds and ties",
-    weight="wrong",
-    says="The utility-safe mechanism leaks -log min_j π(A_j).",
-    truth="Only where every letter has equally many allowed outputs, as with strict orders. In general it leaks "
-    "max_j log(max_{i∈A_j} 1/n_i / Σ_{i∈A_j} π_i/n_i), which can be much more.",
+    where="Corollary 1, extended to value thresholds and ties",
+    says="With strict orders, the setting of the paper, the utility-safe mechanism leaks -log min_j π(A_j).",
+    truth="Value thresholds and ties, our extension, allow some letters more outputs than others. The mechanism that "
+    "is uniform on the n_i allowed outputs of letter i then leaks max_j log(max_{i∈A_j} 1/n_i / Σ_{i∈A_j} π_i/n_i), "
+    "which is the formula of the corollary where all n_i are equal, and can be more where they are not.",
 )
 def wc_unequal_rows() -> Sequence[Finding]:
     """Two letters with priors 0.1 and 0.9, one and two allowed outputs."""
     prior = Prior([0.1, 0.9])
     safe = utility_safe(prior, [[1, 0], [1, 1]], 1, by="value")
+    equal = utility_safe(prior, [[1, 2], [2, 1]], 2, by="value")
     return [
-        compared(
-            "ε of the utility-safe mechanism (nats)",
-            -math.log(0.9),
-            safe.epsilon,
-            within=1e-9,
-            why="the rows are unequal",
-        )
-    ]
+        compared("ε with one allowed output for each letter, by the corollary (nats)", -math.log(0.1), equal.epsilon,
+                 within=1e-9),
+        further("ε with one and two allowed outputs (nats)", f"not claimed; the formula gives {-math.log(0.9):.4f}",
+                safe.epsilon, "rows with different numbers of outputs, which strict orders do not have"),
+    ]  # fmt: skip
 
 
 @erratum(
     paper="WC",
     where="(11)",
     weight="harmless",
-    says="The utility matrix has -9 at three places below the diagonal, where the released value is three too low.",
-    truth="The penalty makes them -10 = -(3² + 1). With -9 row 4 would have a tie, which the order matrix (12) does "
-    "not.",
+    says="The utility matrix has -9 at the four places below the diagonal, in rows 4 to 7, where the released value "
+    "is three too low.",
+    truth="The penalty makes them -10 = -(3² + 1), as it makes the other entries below the diagonal -2, -5, -17, -26 "
+    "and -37. With -9 row 4 would have a tie, which the order matrix (12) does not have: the order matrix, and all "
+    "that follows from it, is right.",
 )
 def wc_matrix() -> Sequence[Finding]:
-    """The utility of releasing 0 for 3, and the ranks of row 4."""
+    """The utility of releasing three too little, in rows 4 to 7, and the ranks of row 4."""
     utility = distance_utility(list(range(7)), power=2, below=1)
     ranks = (np.argsort(np.argsort(utility[3])) + 1).tolist()
     return [
-        compared(
-            "utility of releasing 0 where the count is 3", -9.0, float(utility[3, 0]), within=0.0, why="-(3² + 1)"
+        *(
+            compared(f"utility of releasing {count - 3} where the count is {count} (row {count + 1})", -9.0,
+                     float(utility[count, count - 3]), within=0.0, why="-(3² + 1)")
+            for count in range(3, 7)
         ),
         stated("row 4 of (12)", "1 3 5 7 6 4 2", " ".join(map(str, ranks)), ranks == [1, 3, 5, 7, 6, 4, 2]),
-    ]
+    ]  # fmt: skip
 
 
-@erratum(
+@beyond(
     paper="WC",
-    where="Section IV, Figure 1 and «in some rare situations»",
-    weight="loose",
-    says="The utility-safe mechanism is suboptimal in rare situations; Figure 1 shows it without the optimum.",
-    truth="In the paper's own counting query it is optimal for the lowest and for the highest level only: a constant "
-    "answer is free and keeps level 4.",
+    where="Section IV, the optimum for the counting query of Figure 1",
+    says="The utility-safe mechanism is optimal where every output must be used, and can be suboptimal otherwise "
+    '(section III-B; "in some rare situations", section IV-B). Figure 1 compares it with other mechanisms.',
+    truth="The exact optimum for the same query. Where outputs may be left out the utility-safe mechanism is optimal "
+    "at the lowest and at the highest of the seven levels: a constant answer leaks nothing and keeps level 4.",
 )
 def wc_counting_query() -> Sequence[Finding]:
     """e^ε of the utility-safe mechanism and the least e^ε, level by level."""
     curve = worst_case_curve(Prior.uniform(7), distance_utility(list(range(7)), power=2, below=1), by="order")
     return [
-        compared(
-            f"e^ε at h* = {level:g}",
-            math.exp(safe),
-            math.exp(least),
-            within=1e-9,
-            why="leaving outputs out costs less",
-        )
+        further(f"e^ε at h* = {level:g}", math.exp(safe), math.exp(least), "the least over all mechanisms")
+        if safe > least + 1e-9
+        else compared(f"e^ε at h* = {level:g}", math.exp(safe), math.exp(least), within=1e-9)
         for level, safe, least in zip(curve.levels.tolist(), curve.utility_safe, curve.epsilon, strict=True)
     ]
 
 
-@erratum(
+@warning(
     paper="WC",
-    where="Figure 1, exponential and randomized response from ε = log 7 on",
-    weight="loose",
-    says="Their worst utility does not increase at all up to ε = 2.",
-    truth="Proposition 1 has no ε̄ from ε = -log π_min on, because every mechanism is ε-PML there: the identity is, "
-    "and its worst utility is 0.",
+    where="Proposition 1 and Figure 1, from ε = -log π_min on",
+    says="When ε ≥ -log p_min any mechanism satisfies ε-PML; otherwise ε̄ is given by a formula. Figure 1 has the "
+    "exponential mechanism and randomized response up to ε = 2, which is above log 7 = 1.946, and does not say which "
+    "ε̄ it takes there.",
+    truth="The formula has no value there. The identity may be released, and its worst utility is 0; our Figure 1 "
+    "shows it.",
 )
 def wc_beyond_the_largest() -> Sequence[Finding]:
     """The leakage of the identity for seven equally likely letters, and its worst utility."""
     least = least_leakage(Prior.uniform(7), np.eye(7, dtype=bool))
     return [
-        stated("ε of telling the truth (nats), to be at most 1.95", None, least.epsilon, least.epsilon <= 1.95),
-        compared("the best worst utility at ε = 1.95", -37.0, 0.0, within=0.0, why="the truth may be told"),
-    ]
+        stated("e^{-ε} - π_min at ε = 1.95, whose logarithm the formula takes", None, math.exp(-1.95) - 1 / 7,
+               math.exp(-1.95) < 1 / 7),
+        stated("ε of telling the truth (nats), at most 1.95", None, least.epsilon, least.epsilon <= 1.95),
+    ]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------------------- [EN]
 
 
-@erratum(
+@beyond(
     paper="EN",
     where="Theorem 5 and the conjecture after it",
-    weight="loose",
     says="h is a lower bound under a condition on the prior, and conjectured to be the envelope there.",
-    truth="The conjecture is right, h is a lower bound for every prior, and without the condition it can be several "
-    "times too small. Exact for every prior: e^ε_c = max_L min{α/q_L, (Lα + (N-1-L+θ)β)/δ}.",
+    truth="The conjecture is right. h is a lower bound for every prior; without the condition, where nothing is "
+    "claimed, it can be several times smaller than the envelope. Exact for every prior: e^ε_c = max_L min{α/q_L, (Lα "
+    "+ (N-1-L+θ)β)/δ}.",
 )
 def en_without_the_condition() -> Sequence[Finding]:
     """A skewed prior on eight letters, ε_r = 6, δ = 0.3."""
@@ -282,27 +248,28 @@ def en_without_the_condition() -> Sequence[Finding]:
     assert found.published is not None
     factor = math.exp(found.epsilon - found.published)
     return [
-        compared("e^ε at δ = 0.3", math.exp(found.published), math.exp(found.epsilon), within=1e-9, why="no condition"),
-        stated("h is too small by the factor", None, factor, True),
-    ]
+        further("e^ε at δ = 0.3: h, and the envelope", math.exp(found.published), math.exp(found.epsilon),
+                "the condition does not hold for this prior"),
+        stated("the envelope divided by h, at least 1", None, factor, factor >= 1),
+    ]  # fmt: skip
 
 
-@erratum(
+@beyond(
     paper="EN",
-    where="Section IV",
-    weight="loose",
-    says="Computing the envelope is «in general, a challenging task»; bounds are given.",
+    where="Section IV, the exact envelope",
+    says='Computing the envelope is "in general, a challenging task"; bounds are given.',
     truth="It is a linear program with one flow for each letter and outcome, because N+1 post-processed outcomes "
     "suffice. For the mechanism of Example 1 it is log(8/9 + 14/(45 δ)) from δ = 0.1 on.",
 )
 def en_exact_value() -> Sequence[Finding]:
-    """The bounds (14) and Theorem 3 beside the exact envelope of Example 1 at δ = 0.2."""
+    """The bounds (14) and Theorem 3 with the exact envelope of Example 1 at δ = 0.2."""
     from leakwise.mechanism import Mechanism
     from leakwise.papers.leakage_envelopes import FOUR
 
     found = envelope(Mechanism(FOUR), Prior.uniform(4), "1/5")
     return [
-        stated("lower bound (14) at δ = 0.2 (nats)", found.lower, found.epsilon, False, "the exact value is above it"),
-        stated("upper bound of Theorem 3 (nats)", found.upper, found.epsilon, False, "and below this one"),
-        compared("log(8/9 + 14/9)", math.log(22 / 9), found.epsilon, within=1e-9),
-    ]
+        further("lower bound (14) at δ = 0.2, and the exact envelope (nats)", found.lower, found.epsilon, "exact"),
+        further("upper bound of Theorem 3, and the exact envelope (nats)", found.upper, found.epsilon, "exact"),
+        stated("the exact value less log(8/9 + 14/9)", None, round(found.epsilon - math.log(22 / 9), 12),
+               found.lower <= found.epsilon <= found.upper),
+    ]  # fmt: skip

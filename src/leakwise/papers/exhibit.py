@@ -13,13 +13,14 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from leakwise.charts.specs import Spec
 from leakwise.errors import InvalidInput, did_you_mean
 
 __all__ = [
+    "COMPUTED",
     "PAPERS",
     "Exhibit",
     "Finding",
@@ -30,6 +31,7 @@ __all__ = [
     "exhibit",
     "exhibits",
     "find",
+    "further",
     "stated",
 ]
 
@@ -38,18 +40,30 @@ Progress = Callable[[float, str], None]
 
 # Enough to see any difference that means something, and short of the digits that change with a library's version.
 _DIGITS = 10
-_KINDS = ("example", "figure", "table")
+# A theorem is not in its paper's figures and tables: we show it all the same, under its own name.
+_KINDS = ("example", "figure", "table", "theorem")
 _NAME = re.compile(rf"({'|'.join(_KINDS)})_[0-9]+[a-z]?(_[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """One of the five papers: its short name, the module that recomputes it, and what it is about."""
+    """One of the five papers.
+
+    Attributes
+    ----------
+    key, name, module
+        Its short name, its name, and the module that recomputes it.
+    subject
+        What it is about.
+    drawn
+        Its figures and tables that compute nothing, and what they show: they are not recomputed.
+    """
 
     key: str
     name: str
     module: str
     subject: str
+    drawn: Mapping[str, str] = field(default_factory=dict)
 
 
 PAPERS: Mapping[str, Paper] = {
@@ -57,12 +71,34 @@ PAPERS: Mapping[str, Paper] = {
     for paper in (
         Paper("EX", "extremal-mechanisms", "extremal_mechanisms", "optimal mechanisms for a known prior"),
         Paper("WC", "worst-case-utility", "worst_case_utility", "least leakage under a worst-case utility"),
-        Paper("ED", "empirical-distributions", "empirical_distributions", "priors known only from data"),
-        Paper("PR", "per-record-leakage", "per_record_leakage", "datasets against an entropy-bounded adversary"),
+        Paper(
+            "ED",
+            "empirical-distributions",
+            "empirical_distributions",
+            "priors known only from data",
+            {"Figure 1": "the steps from samples to a guarantee"},
+        ),
+        Paper(
+            "PR",
+            "per-record-leakage",
+            "per_record_leakage",
+            "datasets against an entropy-bounded adversary",
+            {
+                "Figure 2": "which algorithm calls which",
+                "Table 1": "the symbols",
+                "Table 2": "its problems and those of information theory",
+            },
+        ),
         Paper("EN", "leakage-envelopes", "leakage_envelopes", "guarantees that survive post-processing"),
     )
 }
 """The papers by their short names, in the order of the gallery."""
+
+
+COMPUTED = "every computed figure and table of the five papers (not the schematic ones: {})".format(
+    "; ".join(f"[{paper.key}] {', '.join(paper.drawn)}" for paper in PAPERS.values() if paper.drawn)
+)
+"""What is recomputed, in words: the schematic figures and tables are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +116,9 @@ class Finding:
     agrees
         Whether the two say the same.
     why
-        Why they differ; empty where they do not.
+        Why they differ, or how ours goes further; empty where they say the same.
+    beyond
+        Whether the paper's statement is right and ours goes further: a sharper number, or a case left open.
     """
 
     claim: str
@@ -88,13 +126,20 @@ class Finding:
     ours: float | str
     agrees: bool
     why: str = ""
+    beyond: bool = False
 
     def __post_init__(self) -> None:
         for name in ("printed", "ours", "agrees"):  # a NumPy number would not be plain data
             value = getattr(self, name)
             object.__setattr__(self, name, value.item() if hasattr(value, "item") else value)
-        if not self.agrees and not self.why:
-            raise InvalidInput(f"The finding {self.claim!r} disagrees with the paper: say why, in `why`.")
+        if (self.beyond or not self.agrees) and not self.why:
+            raise InvalidInput(f"The finding {self.claim!r} is not what the paper prints: say why, in `why`.")
+        if self.beyond and not self.agrees:
+            raise InvalidInput(f"The finding {self.claim!r} either contradicts the paper or goes beyond it, not both.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return {name: getattr(self, name) for name in ("claim", "printed", "ours", "agrees", "why", "beyond")}
 
 
 _OTHERWISE = "not so with these parameters"
@@ -112,6 +157,15 @@ def compared(claim: str, printed: float, ours: float, *, within: float, why: str
     True
     """
     return stated(claim, printed, ours, abs(printed - ours) <= within, why)
+
+
+def further(claim: str, printed: float | str | None, ours: float | str, why: str) -> Finding:
+    """The finding on a statement that is right, where ours goes further; `why` says how.
+
+    >>> further("samples that suffice", 11_420, 6_667, "with the divergence in place of its bound").ours
+    6667
+    """
+    return Finding(claim, printed, ours, True, why, beyond=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +300,9 @@ def exhibit(
         loose = [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY or p.default is p.empty]
         if not _NAME.fullmatch(made.name) or loose or not {"fast", "progress"} <= parameters.keys():
             raise InvalidInput(
-                f"{made.name} must be named like figure_1a, table_3 or example_2 and take keywords with defaults only, "
-                f"fast and progress among them. Not so: {', '.join(loose) or 'its name, or fast and progress'}."
+                f"{made.name} must be named like figure_1a, table_3, example_2 or theorem_5 and take keywords with "
+                "defaults only, fast and progress among them. "
+                f"Not so: {', '.join(loose) or 'its name, or fast and progress'}."
             )
         if seed is not None and made.parameters.get("seed") != seed:
             raise InvalidInput(f"{made.name} must take seed={seed} as a keyword default, as its exhibit says.")
@@ -261,7 +316,7 @@ def exhibit(
 
 
 def exhibits(paper: str | None = None) -> list[Exhibit]:
-    """Every exhibit of a paper, or of all five: paper by paper, examples first, then figures, then tables."""
+    """Every exhibit of a paper, or of all five: paper by paper, examples first, then figures, tables, theorems."""
     if paper is not None and paper not in PAPERS:
         raise InvalidInput(f"paper must be one of {', '.join(PAPERS)}. Got {paper!r} instead.")
     wanted = list(PAPERS) if paper is None else [paper]

@@ -9,12 +9,15 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leakwise.charts.table import html_table, number
-from leakwise.papers.exhibit import PAPERS, Exhibit, exhibits
+from leakwise.papers.exhibit import COMPUTED, PAPERS, Exhibit, exhibits
 from leakwise.papers.runner import code, read_record
 from leakwise.report.style import STYLE
+
+if TYPE_CHECKING:
+    from leakwise.papers.errata import Entry, Kind
 
 __all__ = ["write_gallery"]
 
@@ -68,12 +71,14 @@ def _page(title: str, body: str) -> str:
 def _index(directory: Path, found: Sequence[Stored]) -> str:
     claims = [finding for _, record in found for finding in record["findings"]]
     differing = sum(not finding["agrees"] for finding in claims)
+    further = sum(finding["beyond"] for finding in claims)
     small = sum(bool(record["fast"]) for _, record in found)
     head = (
-        "<header>\n<h1>Every figure and table of the five papers</h1>\n"
-        f"<p>{len(found)} exhibits, {len(claims)} statements checked, {differing} of them not as printed. "
-        'Each place where a paper is wrong or loose is on <a href="errata.html">the errata page</a>, with a '
-        "demonstration.</p>\n"
+        "<header>\n<h1>The five papers, recomputed</h1>\n"
+        f"<p>{len(found)} exhibits. A run without names makes the examples, two theorems, and {escape(COMPUTED)}. Of "
+        f"{len(claims)} statements checked {differing} are not as printed; {further} are right, and we go further. "
+        'Errata, warnings to implementers and further results are on <a href="errata.html">the '
+        "errata page</a>, each with a demonstration.</p>\n"
     )
     if small:
         head += f"<p><strong>{small} of them were made with small settings (--fast).</strong></p>\n"
@@ -107,10 +112,13 @@ def _article(directory: Path, made: Exhibit, record: Mapping[str, Any]) -> str:
     parts.append(f"<h4>What the paper prints</h4>\n<p>{escape(record['printed'])}</p>\n")
     if record["findings"]:
         parts.append(f"<h4>What we get</h4>\n{findings_table(record['findings'])}")
-    differing = [finding for finding in record["findings"] if not finding["agrees"]]
-    if differing:
-        reasons = "".join(f"<li>{escape(f['claim'])}: {escape(f['why'])}.</li>" for f in differing)
-        parts.append(f"<h4>Why they differ</h4>\n<ul>{reasons}</ul>\n")
+    for heading, chosen in (
+        ("Why they differ", [f for f in record["findings"] if not f["agrees"]]),
+        ("Where we go further", [f for f in record["findings"] if f["beyond"]]),
+    ):
+        if chosen:
+            reasons = "".join(f"<li>{escape(f['claim'])}: {escape(f['why'])}.</li>" for f in chosen)
+            parts.append(f"<h4>{heading}</h4>\n<ul>{reasons}</ul>\n")
     if "svg" not in record["files"] or record["rows"] <= _MOST_ROWS:
         parts.append(f'<div class="wide">{_rows_table(directory / f"{made.full_name}.csv")}</div>\n')
     parts.append(_footer(made, record))
@@ -118,7 +126,7 @@ def _article(directory: Path, made: Exhibit, record: Mapping[str, Any]) -> str:
 
 
 def findings_table(findings: Sequence[Mapping[str, Any]]) -> str:
-    """Statements with what is printed beside what we get; a mark on the left tells the two apart for the eye."""
+    """Statements with what is printed and what we get; a mark on the left tells the two apart for the eye."""
     rows = "".join(
         f'<tr><td class="{"yes" if f["agrees"] else "no"}">{escape(f["claim"])}</td>'
         f'<td class="n">{escape(_value(f["printed"]))}</td><td class="n">{escape(_value(f["ours"]))}</td>'
@@ -132,6 +140,8 @@ def findings_table(findings: Sequence[Mapping[str, Any]]) -> str:
 def _verdict(finding: Mapping[str, Any]) -> str:
     if not finding["agrees"]:
         return "differs"
+    if finding["beyond"]:
+        return "goes further"
     return "not in the paper" if finding["printed"] is None else "agrees"
 
 
@@ -188,49 +198,49 @@ def _demonstrated(directory: Path) -> dict[str, list[dict[str, Any]]]:
     if isinstance(stored, dict) and stored.get("stamp") == stamp:
         kept: dict[str, list[dict[str, Any]]] = stored["shown"]
         return kept
-    shown = {
-        entry.name: [
-            {"claim": f.claim, "printed": f.printed, "ours": f.ours, "agrees": f.agrees, "why": f.why}
-            for f in entry.demonstrate()
-        ]
-        for entry in errata()
-    }
+    shown = {entry.name: [finding.to_dict() for finding in entry.demonstrate()] for entry in errata()}
     text = json.dumps({"stamp": stamp, "shown": shown}, ensure_ascii=False, indent=1)
     file.write_text(text + "\n", encoding="utf-8")
     return shown
 
 
 def _errata_page(shown: Mapping[str, Sequence[Mapping[str, Any]]], found: Sequence[Stored]) -> str:
-    from leakwise.papers.errata import errata
+    from leakwise.papers.errata import KINDS, errata
 
-    sections = ""
-    entries = errata()
-    for paper in PAPERS.values():
-        own = [entry for entry in entries if entry.paper == paper.key]
-        if not own:
+    entries, sections = errata(), ""
+    for name, kind in KINDS.items():
+        chosen = [entry for entry in entries if entry.kind == name]
+        if not chosen:
             continue
-        sections += f"<section>\n<h2>[{paper.key}] {escape(paper.name)}</h2>\n"
-        for entry in own:
-            sections += (
-                f'<article id="{entry.name}">\n<h3>{escape(entry.where)} <span class="soft">({escape(entry.weight)})'
-                f"</span></h3>\n<h4>What the paper says</h4>\n<p>{escape(entry.says)}</p>\n"
-                f"<h4>What is true</h4>\n<p>{escape(entry.truth)}</p>\n"
-                f"{findings_table(shown[entry.name])}"
-                f'<p class="soft">leakwise.papers.errata: {escape(entry.name)}</p>\n</article>\n'
-            )
-        sections += "</section>\n"
-    critical = sum(entry.weight == "safety-critical" for entry in entries)
-    head = (
-        "<header>\n<h1>Errata of the five papers</h1>\n"
-        f"<p>{len(entries)} places where a text, a formula or a number is wrong or loose, {critical} of them "
-        "safety-critical: somebody who relied on them would promise too much. Each has a demonstration, run when this "
-        'page was made. <a href="index.html">Back to the gallery</a>.</p>\n</header>\n'
+        sections += f'<section id="{name}">\n<h2>{escape(kind.heading)}</h2>\n<p>{escape(kind.about)}</p>\n'
+        sections += "".join(_note(entry, kind, shown[entry.name]) for entry in chosen) + "</section>\n"
+    counts = {name: sum(entry.kind == name for entry in entries) for name in KINDS}
+    links = ", ".join(
+        f'<a href="#{name}">{count} {escape(KINDS[name].heading.lower())}</a>'
+        for name, count in counts.items()
+        if count
     )
-    return _page("Errata of the five papers", f"{head}<main>\n{sections}{_differing(found)}</main>\n")
+    head = (
+        "<header>\n<h1>Notes on the five papers</h1>\n"
+        f"<p>Leakwise is built on these papers. Recomputing them gave {links}. "
+        "Each has a demonstration, run when this page was made. If we have misread a paper, please tell us. "
+        '<a href="index.html">Back to the gallery</a>.</p>\n</header>\n'
+    )
+    return _page("Notes on the five papers", f"{head}<main>\n{sections}{_differing(found)}</main>\n")
+
+
+def _note(entry: Entry, kind: Kind, findings: Sequence[Mapping[str, Any]]) -> str:
+    weight = f' <span class="soft">({escape(entry.weight)})</span>' if entry.weight else ""
+    return (
+        f'<article id="{entry.name}">\n<h3>[{entry.paper}] {escape(entry.where)}{weight}</h3>\n'
+        f"<h4>The paper</h4>\n<p>{escape(entry.says)}</p>\n"
+        f"<h4>{escape(kind.answer)}</h4>\n<p>{escape(entry.truth)}</p>\n{findings_table(findings)}"
+        f'<p class="soft">leakwise.papers.errata: {escape(entry.name)}</p>\n</article>\n'
+    )
 
 
 def _differing(found: Sequence[Stored]) -> str:
-    """Every statement of an exhibit that is not as printed: some are errata, some only numbers of another kind."""
+    """Every statement of an exhibit that is not as printed; those that only go further are with their exhibits."""
     rows = "".join(
         f'<tr><td><a href="index.html#{_anchor(made)}">[{made.paper}] {escape(record["number"])}</a></td>'
         f'<td>{escape(f["claim"])}</td><td class="n">{escape(_value(f["printed"]))}</td>'

@@ -11,6 +11,7 @@ import numpy as np
 from leakwise.charts.specs import lines
 from leakwise.leakage import (
     envelope,
+    event_leakage,
     failure_probability,
     pml,
     pml_quantiles,
@@ -24,7 +25,7 @@ from leakwise.papers.leakage_envelopes_response import (
     figure_2b,
     figure_2c,
     figure_2d,
-    table_1_conjecture,
+    theorem_5_conjecture,
 )
 from leakwise.priors import Prior
 
@@ -38,7 +39,7 @@ __all__ = [
     "figure_2b",
     "figure_2c",
     "figure_2d",
-    "table_1_conjecture",
+    "theorem_5_conjecture",
 ]
 
 FOUR = (
@@ -167,8 +168,8 @@ def example_2(
     paper="EN",
     number="Example 3",
     title="The leakage of a union of events",
-    shows="A fair bit is released with probability 0.9 and erased with probability 0.1. The events «0 was released» "
-    "and «1 was released» leak log 2 each, their union nothing. Each row is an event.",
+    shows='A fair bit is released with probability 0.9 and erased with probability 0.1. The events "0 was released" '
+    'and "1 was released" leak log 2 each, their union nothing. Each row is an event.',
     printed="log 2, log 2 and 0.",
 )
 def example_3(
@@ -218,14 +219,9 @@ def example_4(
 
 
 def _events(released: Mechanism, events: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
-    """Event-wise leakage: the PML of the outcome «in the event» of its indicator."""
+    """Event-wise leakage for a uniform prior; the papers number outcomes from 1."""
     prior = Prior.uniform(released.shape[0])
-    found = {}
-    for event in events:
-        inside = [int(outcome + 1 in event) for outcome in range(released.shape[1])]
-        told = released.then([[here, 1 - here] for here in inside])
-        found[event] = float(pml(told, prior)[0])
-    return found
+    return {event: event_leakage(released, prior, [released.outputs[k - 1] for k in event]) for event in events}
 
 
 def _event_rows(found: dict[tuple[int, ...], float]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from leakwise.mechanism import Mechanism, randomized_response
 from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
 from leakwise.priors import Prior
 
-__all__ = ["figure_2a", "figure_2b", "figure_2c", "figure_2d", "four_level_prior", "table_1_conjecture"]
+__all__ = ["figure_2a", "figure_2b", "figure_2c", "figure_2d", "four_level_prior", "theorem_5_conjecture"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -239,10 +239,10 @@ def _figure_2_findings(rows: list[dict[str, Any]], law: Floats, alpha: float, be
     "holds; the largest difference between its lower bound h and the exact envelope there (the conjecture says none); "
     "how far h falls short where the condition does not hold, as a factor; and the largest difference between the "
     "closed form of the envelope, which proves the conjecture, and the linear program, which knows nothing of it.",
-    printed="«We conjecture that under this condition h_δ coincides with ε_c.» No numbers.",
+    printed='"We conjecture that under this condition h_δ coincides with ε_c." No numbers.',
     seed=5,
 )
-def table_1_conjecture(
+def theorem_5_conjecture(
     *,
     fast: bool = False,
     progress: Progress | None = None,

@@ -162,10 +162,7 @@ def make(
         "fast": fast,
         "rows": len(result.rows),
         "description": None if result.chart is None else result.chart.get("description"),
-        "findings": [
-            {"claim": f.claim, "printed": f.printed, "ours": _number(f.ours), "agrees": f.agrees, "why": f.why}
-            for f in result.findings
-        ],
+        "findings": [{**f.to_dict(), "ours": _number(f.ours)} for f in result.findings],
         "notes": sorted({str(note.message) for note in notes}),
     }
     draft = _file(base, "json.part")

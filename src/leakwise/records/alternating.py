@@ -59,7 +59,8 @@ def record_information(pi: Floats, qi: Floats) -> float:
 
 def _information(joint: Floats) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.log(joint / (joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)))
+        # Logarithms one by one: the product of a belief near 1e-300 and its outcome would be 0, and the ratio infinite.
+        ratio = np.log(joint) - np.log(joint.sum(axis=1, keepdims=True)) - np.log(joint.sum(axis=0, keepdims=True))
         return float(np.where(joint > 0, joint * ratio, 0.0).sum())
 
 

@@ -240,7 +240,8 @@ def _odds_reach(problem: Problem) -> Floats:
         logs = [np.log(problem.rows[block]) for block in problem.blocks]
         most = np.array([(x[:, None, :] - x[:, :, None]).max(axis=0) for x in logs])  # a, y, y'
         reach = most[:, None] + most.transpose(0, 2, 1)[None]
-    return np.where(np.isfinite(reach), reach + 1e-12 * (1 + np.abs(reach)), np.inf)
+    finite = np.isfinite(reach)
+    return np.where(finite, reach + 1e-12 * (1 + np.abs(np.where(finite, reach, 0.0))), np.inf)
 
 
 def _propagate(low: Floats, high: Floats, reach: Floats) -> None:

@@ -2,13 +2,11 @@
 
 from leakwise.papers.empirical_distributions.bounds import example_1, example_2, figure_2a, figure_2b
 from leakwise.papers.empirical_distributions.from_samples import figure_3a, figure_3b
-from leakwise.papers.empirical_distributions.interpolation import table_1_theorem_5
+from leakwise.papers.empirical_distributions.interpolation import theorem_5
 from leakwise.papers.empirical_distributions.laplace import figure_4, figure_5
 from leakwise.papers.empirical_distributions.normal import figure_6a, figure_6b, figure_7
-from leakwise.papers.empirical_distributions.slips import ERRATA
 
 __all__ = [
-    "ERRATA",
     "example_1",
     "example_2",
     "figure_2a",
@@ -20,5 +18,5 @@ __all__ = [
     "figure_6a",
     "figure_6b",
     "figure_7",
-    "table_1_theorem_5",
+    "theorem_5",
 ]

@@ -14,7 +14,7 @@ from leakwise.optimize import design
 from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
 from leakwise.priors import Prior
 
-__all__ = ["table_1_theorem_5"]
+__all__ = ["theorem_5"]
 
 
 @exhibit(
@@ -27,7 +27,7 @@ __all__ = ["table_1_theorem_5"]
     "and compare the entries. The paper has no figure of it.",
     printed="Theorem 5 in closed form; p1 = 0.5 and β = 1 give randomized response. Appendix C ends with another p11.",
 )
-def table_1_theorem_5(
+def theorem_5(
     *,
     fast: bool = False,
     progress: Progress | None = None,

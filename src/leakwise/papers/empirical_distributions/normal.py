@@ -10,7 +10,7 @@ import numpy as np
 
 from leakwise.charts.specs import Spec, lines
 from leakwise.noise import Gaussian
-from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, stated
 from leakwise.priors import Prior
 
 __all__ = ["figure_6a", "figure_6b", "figure_7"]
@@ -24,7 +24,7 @@ _SHOWS = (
     "Gaussian noise on a secret ±1 whose prior is estimated from m samples. For each ε: the probability δ₁ that an "
     "outcome leaks more than ε, for the worst prior of the l1 ball of failure δ₂ (closed in on from both sides, not "
     "sampled on a grid), and δ* = δ₁ + δ₂ - δ₁δ₂. The paper plots δ* over ε* = ε - log(1 - βe^ε/2). Since δ₁ is "
-    "already the supremum over the ball, ε itself holds: the further curves, «tight». The m of the figure are not in "
+    'already the supremum over the ball, ε itself holds: the further curves, "tight". The m of the figure are not in '
     "its text, but for 100."
 )
 _PRINTED = (
@@ -222,7 +222,7 @@ def _findings(rows: list[dict[str, Any]], samples: Sequence[int], failure: float
             "strongly improved",
             f"above somewhere for m = {_list(list(shown))}" if shown else "below at every ε, for every m",
             not shown,
-            "from few samples, and with the sensitivity counted twice, less is promised than without any estimate",
+            "from few samples, and with the sensitivity added, less is promised than without any estimate",
         ),
         stated(
             "the tight curves (ε, δ*) lie below the probability that the privacy loss exceeds ε",
@@ -230,19 +230,16 @@ def _findings(rows: list[dict[str, Any]], samples: Sequence[int], failure: float
             f"above somewhere for m = {_list(tight)}" if tight else "below at every ε, for every m",
             not tight,
         ),
-        Finding(
+        further(
             "ε* - ε, what the printed form adds to the leakage (largest)",
             ", ".join(f"m = {m:,}: {value:.3f}" for m, value in extra.items()),
             0.0,
-            False,
-            "(17) takes the supremum over the ball before ε is read off, so that (ε, δ*) holds with ε itself; ε* "
-            "counts the sensitivity of the ball a second time",
+            "(17) takes the supremum over the ball before ε is read off, so that (ε, δ*) holds with ε itself",
         ),
-        Finding(
+        further(
             f"δ of probabilistic LDP at ε = {loose['epsilon']:g}",
             float(loose["pldp_delta"]),
             float(loose["pldp_probability"]),
-            False,
             "the formula of the paper's reference bounds two tails by twice the larger one; the probability that the "
             "privacy loss exceeds ε is smaller. The printed curves are above that at "
             + (", ".join(f"{count} ε (m = {m:,})" for m, count in truly.items()) or "no ε"),

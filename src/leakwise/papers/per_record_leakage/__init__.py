@@ -4,7 +4,6 @@ from leakwise.papers.per_record_leakage.convexity import figure_1
 from leakwise.papers.per_record_leakage.curves import figure_3
 from leakwise.papers.per_record_leakage.curves_by_noise import figure_4, figure_5
 from leakwise.papers.per_record_leakage.designs import figure_6, figure_7
-from leakwise.papers.per_record_leakage.slips import ERRATA
 from leakwise.papers.per_record_leakage.table import table_3
 
-__all__ = ["ERRATA", "figure_1", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7", "table_3"]
+__all__ = ["figure_1", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7", "table_3"]

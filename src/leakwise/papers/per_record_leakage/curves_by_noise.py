@@ -11,7 +11,7 @@ import numpy as np
 
 from leakwise.charts.specs import Spec, lines, vertical
 from leakwise.leakage import ldp
-from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, stated
 from leakwise.papers.per_record_leakage.curves import NEVER, knee
 from leakwise.records import leakage, parity
 
@@ -183,10 +183,10 @@ def _figure_4_findings(rows: list[dict[str, Any]], records: Sequence[int], flip:
         findings.append(
             Finding(
                 f"what our run of Algorithms 1–5 reaches at n = {worst['n']}, b = {worst['b']:g}",
-                worst["alternating"],
+                f"{worst['alternating']:.4f}, our run",
                 worst["capacity"],
                 False,
-                "a local optimum: the lines of the paper fall where the leakage does not",
+                "a local optimum: the lines of the figure fall where the leakage does not",
             )
         )
     return findings
@@ -316,22 +316,20 @@ def _figure_5_findings(rows: list[dict[str, Any]], records: Sequence[int], share
             apart,
             apart > 1e-6,
             "on parity all three are the same channel, one bit flipped with the probability of a wrong answer: they "
-            "leak the same. The figure compares a mutual information with an ε of differential privacy, two different "
-            "units",
+            "leak the same. The figure sets a mutual information equal to an ε of differential privacy, "
+            "which is another measure",
         ),
-        compared(
+        further(
             "differential privacy of the Laplace mechanism at ε = 1 after its threshold",
             1.0,
             true_dp["Laplace"],
-            within=1e-3,
-            why="thresholding hides some of the noisy value: what is released is better protected than ε says",
+            "thresholding hides some of the noisy value: what is released is better protected than ε says",
         ),
-        compared(
+        further(
             "differential privacy of the exponential mechanism at ε = 1",
             1.0,
             true_dp["exponential"],
-            within=1e-3,
-            why="with two answers the factor 1/2 in exp(εu/2) is not needed: the mechanism is ε/2-private, and "
+            "with two answers the factor 1/2 in exp(εu/2) is not needed: the mechanism is ε/2-private, and "
             "compared at its true level it is the better one",
         ),
         stated("at the same nominal ε Laplace has the lower distortion (ε = 1)", "lower",
