@@ -15,6 +15,7 @@ import pyarrow.parquet
 from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
 from forgeries import forgeries, wrong_methods
+from orders import orders
 from roundings import roundings
 from truth import must
 
@@ -198,5 +199,6 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "forgeries": forgeries,
     "methods": wrong_methods,
     "budgets": budgets,
+    "orders": orders,
     "roundings": roundings,
 }

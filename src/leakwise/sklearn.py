@@ -16,6 +16,7 @@ from leakwise.tables import frames
 from leakwise.tables.files import counted
 from leakwise.tables.impossible import refuse_impossible
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
+from leakwise.tables.row_order import RowOrder, warn_of_order
 from leakwise.tables.sampler import draw_codes
 
 require("sklearn", extra="sklearn", purpose="leakwise.sklearn")
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from leakwise.optimize.from_data import DataDesign
 
 __all__ = ["LeakageRandomizer"]
+
+
+_WAYS_OUT = "Put X into a random order first, with everything that goes with it: sklearn.utils.shuffle(X, y)."
 
 
 class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -153,6 +157,11 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         for name, codes, known in zip(columns, encoded, self._priors, strict=True):
             if known is not None:
                 refuse_impossible(counted(codes, len(known.alphabet)), known, [name])
+        for name, codes, mechanism in zip(columns, encoded, self.mechanisms_, strict=True):
+            # The rows belong to others (labels, weights), so that their order can be warned of, but not changed.
+            watched = RowOrder(mechanism.inputs)
+            watched.add(codes)
+            warn_of_order(watched, f"column {name!r}", stacklevel=3, ways_out=_WAYS_OUT)
         drawn = [draw_codes(codes, one.sampler) for codes, one in zip(encoded, self.mechanisms_, strict=True)]
         labels = [natural_array(one.outputs) for one in self.mechanisms_]
         if len({one.dtype.kind for one in labels}) > 1:

@@ -15,7 +15,8 @@ from leakwise.cli import app
 RUN = CliRunner()
 OPTIONS = ("-c", "smokes", "--domain", "no,yes", "--lift", "2", "--overwrite")
 PRIOR = lw.Prior({"no": 0.5, "yes": 0.5})
-FRAME = pd.DataFrame({"id": range(40), "smokes": ["no", "yes", "yes", "no"] * 10})
+SMOKES = pd.Series(["no", "yes", "yes", "no"] * 10).sample(frac=1, random_state=0, ignore_index=True)
+FRAME = pd.DataFrame({"id": range(40), "smokes": SMOKES})
 
 
 def run(*words):

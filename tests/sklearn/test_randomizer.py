@@ -24,6 +24,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import leakwise as lw
 from leakwise.sklearn import LeakageRandomizer
 
+# The tables here are made of patterns, whose order tells everything; the tests are about something else.
+pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
+
 FALSE_ALARM = 1e-9
 PUBLIC = {"no": 0.75, "yes": 0.25}
 
@@ -117,6 +120,7 @@ def test_releasing_the_rows_that_were_learnt_from_is_said():
         learnt.fit_transform(sample)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", lw.RowOrderWarning)
         learnt.fit(sample).transform(sample[:10])
         LeakageRandomizer(lift=2, prior=PUBLIC).fit_transform(sample)
 
@@ -296,3 +300,13 @@ def test_a_pickled_transformer_tells_no_exact_count():
     assert again.transform([["yes"]] * 3).shape == (3, 1)
     assert again.guarantees == fitted.guarantees
     assert pickle.loads(pickle.dumps(again)).guarantees == fitted.guarantees
+
+
+def test_rows_sorted_by_the_secret_are_warned_of():
+    randomizer = LeakageRandomizer(lift=2, prior=PUBLIC).fit([["no"], ["yes"]])
+    rows = np.array([["no"]] * 150 + [["yes"]] * 50)
+    with pytest.warns(lw.RowOrderWarning, match=r"tells column 0: .*sklearn\.utils\.shuffle"):
+        randomizer.transform(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        randomizer.transform(np.random.default_rng(0).permutation(rows))

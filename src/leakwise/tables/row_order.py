@@ -180,15 +180,15 @@ def refuse_order(watched: RowOrder, secret: str) -> None:
         raise InvalidInput(f"{_told(verdict, secret)} Nothing was released. {_WAYS_OUT}")
 
 
-def warn_of_order(watched: RowOrder, secret: str, stacklevel: int) -> None:
+def warn_of_order(watched: RowOrder, secret: str, stacklevel: int, ways_out: str | None = None) -> None:
     """Say that a release whose row order tells the secret keeps it."""
     if (verdict := watched.verdict()).dependent:
-        words = f"{_told(verdict, secret)} The released rows keep that order. {_WAYS_OUT}"
+        words = f"{_told(verdict, secret)} The released rows keep that order. {ways_out or _WAYS_OUT}"
         warnings.warn(words, RowOrderWarning, stacklevel=stacklevel + 1)
 
 
 def _told(verdict: OrderVerdict, secret: str) -> str:
-    chance = "less than 1e-99" if verdict.p_value < 1e-99 else f"at most {verdict.p_value:.1e}"
+    chance = "less than 1e-99" if verdict.p_value < 1e-99 else f"at most {1.06 * verdict.p_value:.1e}"
     return (
         f"The order of the rows tells {secret}: {verdict.evidence} (probability by chance {chance}). "
         "Anyone who sees where a row stands would know more than the mechanism lets out."
