@@ -172,6 +172,14 @@ def test_what_the_audit_prints_is_not_below_what_is_proven(channel: Channel) -> 
     assert Fraction(found.lift) >= proven
 
 
+def test_a_lift_beyond_every_float_is_printed() -> None:
+    prior = lw.Prior({"a": 1, "b": Fraction(1, 10**400)})
+    with np.errstate(all="ignore"):
+        shown = repr(lw.audit(lw.identity(["a", "b"]), prior))
+    assert "more than 1.0001e400 times as likely" in shown  # 10^400 + 1, rounded up
+    assert "That covers" not in shown
+
+
 def test_a_set_with_unbounded_leakage_is_refused() -> None:
     with pytest.raises(lw.InvalidInput, match="unbounded"):
         lw.audit(lw.identity(2), _Pair(lw.Prior([0.5, 0.5]), lw.Prior([1.0, 0.0])))

@@ -111,7 +111,7 @@ def test_a_float_matrix_a_hair_over_the_limit_shows_the_digits_and_the_way_out()
     np.fill_diagonal(matrix, 0.5)
     certificate = lw.certify(lw.Mechanism(matrix), lw.Prior.uniform(4), lift=2)
     assert not certificate.holds
-    proven = "2.00000000000000012"
+    proven = "2.000000000000000112"
     assert Fraction(proven) >= certificate.ratio > 2
     shown = repr(certificate)
     assert f"the largest lift is {proven}, the limit 2." in shown
@@ -120,6 +120,15 @@ def test_a_float_matrix_a_hair_over_the_limit_shows_the_digits_and_the_way_out()
     assert lw.certify(certificate.mechanism, certificate.prior, lift=2.0001).holds
     with pytest.raises(lw.CertificateRejected, match=proven):
         certificate.verify()
+
+
+def test_a_limit_in_nats_missed_by_a_hair_shows_its_digits_too() -> None:
+    matrix = np.full((4, 4), 0.5 / 3)
+    np.fill_diagonal(matrix, 0.5)
+    words = lw.certify(lw.Mechanism(matrix), lw.Prior.uniform(4), math.log(2)).sentence
+    lift, limit = re.search(r"largest lift is (\S+), the limit (\S+)\. The", words).groups()
+    assert 0 < Fraction(lift) - Fraction(limit) < Fraction(1, 10**15)
+    assert "slightly larger limit, epsilon=0.69315" in words
 
 
 def test_the_rounding_that_is_offered_keeps_the_limit() -> None:

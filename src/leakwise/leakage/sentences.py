@@ -102,9 +102,9 @@ def _never(audit: Audit) -> list[str]:
         return []
     entropy = at_most(audit.epsilon)
     words = f"{never_certain(audit.ratio)} A fact with more min-entropy than {entropy} nats stays uncertain."
-    # What is left of e^-ε, compared as fractions: a lift may be beyond floats.
+    # What is left of e^-ε, compared as fractions: a lift may be beyond floats, and a prior below them reads as zero.
     least = 0 if audit.ratio == math.inf else Fraction(1 - 1e-9) / Fraction(audit.ratio)
-    safe = [letter for letter in audit.letters if Fraction(letter.prior) < least]
+    safe = [letter for letter in audit.letters if Fraction(letter.prior) < least and letter.range[1] < 1]
     if safe and not audit.of_set:
         most = max(letter.range[1] for letter in safe)
         which = "any single value" if len(safe) == len(audit.letters) else some_of([letter.label for letter in safe])

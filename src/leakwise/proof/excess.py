@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import Level, log_upper
-from leakwise.guarantee import at_least, at_most
+from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism
 from leakwise.priors import PriorSet
 from leakwise.proof.ratio import worst_outcome
@@ -15,15 +15,16 @@ __all__ = ["more_than_asked", "telling_digits"]
 
 # An excess below this share of the limit is the rounding of a matrix of floats, not its design.
 _HAIR = Fraction(1, 10**6)
+_MOST_DIGITS = 40
 # Which denominators 2^bits to try, and up to how many entries it is worth a fraction of a second.
 _BITS = range(60, 19, -1)
 _MOST_ENTRIES = 2_000
 
 
 def telling_digits(ratio: Fraction, asked: Level) -> int:
-    """Return how many digits show that the ratio is above the limit, whichever way they are rounded."""
-    digits, limit = 5, asked.above
-    while digits < 40 and any(text(ratio, digits) == text(limit, digits) for text in (at_most, at_least)):
+    """Return how many digits show that the ratio is above the limit: the last one is worth less than the excess."""
+    digits, share = 5, (ratio - asked.above) / ratio
+    while digits < _MOST_DIGITS and share * 10 ** (digits - 1) < 1:
         digits += 1
     return digits + 1
 
