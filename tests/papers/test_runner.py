@@ -156,3 +156,19 @@ def test_a_run_that_is_stopped_leaves_the_rest_undone(tmp_path: Path) -> None:
     rest = run(tmp_path, ["WC"], fast=True, jobs=1)
     assert first.full_name in rest.kept
     assert sorted(rest.kept + rest.made) == sorted(made.full_name for made in wanted)
+
+
+def test_a_gallery_with_records_of_an_older_version_is_still_written(made: tuple[Path, Run]) -> None:
+    """Older records do not say which findings go further than their paper."""
+    directory, _ = made
+    file = directory / "worst-case-utility" / "example_1.json"
+    before = file.read_bytes()
+    record = json.loads(before)
+    for finding in record["findings"]:
+        del finding["beyond"]
+    file.write_text(json.dumps(record), encoding="utf-8")
+    try:
+        run(directory, ["EN/example_3"], fast=True, jobs=1)
+        assert 'id="WC-example_1"' in (directory / "index.html").read_text(encoding="utf-8")
+    finally:
+        file.write_bytes(before)

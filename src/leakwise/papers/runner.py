@@ -198,7 +198,11 @@ def read_record(directory: Path, made: Exhibit) -> dict[str, Any] | None:
         found = json.loads(_file(directory / made.full_name, "json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and "files" in found else None
+    if not isinstance(found, dict) or "files" not in found:
+        return None
+    for finding in found["findings"]:
+        finding.setdefault("beyond", False)  # records of older versions do not say
+    return found
 
 
 def is_current(directory: Path, made: Exhibit, *, fast: bool) -> bool:
