@@ -20,7 +20,7 @@ __all__ = ["arc_columns"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_ARCS = 64
-_CLOSE = 1e-3  # of the largest lift: more arcs on a circle would come closer, but be more alike
+_CLOSE = 2e-2  # of the largest lift: more arcs on a circle would come closer, but be more alike
 
 
 def arc_columns(cone: LiftBox, number: int, generator: np.random.Generator) -> tuple[Floats, Floats]:

@@ -114,9 +114,8 @@ def _tell_of_gap(found: Design, limits: Limits) -> None:
     open_gap = found.gap > max(_GAP * abs(found.bound), 1e-9)
     if not open_gap and not limits.stopped:
         return
-    share = (
-        f"{100 * found.gap / abs(found.bound):.2g}%" if found.bound and math.isfinite(found.gap) else f"{found.gap:g}"
-    )
+    known = found.bound and math.isfinite(found.gap)
+    share = f"{round(100 * found.gap / abs(found.bound), 1):g}% of it" if known else f"{found.gap:g}"
     reached = limits.stopped and limits.seconds is not None
     told = f"The time limit of {limits.seconds:g} s was reached: this is the best found so far. " if reached else ""
     advice = " Allow more time (time_limit=)." if reached else ""

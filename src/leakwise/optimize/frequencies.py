@@ -9,6 +9,8 @@ so extreme rays suffice, and the same pricing picture gives the bound.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,10 +30,11 @@ _ALL_VERTICES = 120_000  # up to so many are priced one by one, which makes the 
 _RELATIVE_GAP = {True: 1e-8, False: 1e-4}  # where every vertex is listed, and where not: nobody's intervals notice
 _PATIENCE = 4  # rounds without progress before a search without an exact proof ends
 _COLUMNS = 2400  # at most: their square is held several times over
+_COLUMNS_ANYHOW = 500  # a few hundredths of a second
 _COLUMNS_WIDE = 1600  # where that is fewer than J has degrees of freedom: more do not pay
 _COLUMNS_OF_A_SECOND = 400
 _ARCS = (3, 8)  # times the letters, at least and at most, where nothing is searched
-_ENTRIES_OF_A_SECOND = 80_000  # of a mechanism: they are rounded and certified one by one, as Python's integers
+_ENTRIES_OF_A_SECOND = 60_000  # of a mechanism: they are rounded and certified one by one, as Python's integers
 _INWARDS = 2.0**-30
 _WORTH_WEIGHING = 6  # times the letters
 _TIDYING = 5.0  # seconds for having fewer outcomes
@@ -67,24 +70,26 @@ def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
     least, multipliers = least_trace_bound(cone, limits.part(0.1 if wide else 0.3))
     bound = float(p @ p) - least
     proof: tuple[Floats, Floats | None] = (multipliers, None)
-    accuracy, best, waited, stopped = 1.0, -np.inf, 0, False
+    accuracy, best, waited, stopped, rounds = 1.0, -np.inf, 0, False, _ROUNDS
     if wide:
         assert isinstance(cone, LiftBox)
         most = min(most, _COLUMNS_WIDE)
         # As many columns as J has degrees of freedom are too many: arcs of circles are a good start, without a program.
         kept = arc_columns(cone, _affordable_arcs(size, limits.seconds), generator)
+        if not _regular(*kept):
+            raise limits.over()  # too few arcs to tell so many letters apart
         best = _linearised(*kept, p)[0]
         limits.tell("arcs", best, bound)
         columns, weights = arc_columns(cone, most, generator)
-        stopped = most < _WORTH_WEIGHING * size  # with so few columns the weights that a search finds are no better
+        rounds = _ROUNDS if most >= _WORTH_WEIGHING * size else 0  # weights of fewer columns are no better than equal
     else:
         # The constant column makes the start feasible, those of the bound make it good.
         promising = _promising(cone, multipliers[:size], every, generator, min(size * (size + 1) // 2, most))
         columns = _distinct(np.concatenate([np.ones((size, 1)), columns, promising], axis=1))
         weights = _interior(columns, limits)
         kept = (columns, weights)
-    for _ in range(_ROUNDS):
-        if stopped or limits.exhausted:
+    for number in range(rounds):
+        if number and limits.exhausted:
             stopped = True
             break
         weights = _least_trace(columns, weights, accuracy, limits)
@@ -136,13 +141,14 @@ def _most_columns(size: int, seconds: float | None) -> int:
     A function of the limit, not of the clock: the same request has the same answer.
     """
     affordable = _COLUMNS if seconds is None else int(_COLUMNS_OF_A_SECOND * seconds ** (1 / 3))
-    return max(min(affordable, _COLUMNS), 2 * size + 2)
+    return max(min(affordable, _COLUMNS), _COLUMNS_ANYHOW, 2 * size + 2)
 
 
 def _affordable_arcs(size: int, seconds: float | None) -> int:
     """How many arcs can be certified in a good part of the time."""
     least, most = (times * size for times in _ARCS)
-    return most if seconds is None else max(least, min(most, int(_ENTRIES_OF_A_SECOND * seconds / size)))
+    affordable = math.inf if seconds is None else _ENTRIES_OF_A_SECOND * max(seconds, 1.0) / size
+    return int(max(least, min(most, affordable)))
 
 
 def _promising(
@@ -193,6 +199,12 @@ def _every_vertex(cone: Cone) -> Floats | None:
     else:
         return None
     return list_vertices(cone) if count <= _ALL_VERTICES else None
+
+
+def _regular(columns: Floats, weights: Floats) -> bool:
+    """Whether J can be inverted in doubles: the trace of the inverse of a singular one is any number at all."""
+    eigenvalues = np.linalg.eigvalsh((columns * weights) @ columns.T)
+    return bool(eigenvalues[0] > 1e-11 * eigenvalues[-1])
 
 
 def _distinct(columns: Floats) -> Floats:
