@@ -31,6 +31,7 @@ _RELATIVE_GAP = {True: 1e-8, False: 1e-4}  # where every vertex is listed, and w
 _PATIENCE = 4  # rounds without progress before a search without an exact proof ends
 _COLUMNS = 2400  # at most: their square is held several times over
 _COLUMNS_ANYHOW = 500  # a few hundredths of a second
+_START = 1.0  # second, at least, for the first weights
 _COLUMNS_WIDE = 1600  # where that is fewer than J has degrees of freedom: more do not pay
 _COLUMNS_OF_A_SECOND = 400
 _ARCS = (3, 8)  # times the letters, at least and at most, where nothing is searched
@@ -86,7 +87,10 @@ def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
         # The constant column makes the start feasible, those of the bound make it good.
         promising = _promising(cone, multipliers[:size], every, generator, min(size * (size + 1) // 2, most))
         columns = _distinct(np.concatenate([np.ones((size, 1)), columns, promising], axis=1))
-        weights = _interior(columns, limits)
+        # So few columns need a start more than they need the time that it takes.
+        weights = _interior(
+            columns, Limits(seconds=None if limits.remaining is None else max(limits.remaining, _START))
+        )
         kept = (columns, weights)
     for number in range(rounds):
         if number and limits.exhausted:
