@@ -121,8 +121,12 @@ def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
         accuracy = max(min(0.3 * accuracy, 1e-2 * slack), finest)
         if wide:
             columns, weights = _replaced(columns, weights, found)
-        else:
+            continue
+        try:
             columns, weights = _extended(columns, weights, worth - y @ columns, found, most, limits)
+        except NotConverged:  # no time for it: what was found so far stands
+            stopped = True
+            break
     columns, weights = kept
     used = weights > 1e-7
     lifts, weights = _fewest(columns[:, used], weights[used], limits)
