@@ -101,9 +101,8 @@ def test_a_sorted_column(kind):
 
 def test_the_index_of_a_shuffled_frame_does_not_tell_the_old_order():
     frame = pd.DataFrame(TABLE, index=[f"row {k}" for k in range(ROWS)])
-    with contextlib.suppress(lw.InvalidInput):  # an index with values of its own may be refused as well
-        out = lw.release(frame, EXACT, "smokes", order="shuffle")
-        assert out.index.equals(pd.RangeIndex(ROWS))
+    out = lw.release(frame, EXACT, "smokes", order="shuffle")
+    assert out.index.equals(pd.RangeIndex(ROWS))
     out = lw.release(pd.DataFrame(TABLE), EXACT, "smokes", order="shuffle")
     assert out.index.equals(pd.RangeIndex(ROWS))
     assert out["id"].tolist() != list(range(ROWS))
@@ -278,6 +277,15 @@ def test_tables_of_databases_are_read_as_they_are_stored(shop, elsewhere):
         lw.protect(lw.SqlTable(shop, "sorted"), "smokes", prior=PRIOR, lift=1.1, out=lw.SqlTable(shop, "other"))
     with pytest.warns(lw.RowOrderWarning):
         lw.release(lw.SqlTable(shop, "sorted"), EXACT, "smokes", out=lw.SqlTable(shop, "other"))
+
+
+def test_a_table_of_sqlite_that_is_stored_by_the_secret_is_refused(tmp_path):
+    path = tmp_path / "shop.sqlite"
+    with opened(path) as connection:
+        connection.execute("CREATE TABLE t (smokes TEXT, id INTEGER, PRIMARY KEY (smokes, id)) WITHOUT ROWID")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [("yes" if k % 3 else "no", k) for k in range(500)])
+    with pytest.raises(lw.InvalidInput, match="tells 'smokes'"):
+        lw.protect(lw.SqlTable(path, "t"), "smokes", prior=PRIOR, lift=1.1, out=lw.SqlTable(path, "o"))
 
 
 @pytest.mark.parametrize(("table", "order"), [("seen", None), ("sorted", "shuffle"), ("seen", "shuffle")])
