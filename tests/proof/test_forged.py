@@ -150,6 +150,16 @@ def test_no_infinity_proves_a_bound(utility, rare):
                         check_optimality(claim, lw.Mechanism([[1], [1], [1]]), priors)
 
 
+@pytest.mark.parametrize("utility", ["mutual_information", "guessing", "frequencies"])
+def test_duals_without_a_sum_prove_nothing(utility):
+    certificate = lw.design(COUNTED, lift=2, utility=utility).certificate
+    claim = certificate.optimality
+    for sign in (1, -1):
+        endless = replace(claim, duals=np.full(len(claim.duals), sign * 1.7e308))
+        with pytest.raises(CertificateRejected, match="nothing is better"):
+            replace(certificate, optimality=endless).verify()
+
+
 def test_a_mechanism_beyond_the_lifts_compared_is_not_compared():
     for priors in (COUNTED, COUNTED.ball("0.1"), AllPriors(COUNTED)):
         design = lw.design(priors, lift=1.1)
