@@ -10,7 +10,7 @@ from leakwise.leakage.average import (
     min_entropy_leakage,
     pointwise_g_leakage,
 )
-from leakwise.leakage.capacity import Capacity, capacity
+from leakwise.leakage.capacity import ShannonCapacity, shannon_capacity
 from leakwise.leakage.capacity_bounds import (
     capacity_bound,
     estimation_bound,
@@ -43,7 +43,7 @@ from leakwise.leakage.tail import Quantiles, pml_quantiles, psi1, psi2, tail_pro
 
 __all__ = [
     "Audit",
-    "Capacity",
+    "ShannonCapacity",
     "CompositionBounds",
     "CompositionTable",
     "Envelope",
@@ -58,7 +58,7 @@ __all__ = [
     "adaptive_bound",
     "attaining_gain",
     "audit",
-    "capacity",
+    "shannon_capacity",
     "capacity_bound",
     "composition_bounds",
     "composition_table",

@@ -17,7 +17,7 @@ from leakwise.exact import Level, float_above, level
 from leakwise.guarantee import taken_as_exact
 from leakwise.leakage.audit_tables import tables
 from leakwise.leakage.average import maximal_leakage, min_entropy_leakage
-from leakwise.leakage.capacity import Capacity, capacity
+from leakwise.leakage.capacity import ShannonCapacity, shannon_capacity
 from leakwise.leakage.differential import ldp, privacy_profile, probabilistic_ldp
 from leakwise.leakage.inferential import InformationPrivacy, local_information_privacy
 from leakwise.leakage.information import f_information, mutual_information
@@ -119,7 +119,7 @@ class Audit:
     total_variation: float
     chi_square: float
     hellinger: float
-    capacity: Capacity | None
+    capacity: ShannonCapacity | None
     ldp: float
     ldp_delta: float | None
     probabilistic_ldp: float | None
@@ -285,7 +285,7 @@ prior (rows independent).
         total_variation=f_information(mechanism, nominal, "total_variation"),
         chi_square=f_information(mechanism, nominal, "chi_square"),
         hellinger=f_information(mechanism, nominal, "hellinger"),
-        capacity=capacity(mechanism, tolerance=1e-4) if by_entries else None,
+        capacity=shannon_capacity(mechanism, tolerance=1e-4) if by_entries else None,
         ldp=ldp(mechanism),
         ldp_delta=profile.epsilon(allowed) if by_pairs else None,
         probabilistic_ldp=probabilistic_ldp(mechanism, **asked.arguments) if by_pairs else None,

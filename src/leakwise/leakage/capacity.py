@@ -16,14 +16,14 @@ from leakwise.leakage.outcomes import ULP, Floats, checked
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
 
-__all__ = ["Capacity", "capacity"]
+__all__ = ["ShannonCapacity", "shannon_capacity"]
 
 # Letters that the optimum does not use keep this mass, so that no outcome becomes impossible on the way.
 _LEAST = 1e-290
 
 
 @dataclass(frozen=True, repr=False)
-class Capacity:
+class ShannonCapacity:
     """The largest mutual information over all priors, in nats, as far as it was closed in on.
 
     Attributes
@@ -81,7 +81,7 @@ class Capacity:
         }
 
 
-def capacity(mechanism: Mechanism, *, tolerance: float = 1e-6, max_iterations: int = 10_000) -> Capacity:
+def shannon_capacity(mechanism: Mechanism, *, tolerance: float = 1e-6, max_iterations: int = 10_000) -> ShannonCapacity:
     """The Shannon capacity max_π I(X;Y) with a certified gap.
 
     Blahut-Arimoto, π ← π·exp(s·D(P_x‖q)) normalised, with a step s ≥ 1 that grows while the information does (s = 1
@@ -89,7 +89,7 @@ def capacity(mechanism: Mechanism, *, tolerance: float = 1e-6, max_iterations: i
     gap is not closed after ``max_iterations`` both bounds are returned, with a LeakwiseWarning.
 
     >>> from leakwise import identity
-    >>> found = capacity(identity(4))
+    >>> found = shannon_capacity(identity(4))
     >>> found.lower <= 1.3862943611198906 <= found.upper, found.closed
     (True, True)
     """
@@ -104,7 +104,7 @@ def capacity(mechanism: Mechanism, *, tolerance: float = 1e-6, max_iterations: i
         search.step(max_iterations)
     law = search.best_law
     prior = Prior(law.tolist(), mechanism.inputs if mechanism.input_alphabet.declared else None)
-    found = Capacity(search.lower, search.upper, prior, search.count, float(tolerance))
+    found = ShannonCapacity(search.lower, search.upper, prior, search.count, float(tolerance))
     if not found.closed:
         warnings.warn(
             f"The capacity was not closed in on within {max_iterations} iterations: it is between {found.lower:.9g} "
