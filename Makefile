@@ -6,21 +6,28 @@ SHELL := /bin/bash
 
 VENV   := .venv
 BIN    := $(VENV)/bin
+LIGHT  := $(VENV)/.light
 STAMP  := $(VENV)/.installed
 
 help: ## this list
 	@echo "Leakwise: make <target>"
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
 
-setup: $(STAMP) ## make .venv from nothing but Python 3.11 or newer (again only when the requirements changed)
+setup: $(STAMP) ## .venv with all that the tests need, from nothing but Python 3.11 or newer
 
-$(STAMP): pyproject.toml constraints.txt
-	@python="$$(scripts/find-python)" && echo "Python: $$("$$python" --version)" \
-	  && { [ -x $(BIN)/python ] || "$$python" -m venv $(VENV); }
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+$(BIN)/python:
+	@python="$$(scripts/find-python)" && echo "Python: $$("$$python" --version)" && "$$python" -m venv $(VENV)
+
+# The demo installs the library and what draws its pictures, and nothing else.
+$(LIGHT): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[plots]'
 	@touch $@
 
-demo: setup ## the Adult table, from prior to recovered frequencies; leaves files in demo-output/
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@ $(LIGHT)
+
+demo: $(LIGHT) ## the Adult table, from prior to recovered frequencies; leaves files in demo-output/
 	$(BIN)/python examples/adult_demo.py
 
 test: setup ## everything that must pass: style, types, import contracts, tests with coverage

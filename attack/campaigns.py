@@ -153,7 +153,7 @@ def _stored(generator: Generator, folder: Path) -> tuple[Path, Callable[[Path], 
 
 def _checked(certificate: object) -> object:
     """A certificate that is accepted must be true, whatever was done to the file."""
-    assert isinstance(certificate, lw.Certificate)
+    assert isinstance(certificate, lw.results.Certificate)
     worst = max(one for one in exact_lifts(certificate.mechanism, certificate.prior.nominal) if one is not None)
     must(certificate.ratio == worst, "a changed certificate was believed")
     must(certificate.holds, "a certificate that does not hold was believed")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 import leakwise as lw
-from leakwise.tables.row_order import RowOrder
+from leakwise.tables.release.row_order import RowOrder
 
 __all__ = ["orders"]
 

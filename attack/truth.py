@@ -42,7 +42,7 @@ def must_be_true(certificate: object) -> None:
         _leakage(certificate.guarantee)
         _mask(certificate)
     else:
-        assert isinstance(certificate, lw.Certificate)
+        assert isinstance(certificate, lw.results.Certificate)
         _leakage(certificate)
         _optimality(certificate)
 
@@ -174,7 +174,7 @@ def _radius_suffices(radius: Fraction, n: np.ndarray, failure: float, *, sharp: 
 # ---------------------------------------------------------------------------------------------------- the leakage
 
 
-def _leakage(c: lw.Certificate) -> None:
+def _leakage(c: lw.results.Certificate) -> None:
     priors, matrix = c.prior, entries(c.mechanism)
     _failure(priors)
     here = np.array(priors.support)
@@ -219,7 +219,7 @@ def worth(claim: object, p: np.ndarray, lift: np.ndarray, guess: int | None = No
     return float(scores.max() if guess is None else scores[guess])
 
 
-def _optimality(c: lw.Certificate) -> None:
+def _optimality(c: lw.results.Certificate) -> None:
     claim = c.optimality
     if claim is None:
         return

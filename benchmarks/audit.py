@@ -130,7 +130,7 @@ def main() -> int:
         (
             "min-entropy leakage",
             lambda: bare_min_entropy(matrix, prior),
-            lambda: lw.min_entropy_leakage(m, p),
+            lambda: lw.measures.min_entropy_leakage(m, p),
             20,
         ),
         (
@@ -145,7 +145,7 @@ def main() -> int:
             lambda: lw.mutual_information(m, p),
             5,
         ),
-        ("capacity", lambda: bare_capacity(matrix), lambda: lw.capacity(m, tolerance=GAP).upper, 2),
+        ("capacity", lambda: bare_capacity(matrix), lambda: lw.measures.shannon_capacity(m, tolerance=GAP).upper, 2),
     ]
     book = Book("audit")
     table = Table(title=f"Random channel, {options.size} × {options.size}")

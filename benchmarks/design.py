@@ -105,10 +105,10 @@ def against_enumeration(size: int, printed: bool = True) -> dict[str, Any]:
 
     import leakwise as lw
     from leakwise.exact import level
-    from leakwise.optimize.cones import pml_cone
-    from leakwise.optimize.enumeration import list_vertices
-    from leakwise.optimize.generic import search_vertices
-    from leakwise.optimize.utilities import as_utility
+    from leakwise.optimize.pricing.vertex_list import list_vertices
+    from leakwise.optimize.problem.cones import pml_cone
+    from leakwise.optimize.problem.utilities import as_utility
+    from leakwise.optimize.search.any_cone import search_vertices
 
     prior = lw.Prior(np.random.default_rng(SEED).dirichlet(np.full(size, 5.0)))
     epsilon = 0.6

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import leakwise as lw
-from leakwise.optimize.robust import robust_design
+from leakwise.optimize.search.robust import robust_design
 
 FAILURE = 1e-5
 LETTERS = 20
@@ -56,18 +56,18 @@ def promises(repeats: int, console: Console, book: Book) -> None:
                 prior = lw.Prior.from_counts(counts)
                 here = lw.epsilon(mechanism, prior)
                 ball = prior.confidence(FAILURE)
-                split = lw.epsilon_from_sample(
+                split = lw.measures.epsilon_from_sample(
                     mechanism, lw.Prior.from_counts(counts - first), FAILURE, plan=lw.Prior.from_counts(first)
                 )
                 rows.append(
                     [
                         lw.epsilon(mechanism, lw.Prior(truth)),
-                        lw.capacity_bound(lift=math.exp(here), beta=ball.beta),  # type: ignore[attr-defined]
+                        lw.measures.capacity_bound(lift=math.exp(here), beta=ball.beta),  # type: ignore[attr-defined]
                         lw.epsilon(mechanism, ball),
                         lw.epsilon(mechanism, prior.confidence(FAILURE, "layer-cake")),
-                        lw.estimation_bound(here, letters=LETTERS, samples=samples, failure=FAILURE),
+                        lw.measures.estimation_bound(here, letters=LETTERS, samples=samples, failure=FAILURE),
                         split.epsilon,
-                        lw.epsilon_from_sample(mechanism, prior, FAILURE).epsilon,
+                        lw.measures.epsilon_from_sample(mechanism, prior, FAILURE).epsilon,
                     ]
                 )
             means = np.mean(rows, axis=0)

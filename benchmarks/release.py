@@ -38,7 +38,7 @@ from rich.console import Console
 from rich.table import Table
 
 import leakwise as lw
-from leakwise.tables.sampler import randomize_codes
+from leakwise.tables.release.draw import randomize_codes
 
 CONSOLE = Console()
 LABELS = [f"value {k}" for k in range(16)]

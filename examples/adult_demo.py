@@ -40,7 +40,7 @@ def say(title: str, *lines: object) -> None:
         print(line)
 
 
-def error(estimate: lw.Estimate, truth: np.ndarray) -> float:
+def error(estimate: lw.results.Estimate, truth: np.ndarray) -> float:
     return float(np.abs(estimate.frequencies - truth).sum() / 2)
 
 

@@ -80,8 +80,8 @@ def test_a_design_that_floats_cannot_weigh_claims_nothing(digits, utility):
 def test_informations_of_tiny_masses_are_never_below_the_truth(digits):
     mass = Fraction(1, 10**digits)
     prior = lw.Prior({"a": mass, "b": 1 - mass})
-    assert lw.f_information(IDENTITY, prior, "chi_square") == pytest.approx(1)  # Σ p_ii² π_i / q_i - 1
+    assert lw.measures.f_information(IDENTITY, prior, "chi_square") == pytest.approx(1)  # Σ p_ii² π_i / q_i - 1
     for name in ("mutual_information", "total_variation", "hellinger"):
-        assert 0 < lw.f_information(IDENTITY, prior, name) < 1e-12
+        assert 0 < lw.measures.f_information(IDENTITY, prior, name) < 1e-12
     with np.errstate(over="ignore"):
-        assert lw.f_information(IDENTITY, prior, lambda x: (x - 1) ** 4) > 1
+        assert lw.measures.f_information(IDENTITY, prior, lambda x: (x - 1) ** 4) > 1

@@ -12,7 +12,7 @@ import pytest
 
 import leakwise as lw
 from leakwise.priors.sample import coarse_prior
-from leakwise.tables.carried import drawn_from_seed
+from leakwise.tables.formats.carried_mechanism import drawn_from_seed
 
 PRIOR = lw.Prior({"no": 0.75, "yes": 0.25})
 FRAME = pd.DataFrame({"id": range(400), "smokes": ["no", "no", "no", "yes"] * 100, "age": np.linspace(0, 99, 400)})
@@ -210,7 +210,7 @@ def test_a_budget_refuses_before_anything_is_made(tmp_path):
 
 
 def test_what_is_done_with_the_certificate_comes_first(tmp_path):
-    def stop(certificate: lw.Certificate) -> None:
+    def stop(certificate: lw.results.Certificate) -> None:
         assert certificate.holds
         raise RuntimeError("not today")
 
@@ -226,7 +226,7 @@ def test_a_release_that_fails_is_cancelled(tmp_path, monkeypatch):
     def fail(*_args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("leakwise.tables.aside.os.replace", fail)
+    monkeypatch.setattr("leakwise.tables.release.atomic.os.replace", fail)
     with pytest.raises(lw.InvalidInput, match="No space left"):
         lw.protect(tmp_path / "a.csv", "smokes", prior=PRIOR, lift=2, ledger=book, out=tmp_path / "b.csv")
     assert [one.state for one in book.entries()] == ["cancelled"]

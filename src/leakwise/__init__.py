@@ -1,4 +1,7 @@
-"""Leakwise: what a randomised release leaks, what to release instead, and the release itself.
+"""Leakwise: what a randomized release leaks, what to release instead, and the release itself.
+
+The names that most people need are here; less common measures and bounds are in :mod:`leakwise.measures`, the classes
+of results in :mod:`leakwise.results`. A name loads what it needs when it is first used.
 
 >>> import leakwise as lw
 >>> prior = lw.Prior({"no": 0.75, "yes": 0.25})
@@ -9,147 +12,83 @@
 
 from typing import TYPE_CHECKING
 
-from leakwise import noise, records
-from leakwise.alphabet import bins
-from leakwise.blackbox import BlackBoxAudit, audit_program, audit_samples
-from leakwise.errors import (
-    CertificateRejected,
-    Infeasible,
-    InvalidInput,
-    LeakwiseError,
-    LeakwiseWarning,
-    MissingExtra,
-    NotConverged,
-    RowOrderWarning,
-    UnsafeSeedWarning,
-)
-from leakwise.leakage import (
-    Audit,
-    Capacity,
-    CompositionBounds,
-    CompositionTable,
-    Envelope,
-    EnvelopeCurve,
-    PrivacyProfile,
-    Refinement,
-    SampleLeakage,
-    adaptive_bound,
-    attaining_gain,
-    audit,
-    capacity,
-    capacity_bound,
-    composition_bounds,
-    composition_table,
-    envelope,
-    envelope_curve,
-    epsilon,
-    epsilon_from_sample,
-    estimation_bound,
-    estimation_failure,
-    event_leakage,
-    f_information,
-    failure_probability,
-    g_leakage,
-    g_vulnerability,
-    ldp,
-    leakage_sensitivity,
-    lipschitz_bound,
-    local_information_privacy,
-    maximal_leakage,
-    min_entropy_leakage,
-    mutual_information,
-    output_divergence,
-    pml,
-    pml_quantiles,
-    pointwise_g_leakage,
-    privacy_profile,
-    probabilistic_ldp,
-    probabilistic_ldp_bound,
-    psi1,
-    psi2,
-    reduced,
-    refines,
-    sample_size,
-    sensitivity_bound,
-    tail_probability,
-    zeros_allowed,
-)
-from leakwise.mechanism import (
-    Composition,
-    Mechanism,
-    compose,
-    constant,
-    exponential,
-    identity,
-    k_singular,
-    randomized_response,
-    symmetric_channel,
-    truncated_geometric,
-)
-from leakwise.optimize import (
-    Design,
-    Expected,
-    FInformation,
-    Gain,
-    LeastLeakage,
-    Tradeoff,
-    UtilitySafe,
-    WorstCase,
-    WorstCaseCurve,
-    design,
-    distance_utility,
-    least_leakage,
-    ordered_utility,
-    read_utility,
-    tradeoff,
-    utility_safe,
-    worst_case_curve,
-)
-from leakwise.optimize.from_data import DataDesign, design_from_data
-from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
-from leakwise.proof import Certificate, certify, verify
-from leakwise.tables import Estimate, GroupedEstimate, Ledger, SqlTable, estimate, release
-from leakwise.workflow import Protection, protect
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what editors and type checkers read; a test compares it with the table below
+    from leakwise import measures as measures
+    from leakwise import noise as noise
+    from leakwise import records as records
+    from leakwise import results as results
     from leakwise import sklearn as sklearn
     from leakwise import spark as spark
-else:
-    # Rooms that stand on large libraries open when somebody goes in.
-    def __getattr__(name: str) -> object:
-        if name in ("sklearn", "spark"):
-            import importlib
-
-            return importlib.import_module(f"leakwise.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), "sklearn", "spark"})
-
+    from leakwise.alphabet import bins as bins
+    from leakwise.blackbox import audit_program as audit_program
+    from leakwise.blackbox import audit_samples as audit_samples
+    from leakwise.errors import CertificateRejected as CertificateRejected
+    from leakwise.errors import Infeasible as Infeasible
+    from leakwise.errors import InvalidInput as InvalidInput
+    from leakwise.errors import LeakwiseError as LeakwiseError
+    from leakwise.errors import LeakwiseWarning as LeakwiseWarning
+    from leakwise.errors import MissingExtra as MissingExtra
+    from leakwise.errors import NotConverged as NotConverged
+    from leakwise.errors import RowOrderWarning as RowOrderWarning
+    from leakwise.errors import UnsafeSeedWarning as UnsafeSeedWarning
+    from leakwise.leakage import audit as audit
+    from leakwise.leakage import envelope as envelope
+    from leakwise.leakage import envelope_curve as envelope_curve
+    from leakwise.leakage import epsilon as epsilon
+    from leakwise.leakage import failure_probability as failure_probability
+    from leakwise.leakage import ldp as ldp
+    from leakwise.leakage import maximal_leakage as maximal_leakage
+    from leakwise.leakage import mutual_information as mutual_information
+    from leakwise.leakage import pml as pml
+    from leakwise.leakage import sample_size as sample_size
+    from leakwise.mechanism import Mechanism as Mechanism
+    from leakwise.mechanism import compose as compose
+    from leakwise.mechanism import constant as constant
+    from leakwise.mechanism import exponential as exponential
+    from leakwise.mechanism import identity as identity
+    from leakwise.mechanism import k_singular as k_singular
+    from leakwise.mechanism import randomized_response as randomized_response
+    from leakwise.mechanism import symmetric_channel as symmetric_channel
+    from leakwise.mechanism import truncated_geometric as truncated_geometric
+    from leakwise.optimize import Expected as Expected
+    from leakwise.optimize import FInformation as FInformation
+    from leakwise.optimize import Gain as Gain
+    from leakwise.optimize import WorstCase as WorstCase
+    from leakwise.optimize import design as design
+    from leakwise.optimize import distance_utility as distance_utility
+    from leakwise.optimize import least_leakage as least_leakage
+    from leakwise.optimize import ordered_utility as ordered_utility
+    from leakwise.optimize import read_utility as read_utility
+    from leakwise.optimize import tradeoff as tradeoff
+    from leakwise.optimize import utility_safe as utility_safe
+    from leakwise.optimize import worst_case_curve as worst_case_curve
+    from leakwise.optimize.from_data import design_from_data as design_from_data
+    from leakwise.priors import AllPriors as AllPriors
+    from leakwise.priors import Ball as Ball
+    from leakwise.priors import Box as Box
+    from leakwise.priors import Hull as Hull
+    from leakwise.priors import KLBall as KLBall
+    from leakwise.priors import LayerCake as LayerCake
+    from leakwise.priors import Prior as Prior
+    from leakwise.priors import PriorSet as PriorSet
+    from leakwise.proof import certify as certify
+    from leakwise.proof import verify as verify
+    from leakwise.tables import Ledger as Ledger
+    from leakwise.tables import SqlTable as SqlTable
+    from leakwise.tables.estimate.estimate import estimate as estimate
+    from leakwise.tables.release.release import release as release
+    from leakwise.workflow import protect as protect
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AllPriors",
-    "Audit",
     "Ball",
-    "BlackBoxAudit",
     "Box",
-    "Capacity",
-    "Certificate",
     "CertificateRejected",
-    "Composition",
-    "CompositionBounds",
-    "CompositionTable",
-    "DataDesign",
-    "Design",
-    "Envelope",
-    "EnvelopeCurve",
-    "Estimate",
     "Expected",
     "FInformation",
     "Gain",
-    "GroupedEstimate",
     "Hull",
     "Infeasible",
     "InvalidInput",
@@ -157,36 +96,22 @@ __all__ = [
     "LayerCake",
     "LeakwiseError",
     "LeakwiseWarning",
-    "LeastLeakage",
     "Ledger",
     "Mechanism",
     "MissingExtra",
     "NotConverged",
     "Prior",
     "PriorSet",
-    "PrivacyProfile",
-    "Protection",
-    "Refinement",
     "RowOrderWarning",
-    "SampleLeakage",
     "SqlTable",
-    "Tradeoff",
     "UnsafeSeedWarning",
-    "UtilitySafe",
     "WorstCase",
-    "WorstCaseCurve",
-    "adaptive_bound",
-    "attaining_gain",
     "audit",
     "audit_program",
     "audit_samples",
     "bins",
-    "capacity",
-    "capacity_bound",
     "certify",
     "compose",
-    "composition_bounds",
-    "composition_table",
     "constant",
     "design",
     "design_from_data",
@@ -194,52 +119,116 @@ __all__ = [
     "envelope",
     "envelope_curve",
     "epsilon",
-    "epsilon_from_sample",
     "estimate",
-    "estimation_bound",
-    "estimation_failure",
-    "event_leakage",
     "exponential",
-    "f_information",
     "failure_probability",
-    "g_leakage",
-    "g_vulnerability",
     "identity",
     "k_singular",
     "ldp",
-    "leakage_sensitivity",
     "least_leakage",
-    "lipschitz_bound",
-    "local_information_privacy",
     "maximal_leakage",
-    "min_entropy_leakage",
+    "measures",
     "mutual_information",
     "noise",
     "ordered_utility",
-    "output_divergence",
     "pml",
-    "pml_quantiles",
-    "pointwise_g_leakage",
-    "privacy_profile",
-    "probabilistic_ldp",
-    "probabilistic_ldp_bound",
     "protect",
-    "psi1",
-    "psi2",
     "randomized_response",
     "read_utility",
     "records",
-    "reduced",
-    "refines",
     "release",
+    "results",
     "sample_size",
-    "sensitivity_bound",
+    "sklearn",
+    "spark",
     "symmetric_channel",
-    "tail_probability",
     "tradeoff",
     "truncated_geometric",
     "utility_safe",
     "verify",
     "worst_case_curve",
-    "zeros_allowed",
 ]
+
+_PLACES = {
+    "leakwise.alphabet": "bins",
+    "leakwise.blackbox": "audit_program audit_samples",
+    "leakwise.errors": (
+        "CertificateRejected Infeasible InvalidInput LeakwiseError LeakwiseWarning MissingExtra NotConverged "
+        "RowOrderWarning UnsafeSeedWarning"
+    ),
+    "leakwise.leakage": (
+        "audit envelope envelope_curve epsilon failure_probability ldp maximal_leakage mutual_information pml "
+        "sample_size"
+    ),
+    "leakwise.mechanism": (
+        "Mechanism compose constant exponential identity k_singular randomized_response symmetric_channel "
+        "truncated_geometric"
+    ),
+    "leakwise.optimize": (
+        "Expected FInformation Gain WorstCase design distance_utility least_leakage ordered_utility "
+        "read_utility tradeoff utility_safe worst_case_curve"
+    ),
+    "leakwise.optimize.from_data": "design_from_data",
+    "leakwise.priors": "AllPriors Ball Box Hull KLBall LayerCake Prior PriorSet",
+    "leakwise.proof": "certify verify",
+    "leakwise.tables": "Ledger SqlTable",
+    "leakwise.tables.estimate.estimate": "estimate",
+    "leakwise.tables.release.release": "release",
+    "leakwise.workflow": "protect",
+}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
+
+# Where the names of version 0.1 have gone. They work for one version more, and say so.
+_MOVED = {
+    "leakwise.measures": (
+        "adaptive_bound attaining_gain shannon_capacity capacity_bound composition_bounds composition_table "
+        "epsilon_from_sample estimation_bound estimation_failure f_information g_leakage g_vulnerability "
+        "leakage_sensitivity lipschitz_bound local_information_privacy min_entropy_leakage output_divergence "
+        "pml_quantiles pointwise_g_leakage privacy_profile probabilistic_ldp psi1 psi2 reduced refines "
+        "sensitivity_bound tail_probability zeros_allowed"
+    ),
+    "leakwise.results": (
+        "Audit BlackBoxAudit ShannonCapacity Certificate Composition CompositionBounds CompositionTable "
+        "DataDesign Design Envelope EnvelopeCurve Estimate GroupedEstimate LeastLeakage PrivacyProfile "
+        "Protection Refinement SampleLeakage Tradeoff UtilitySafe WorstCaseCurve"
+    ),
+}
+_MOVED_TO = {name: (place, name) for place, names in _MOVED.items() for name in names.split()}
+_MOVED_TO |= {
+    "capacity": ("leakwise.measures", "shannon_capacity"),
+    "Capacity": ("leakwise.results", "ShannonCapacity"),
+}
+
+
+def _load(name: str) -> object:
+    import importlib.util
+
+    if name in _PLACE_OF:
+        return getattr(importlib.import_module(_PLACE_OF[name]), name)
+    if name in _MOVED_TO:
+        import warnings
+
+        place, new = _MOVED_TO[name]
+        short = place.replace("leakwise", "lw")
+        warnings.warn(
+            f"lw.{name} is now {short}.{new}; the old name goes in version 0.3.", DeprecationWarning, stacklevel=3
+        )
+        return getattr(importlib.import_module(place), new)
+    if not name.startswith("_") and importlib.util.find_spec(f"leakwise.{name}"):
+        return importlib.import_module(f"leakwise.{name}")
+    from leakwise.errors import did_you_mean
+
+    hint = did_you_mean(name, __all__)
+    raise AttributeError(f"module 'leakwise' has no attribute {name!r}.{hint}")
+
+
+if not TYPE_CHECKING:  # a type checker is to report a misspelt name
+
+    def __getattr__(name: str) -> object:
+        found = _load(name)
+        if name not in _MOVED_TO:
+            globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

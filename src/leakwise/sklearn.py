@@ -12,17 +12,19 @@ from leakwise.alphabet import as_alphabet, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, require
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
-from leakwise.tables import frames
-from leakwise.tables.files import counted
-from leakwise.tables.impossible import refuse_impossible
+from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
-from leakwise.tables.row_order import RowOrder, warn_of_order
-from leakwise.tables.sampler import draw_codes
+from leakwise.tables.release.draw import draw_codes
+from leakwise.tables.release.file import counted
+from leakwise.tables.release.impossible_values import refuse_impossible
+from leakwise.tables.release.row_order import RowOrder, warn_of_order
 
 require("sklearn", extra="sklearn", purpose="leakwise.sklearn")
 
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+
+from leakwise.types import Floats  # noqa: E402
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
@@ -129,7 +131,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             raise InvalidInput("failure must be left out where every prior is given: nothing is learnt from the data.")
         self.designs_ = tuple(designs)
         self.mechanisms_: tuple[Mechanism, ...] = tuple(_drawable(one.mechanism) for one in designs)
-        self.epsilons_: npt.NDArray[np.float64] = np.array([one.epsilon for one in designs])
+        self.epsilons_: Floats = np.array([one.epsilon for one in designs])
         return self
 
     def transform(self, X: Any) -> npt.NDArray[Any]:

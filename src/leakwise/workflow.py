@@ -18,21 +18,21 @@ from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning, 
 from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior, PriorSet
-from leakwise.priors.rounded import RoundedLayerCake
 from leakwise.priors.sample import coarse_prior
+from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import Certificate, certify
 from leakwise.report import Facts, Protection
 from leakwise.tables.formats import is_path
-from leakwise.tables.impossible import refuse_impossible
-from leakwise.tables.joint import Product
-from leakwise.tables.paths import file_of, ledger_files, refuse_same_files
+from leakwise.tables.kinds.joint_columns import Product
+from leakwise.tables.release.impossible_values import refuse_impossible
+from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
     from leakwise.optimize.from_data import DataDesign
-    from leakwise.tables.files import Progress
-    from leakwise.tables.ledger import Ledger
-    from leakwise.tables.sql import SqlTable
+    from leakwise.tables.databases.sql_table import SqlTable
+    from leakwise.tables.ledger.ledger import Ledger
+    from leakwise.tables.release.file import Progress
 
 __all__ = ["Protection", "protect"]
 
@@ -118,8 +118,8 @@ def protect(
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
 prior (rows independent).
     """
-    from leakwise.tables.ledger import Ledger as LedgerBook
-    from leakwise.tables.sources import open_source
+    from leakwise.tables.ledger.ledger import Ledger as LedgerBook
+    from leakwise.tables.release.sources import open_source
 
     asked = _asked(epsilon, lift, mechanism)
     _check_prior(prior, failure)

@@ -106,7 +106,7 @@ def test_a_program_until_the_claim_is_judged() -> None:
         calls += 1
         return x if coin.random() < 0.75 else 1 - x
 
-    rounds: list[lw.BlackBoxAudit] = []
+    rounds: list[lw.results.BlackBoxAudit] = []
     found = lw.audit_program(honest, [0, 1], epsilon=0.8, samples=500_000, progress=rounds.append)
     assert found.verdict == "refuted"
     assert found.samples == calls < 500_000
@@ -319,7 +319,7 @@ def test_an_upper_end_is_withdrawn_when_a_second_form_turns_up() -> None:
             return True
         return int(coin.random() < 0.5)
 
-    rounds: list[lw.BlackBoxAudit] = []
+    rounds: list[lw.results.BlackBoxAudit] = []
     found = lw.audit_program(program, [0, 1], outputs=[0, 1], epsilon=0.01, samples=20_000, progress=rounds.append)
     assert math.isfinite(rounds[0].measures["ldp"].upper)
     assert math.isinf(found.measures["ldp"].upper)

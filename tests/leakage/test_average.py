@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import leakwise as lw
 from leakage import brute
 from leakage.brute import channels, just_above, processed
-from leakwise.leakage import outcomes
+from leakwise.leakage.measures import arguments as outcomes
 from leakwise.mechanism import DenseKernel
 
 Channel = tuple[lw.Mechanism, lw.Prior]
@@ -52,9 +52,9 @@ def test_min_entropy_leakage_is_its_definition(channel: Channel) -> None:
     mechanism, prior = channel
     identity = [[int(i == w) for w in range(len(prior))] for i in range(len(prior))]
     before, after = brute_g(mechanism, prior, identity)
-    found = lw.min_entropy_leakage(mechanism, prior)
+    found = lw.measures.min_entropy_leakage(mechanism, prior)
     assert just_above(found, brute.log(after / before), 1e-15)
-    assert found == lw.g_leakage(mechanism, prior, identity)
+    assert found == lw.measures.g_leakage(mechanism, prior, identity)
     assert found <= lw.maximal_leakage(mechanism, prior) <= lw.epsilon(mechanism, prior)
 
 
@@ -63,21 +63,23 @@ def test_g_leakage_is_its_definition_and_below_maximal_leakage(channel: Channel,
     mechanism, prior = channel
     gain = data.draw(gains(len(prior)).filter(lambda g: brute_g(mechanism, prior, g)[0] > 0))
     before, after = brute_g(mechanism, prior, gain)
-    found = lw.g_leakage(mechanism, prior, gain)
+    found = lw.measures.g_leakage(mechanism, prior, gain)
     assert just_above(found, brute.log(after / before), 1e-15)
     assert found <= lw.maximal_leakage(mechanism, prior)
-    assert lw.g_vulnerability(mechanism, prior, gain) == pytest.approx((float(before), float(after)))
-    assert (lw.pointwise_g_leakage(mechanism, prior, gain) <= lw.pml(mechanism, prior) + 1e-15).all()
+    assert lw.measures.g_vulnerability(mechanism, prior, gain) == pytest.approx((float(before), float(after)))
+    assert (lw.measures.pointwise_g_leakage(mechanism, prior, gain) <= lw.pml(mechanism, prior) + 1e-15).all()
 
 
 @given(channels())
 def test_the_attaining_gain_attains_pml_at_every_outcome(channel: Channel) -> None:
     mechanism, prior = channel
-    gain = lw.attaining_gain(prior)
+    gain = lw.measures.attaining_gain(prior)
     possible = [j for j, mass in enumerate(mechanism.kernel.output_law(prior.weights)) if mass]
-    found = lw.pointwise_g_leakage(mechanism, prior, gain)[possible]
+    found = lw.measures.pointwise_g_leakage(mechanism, prior, gain)[possible]
     assert found == pytest.approx(lw.pml(mechanism, prior)[possible], abs=1e-14)
-    assert lw.g_leakage(mechanism, prior, gain) == pytest.approx(lw.maximal_leakage(mechanism, prior), abs=1e-14)
+    assert lw.measures.g_leakage(mechanism, prior, gain) == pytest.approx(
+        lw.maximal_leakage(mechanism, prior), abs=1e-14
+    )
 
 
 @given(processed(), st.data())
@@ -85,8 +87,8 @@ def test_data_processing(case: Case, data: st.DataObject) -> None:
     mechanism, prior, after = case
     gain = data.draw(gains(len(prior)).filter(lambda g: brute_g(mechanism, prior, g)[0] > 0))
     assert lw.maximal_leakage(after) <= lw.maximal_leakage(mechanism)
-    assert lw.min_entropy_leakage(after, prior) <= lw.min_entropy_leakage(mechanism, prior)
-    assert lw.g_leakage(after, prior, gain) <= lw.g_leakage(mechanism, prior, gain)
+    assert lw.measures.min_entropy_leakage(after, prior) <= lw.measures.min_entropy_leakage(mechanism, prior)
+    assert lw.measures.g_leakage(after, prior, gain) <= lw.measures.g_leakage(mechanism, prior, gain)
     assert lw.epsilon(after, prior) <= lw.epsilon(mechanism, prior)
 
 
@@ -94,7 +96,7 @@ def test_data_processing(case: Case, data: st.DataObject) -> None:
 def test_uniform_prior_reaches_bayes_capacity(channel: Channel) -> None:
     mechanism = channel[0]
     uniform = lw.Prior.uniform(mechanism.shape[0])
-    assert lw.min_entropy_leakage(mechanism, uniform) == lw.maximal_leakage(mechanism)
+    assert lw.measures.min_entropy_leakage(mechanism, uniform) == lw.maximal_leakage(mechanism)
 
 
 def test_floats_are_on_the_safe_side_of_the_integers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,8 +106,8 @@ def test_floats_are_on_the_safe_side_of_the_integers(monkeypatch: pytest.MonkeyP
     gain = rng.random((150, 4))
 
     def ask() -> list[float]:
-        pointwise = lw.pointwise_g_leakage(m, prior, gain).tolist()
-        return [lw.min_entropy_leakage(m, prior), lw.g_leakage(m, prior, gain), *pointwise]
+        pointwise = lw.measures.pointwise_g_leakage(m, prior, gain).tolist()
+        return [lw.measures.min_entropy_leakage(m, prior), lw.measures.g_leakage(m, prior, gain), *pointwise]
 
     floats = ask()
     monkeypatch.setattr(outcomes, "SMALL", 10**9)
@@ -118,7 +120,7 @@ def test_floats_are_on_the_safe_side_of_the_integers(monkeypatch: pytest.MonkeyP
 def test_structured_min_entropy_leakage_is_the_dense_one(m: lw.Mechanism, weights: list[int]) -> None:
     dense = lw.Mechanism.from_kernel(DenseKernel(m.weights, m.denominator))
     prior = lw.Prior(weights)
-    assert lw.min_entropy_leakage(m, prior) == lw.min_entropy_leakage(dense, prior)
+    assert lw.measures.min_entropy_leakage(m, prior) == lw.measures.min_entropy_leakage(dense, prior)
 
 
 def test_letters_without_mass_do_not_count() -> None:
@@ -143,13 +145,13 @@ def test_letters_without_mass_do_not_count() -> None:
 def test_bad_gains(gain: Any, said: str) -> None:
     m, prior = lw.identity(2), lw.Prior.uniform(2)
     with pytest.raises(lw.InvalidInput, match=said):
-        lw.g_leakage(m, prior, gain)
+        lw.measures.g_leakage(m, prior, gain)
 
 
 def test_a_negative_gain_is_named() -> None:
     m = lw.Mechanism([[1, 0], [0, 1]], inputs=["no", "yes"])
     with pytest.raises(lw.InvalidInput, match=r"letter 'yes', guess 0: -2\.0"):
-        lw.g_leakage(m, {"no": 0.5, "yes": 0.5}, [[1, 0], [-2, 1]])
+        lw.measures.g_leakage(m, {"no": 0.5, "yes": 0.5}, [[1, 0], [-2, 1]])
 
 
 # --------------------------------------------------------- what the package qif of the registry accepts in silence
@@ -172,6 +174,6 @@ def test_a_channel_that_is_none_is_refused(matrix: list[list[float]]) -> None:
 @pytest.mark.parametrize("prior", [[1.5, -0.5], [float("nan"), 1.0], [0.5, 0.6], [0.0, 0.0]])
 def test_a_prior_that_is_none_is_refused(prior: list[float]) -> None:
     m = lw.identity(2)
-    for measure in (lw.min_entropy_leakage, lw.mutual_information, lw.epsilon):
+    for measure in (lw.measures.min_entropy_leakage, lw.mutual_information, lw.epsilon):
         with pytest.raises(lw.InvalidInput):
             measure(m, prior)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import leakwise as lw
 import strategies as own
 from leakwise.errors import InvalidInput
-from leakwise.leakage.capacity_bounds import (
+from leakwise.leakage.bounds.sample_size import sample_size
+from leakwise.leakage.bounds.wrong_prior import (
     capacity_bound,
     estimation_bound,
     estimation_failure,
@@ -27,7 +28,6 @@ from leakwise.leakage.capacity_bounds import (
     output_divergence,
     sensitivity_bound,
 )
-from leakwise.leakage.samples_needed import sample_size
 from leakwise.mechanism.catalog import k_singular
 from leakwise.priors import AllPriors, Prior
 
@@ -238,20 +238,20 @@ def test_a_letter_the_sample_never_showed_is_counted_or_refused() -> None:
     ]
     for epsilon in ways:
         for call in (
-            lambda eps: lw.estimation_bound(eps, letters=3, samples=1000, failure="0.01"),
-            lambda eps: lw.estimation_failure(eps, 3.0, letters=3, samples=1000),
+            lambda eps: lw.measures.estimation_bound(eps, letters=3, samples=1000, failure="0.01"),
+            lambda eps: lw.measures.estimation_failure(eps, 3.0, letters=3, samples=1000),
             lambda eps: lw.sample_size(3, eps, 3.0, failure="0.01"),
-            lambda eps: lw.capacity_bound(eps, "0.002"),
-            lambda eps: lw.sensitivity_bound(eps, "0.002"),
-            lambda eps: lw.lipschitz_bound(eps, 0.002),
+            lambda eps: lw.measures.capacity_bound(eps, "0.002"),
+            lambda eps: lw.measures.sensitivity_bound(eps, "0.002"),
+            lambda eps: lw.measures.lipschitz_bound(eps, 0.002),
         ):
             with pytest.raises(InvalidInput, match=r"without 'c'.*every_letter=True"):
                 call(epsilon)
             call(counted)
     for method in ("layer-cake", "weissman"):
-        assert lw.estimation_bound(counted, letters=3, samples=1000, failure="0.01", method=method) >= truth
-    assert lw.capacity_bound(counted, "0.002") >= truth
-    assert counted + lw.sensitivity_bound(counted, "0.002") >= truth
+        assert lw.measures.estimation_bound(counted, letters=3, samples=1000, failure="0.01", method=method) >= truth
+    assert lw.measures.capacity_bound(counted, "0.002") >= truth
+    assert counted + lw.measures.sensitivity_bound(counted, "0.002") >= truth
     # A number that remembers is a number all the same, also after a journey, and plain in plain data.
     looked = lw.audit(response, estimate)
     for result in (looked, lw.certify(response, estimate), lw.design(estimate, lift=2)):

@@ -13,8 +13,8 @@ from scipy.stats import binomtest
 
 import leakwise as lw
 from leakwise.errors import InvalidInput
-from leakwise.leakage.empirical import epsilon_from_sample
-from leakwise.leakage.mean_bounds import BOUNDS, best_bet, betting, chernoff, clopper_pearson, hoeffding
+from leakwise.leakage.bounds.from_sample import epsilon_from_sample
+from leakwise.leakage.bounds.mean import BOUNDS, best_bet, betting, chernoff, clopper_pearson, hoeffding
 from leakwise.mechanism.catalog import k_singular
 from leakwise.priors import Prior
 

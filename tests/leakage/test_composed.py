@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.leakage import adaptive, conditional_maximal_leakage
-from leakwise.leakage.composed import _that_fits
+from leakwise.leakage.composition import _that_fits
 from strategies import Matrix, laws, matrices
 
 
@@ -37,7 +37,7 @@ def test_bounds_of_the_joint_release(first: Matrix, second: Matrix, law: list[Fr
     assert lw.epsilon(joint, prior) <= min(prior.epsilon_max, lw.ldp(one) + lw.ldp(two)) + 1e-12
     # Ignoring the second release is a post-processing.
     assert lw.envelope(one, prior, delta).attained <= exact.epsilon
-    found = lw.composition_bounds(joint, prior, delta)
+    found = lw.measures.composition_bounds(joint, prior, delta)
     assert found.epsilon_lower <= lw.epsilon(joint, prior) <= found.epsilon_upper + 1e-15
     assert found.envelope_lower <= exact.epsilon
     assert exact.attained <= found.envelope_upper
@@ -54,8 +54,8 @@ def test_exact_tail_and_envelope_by_brute_force(matrix: Matrix, law: list[Fracti
         rows = [[a * b for a in done for b in row] for done, row in zip(rows, matrix, strict=True)]
     direct = lw.Mechanism(rows)
     assert lw.epsilon(joint, prior) == pytest.approx(lw.epsilon(direct, prior), abs=1e-14)
-    assert lw.tail_probability(joint, prior, lift="5/4") == pytest.approx(
-        lw.tail_probability(direct, prior, lift="5/4"), abs=1e-14
+    assert lw.measures.tail_probability(joint, prior, lift="5/4") == pytest.approx(
+        lw.measures.tail_probability(direct, prior, lift="5/4"), abs=1e-14
     )
     assert lw.envelope(joint, prior, "0.2").epsilon == pytest.approx(
         lw.envelope(direct, prior, "0.2").epsilon, abs=1e-12
@@ -76,18 +76,18 @@ def test_a_thousand_releases() -> None:
 
 def test_bounds_where_enumeration_is_out_of_reach() -> None:
     many = lw.randomized_response(6, epsilon=0.001).repeat(200)
-    found = lw.composition_bounds(many, lw.Prior.uniform(6), 0.1)
+    found = lw.measures.composition_bounds(many, lw.Prior.uniform(6), 0.1)
     assert 0 < found.epsilon_lower <= found.epsilon_upper <= 200 * 0.001 + 1e-9
     assert 0 < found.envelope_lower <= found.envelope_upper
     # All 200 the same: the likeliest way to leak, and here the worst.
     assert found.epsilon_lower > 0.15
     with pytest.raises(lw.InvalidInput, match="composition must be"):
-        lw.composition_bounds(lw.identity(2), lw.Prior.uniform(2), 0.1)  # type: ignore[arg-type]
+        lw.measures.composition_bounds(lw.identity(2), lw.Prior.uniform(2), 0.1)  # type: ignore[arg-type]
 
 
 def test_table() -> None:
     m, prior = lw.randomized_response(2, lift=3), lw.Prior(["0.5", "0.5"])
-    table = lw.composition_table(m, prior, "0.1", counts=(1, 2, 3, 8))
+    table = lw.measures.composition_table(m, prior, "0.1", counts=(1, 2, 3, 8))
     assert [row[0] for row in table.rows] == [1, 2, 3, 8]
     for place in (1, 3, 4, 5):
         column = [row[place] for row in table.rows]
@@ -97,7 +97,7 @@ def test_table() -> None:
     assert "<table" in table._repr_html_()
     assert table.to_dict()["rows"][0]["n"] == 1
     assert table.chart()["layer"]
-    with_zeros = lw.composition_table(lw.Mechanism([[1, 0], ["1/2", "1/2"]]), prior, "0.1", counts=(1, 2))
+    with_zeros = lw.measures.composition_table(lw.Mechanism([[1, 0], ["1/2", "1/2"]]), prior, "0.1", counts=(1, 2))
     assert with_zeros.rows[0][5] == math.inf
     assert with_zeros.chart()["layer"]
 
@@ -111,7 +111,7 @@ def test_adaptive_bound_holds(first: Matrix, yes: Matrix, no: Matrix, law: list[
     m, prior = lw.Mechanism(first), lw.Prior(law)
     later = {0: lw.Mechanism(yes), 1: lw.Mechanism(no)}
     joint = adaptive(m, later)
-    bound = lw.adaptive_bound(m, later, "0.2", prior)
+    bound = lw.measures.adaptive_bound(m, later, "0.2", prior)
     assert lw.envelope(joint, prior, "0.2").attained <= bound
     assert lw.maximal_leakage(joint, prior) <= bound - math.log(5) + 1e-12
     conditional = conditional_maximal_leakage(m, later, prior)
@@ -121,24 +121,26 @@ def test_adaptive_bound_holds(first: Matrix, yes: Matrix, no: Matrix, law: list[
 def test_conditional_leakage_counts_only_letters_that_are_still_possible() -> None:
     first = lw.Mechanism([[1, 0], [0, 1]])
     assert conditional_maximal_leakage(first, {0: lw.identity(2), 1: lw.identity(2)}) == 0.0
-    assert lw.adaptive_bound(first, {0: lw.identity(2), 1: lw.identity(2)}, "0.5") == pytest.approx(math.log(4))
+    assert lw.measures.adaptive_bound(first, {0: lw.identity(2), 1: lw.identity(2)}, "0.5") == pytest.approx(
+        math.log(4)
+    )
 
 
 def test_adaptive_chain_and_missing_outcomes() -> None:
     rr = lw.randomized_response(2, lift=3)
     second = {0: rr, 1: rr}
     third = dict.fromkeys(adaptive(rr, second).outputs, rr)
-    chain = lw.adaptive_bound(rr, [second, third], "0.1")
+    chain = lw.measures.adaptive_bound(rr, [second, third], "0.1")
     assert chain == pytest.approx(3 * math.log(1.5) + math.log(10))
     with pytest.raises(lw.InvalidInput, match="It lacks 1"):
-        lw.adaptive_bound(rr, {0: rr}, "0.1")
+        lw.measures.adaptive_bound(rr, {0: rr}, "0.1")
     # Choosing the same mechanism every time is the plain composition.
     assert lw.epsilon(adaptive(rr, second), lw.Prior.uniform(2)) == lw.epsilon(rr.repeat(2), lw.Prior.uniform(2))
 
 
 def test_bounds_use_as_many_releases_as_can_be_enumerated():
     prior, release = lw.Prior.uniform(12), lw.randomized_response(12, lift=2)
-    found = [lw.composition_bounds(release.repeat(n), prior, "0.05").envelope_lower for n in (2, 4, 5, 90)]
+    found = [lw.measures.composition_bounds(release.repeat(n), prior, "0.05").envelope_lower for n in (2, 4, 5, 90)]
     assert found[0] < found[1] == found[2] == found[3]  # four fit, five do not
     more = lw.compose(*[release] * 90, *[lw.randomized_response(12, lift=3)] * 90)
     assert _that_fits(more).counts == (2, 1)

@@ -13,7 +13,9 @@ from hypothesis import given
 import leakwise as lw
 from leakage import brute
 from leakage.brute import channels, deltas, factors, just_above, matrices, processed
-from leakwise.leakage import differential, outcomes, profile
+from leakwise.leakage.measures import arguments as outcomes
+from leakwise.leakage.measures import differential
+from leakwise.leakage.measures import privacy_profile as profile
 from leakwise.mechanism import CommonLawKernel, DenseKernel
 
 F = Fraction
@@ -48,12 +50,12 @@ def test_a_zero_beside_a_positive_entry_has_no_ldp(channel: Channel) -> None:
 
 @given(channels(), factors)
 def test_profile_is_the_largest_over_events(channel: Channel, t: F) -> None:
-    assert just_above(lw.privacy_profile(channel[0]).delta(lift=t), brute.delta_of(channel[0], t), 1e-15)
+    assert just_above(lw.measures.privacy_profile(channel[0]).delta(lift=t), brute.delta_of(channel[0], t), 1e-15)
 
 
 @given(channels(), factors)
 def test_corners_are_all_of_the_profile(channel: Channel, t: F) -> None:
-    corners = lw.privacy_profile(channel[0]).corners()
+    corners = lw.measures.privacy_profile(channel[0]).corners()
     assert corners[0][0] == 1
     for corner, value in corners:
         assert value == brute.delta_of(channel[0], corner)
@@ -68,7 +70,7 @@ def test_corners_are_all_of_the_profile(channel: Channel, t: F) -> None:
 
 @given(channels())
 def test_corners_are_convex_decreasing_and_none_is_idle(channel: Channel) -> None:
-    corners = lw.privacy_profile(channel[0]).corners()
+    corners = lw.measures.privacy_profile(channel[0]).corners()
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in itertools.pairwise(corners)]
     assert slopes == sorted(slopes)
     assert len(set(slopes)) == len(slopes)
@@ -77,7 +79,7 @@ def test_corners_are_convex_decreasing_and_none_is_idle(channel: Channel) -> Non
 
 @given(channels(), deltas)
 def test_inverse_is_the_least_epsilon(channel: Channel, delta: F) -> None:
-    found = lw.privacy_profile(channel[0])._exact_inverse(delta)
+    found = lw.measures.privacy_profile(channel[0])._exact_inverse(delta)
     if found is None:
         assert brute.delta_of(channel[0], F(10**9)) > delta
         assert math.isinf(lw.ldp(channel[0], delta))
@@ -90,14 +92,14 @@ def test_inverse_is_the_least_epsilon(channel: Channel, delta: F) -> None:
 
 @given(channels())
 def test_limit_is_what_stays(channel: Channel) -> None:
-    assert just_above(lw.privacy_profile(channel[0]).limit, brute.delta_of(channel[0], F(10**9)), 1e-15)
+    assert just_above(lw.measures.privacy_profile(channel[0]).limit, brute.delta_of(channel[0], F(10**9)), 1e-15)
 
 
 @given(channels(), factors)
 def test_probabilistic_ldp_is_its_definition_and_above_the_profile(channel: Channel, t: F) -> None:
-    found = lw.probabilistic_ldp(channel[0], lift=t)
+    found = lw.measures.probabilistic_ldp(channel[0], lift=t)
     assert just_above(found, brute.loss_probability(channel[0], t), 1e-15)
-    assert found >= lw.privacy_profile(channel[0]).delta(lift=t)
+    assert found >= lw.measures.privacy_profile(channel[0]).delta(lift=t)
 
 
 @given(channels(), factors.filter(lambda t: t > 1))
@@ -109,8 +111,8 @@ def test_en_4_the_loss_beyond_twice_epsilon(channel: Channel, t: F) -> None:
 def test_probabilistic_ldp_grows_under_post_processing() -> None:
     before = lw.Mechanism([["0.1", 0, "0.9"], [0, "0.1", "0.9"]])
     after = before.then([[1, 0], [0, 1], ["1/2", "1/2"]])
-    assert lw.probabilistic_ldp(before, lift=1.1) == pytest.approx(0.1)
-    assert lw.probabilistic_ldp(after, lift=1.1) > 0.5
+    assert lw.measures.probabilistic_ldp(before, lift=1.1) == pytest.approx(0.1)
+    assert lw.measures.probabilistic_ldp(after, lift=1.1) > 0.5
 
 
 @given(processed(), deltas)
@@ -118,7 +120,7 @@ def test_data_processing(case: Case, delta: F) -> None:
     mechanism, prior, after = case
     assert lw.ldp(after) <= lw.ldp(mechanism)
     assert lw.ldp(after, delta) <= lw.ldp(mechanism, delta)
-    first, second = (lw.local_information_privacy(m, prior) for m in (mechanism, after))
+    first, second = (lw.measures.local_information_privacy(m, prior) for m in (mechanism, after))
     assert second.upper <= first.upper
     assert second.lower <= first.lower
 
@@ -142,7 +144,7 @@ def test_pml_is_at_most_ldp_and_reaches_it_over_all_priors(channel: Channel) -> 
 
 @given(channels(zeros=False))
 def test_information_density_has_two_sides(channel: Channel) -> None:
-    both = lw.local_information_privacy(*channel)
+    both = lw.measures.local_information_privacy(*channel)
     values = [lift for _, column in brute.lifts(*channel) for lift in column]
     assert just_above(both.upper, brute.log(max(values)), 1e-15)
     assert just_above(both.lower, brute.log(1 / min(values)), 1e-15)
@@ -155,8 +157,8 @@ def test_information_density_has_two_sides(channel: Channel) -> None:
 
 def test_a_ruled_out_letter_has_no_lower_side() -> None:
     m = lw.Mechanism([[1, 0], ["1/2", "1/2"]])
-    assert lw.local_information_privacy(m, [0.5, 0.5]).lower == math.inf
-    assert lw.local_information_privacy(m, [0.0, 1.0]).lower == 0.0
+    assert lw.measures.local_information_privacy(m, [0.5, 0.5]).lower == math.inf
+    assert lw.measures.local_information_privacy(m, [0.0, 1.0]).lower == 0.0
 
 
 # -------------------------------------------------------------------------------------------- large, and structured
@@ -165,13 +167,13 @@ def test_a_ruled_out_letter_has_no_lower_side() -> None:
 @pytest.mark.parametrize("m", STRUCTURED, ids=["rr", "identity", "one letter", "diagonal > 0", "diagonal < 0"])
 def test_structured_is_the_dense_one(m: lw.Mechanism) -> None:
     dense = as_dense(m)
-    first, second = lw.privacy_profile(m), lw.privacy_profile(dense)
+    first, second = lw.measures.privacy_profile(m), lw.measures.privacy_profile(dense)
     assert first.corners() == second.corners()
     assert first.limit == second.limit
     assert lw.ldp(m) == lw.ldp(dense)
     for t in (1, F(3, 2), F(29, 10), 3, 10):
         assert first.delta(lift=t) == second.delta(lift=t)
-        assert lw.probabilistic_ldp(m, lift=t) == lw.probabilistic_ldp(dense, lift=t)
+        assert lw.measures.probabilistic_ldp(m, lift=t) == lw.measures.probabilistic_ldp(dense, lift=t)
     for delta in (0, F(1, 100), F(1, 10), F(1, 2), 1):
         assert first.epsilon(delta) == second.epsilon(delta)
 
@@ -194,45 +196,45 @@ def test_floats_are_on_the_safe_side_of_the_integers(zeros: bool, monkeypatch: p
     m = lw.Mechanism(matrix)
 
     def ask() -> list[float]:
-        found = lw.privacy_profile(m)
+        found = lw.measures.privacy_profile(m)
         return [
             found.limit,
             *(found.delta(lift=t) for t in (1, 1.5, 3, 100)),
             *(found.epsilon(d) for d in (0.02, 0.2, 0.4, 0.9)),
-            *(lw.probabilistic_ldp(m, lift=t) for t in (1.5, 3, 100)),
+            *(lw.measures.probabilistic_ldp(m, lift=t) for t in (1.5, 3, 100)),
         ]
 
     exact = ask()
     monkeypatch.setattr(profile, "SMALL_PAIRS", 0)
     monkeypatch.setattr(differential, "SMALL_PAIRS", 0)
-    assert not lw.privacy_profile(m).exact
+    assert not lw.measures.privacy_profile(m).exact
     for found, truth in zip(ask(), exact, strict=True):
         assert found == truth or 0 <= found - truth < 1e-10
     with pytest.raises(lw.InvalidInput, match=r"ask for \.delta"):
-        lw.privacy_profile(m).corners()
+        lw.measures.privacy_profile(m).corners()
 
 
 def test_lower_side_in_floats(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     m = lw.Mechanism(rng.dirichlet(np.full(150, 3.0), 150))
     prior = lw.Prior(rng.integers(1, 30, 150).tolist())
-    found = lw.local_information_privacy(m, prior).lower
+    found = lw.measures.local_information_privacy(m, prior).lower
     monkeypatch.setattr(outcomes, "SMALL", 10**9)
-    assert 0 <= found - lw.local_information_privacy(m, prior).lower < 1e-11
+    assert 0 <= found - lw.measures.local_information_privacy(m, prior).lower < 1e-11
 
 
 def test_a_million_letters_need_no_matrix() -> None:
     m = lw.randomized_response(1_000_000, lift=8)
     assert lw.ldp(m) == pytest.approx(math.log(8))
     assert lw.ldp(m, 1e-6) == pytest.approx(math.log(7), abs=1e-4)
-    assert lw.probabilistic_ldp(m, lift=7) == pytest.approx(8e-6, rel=1e-4)
+    assert lw.measures.probabilistic_ldp(m, lift=7) == pytest.approx(8e-6, rel=1e-4)
 
 
 # --------------------------------------------------------------------------------------------------- looks, regions
 
 
 def test_profile_shows_itself() -> None:
-    found = lw.privacy_profile(lw.Mechanism([["0.6", "0.3", "0.1"], ["0.2", "0.3", "0.5"]]))
+    found = lw.measures.privacy_profile(lw.Mechanism([["0.6", "0.3", "0.1"], ["0.2", "0.3", "0.5"]]))
     assert "least ε" in repr(found)
     assert "<table" in found._repr_html_()
     data = found.to_dict()
@@ -245,13 +247,13 @@ def test_profile_shows_itself() -> None:
 @given(channels(most=5))
 def test_lemma_2_no_outcome_rules_out_more_letters_than_its_level_allows(channel: Channel) -> None:
     for _, column in brute.lifts(*channel):
-        assert column.count(F(0)) <= lw.zeros_allowed(channel[1], lift=max(column))
+        assert column.count(F(0)) <= lw.measures.zeros_allowed(channel[1], lift=max(column))
 
 
 def test_zeros_allowed_at_the_borders() -> None:
     prior = lw.Prior([F(1, 2), F(3, 10), F(1, 5)])
-    assert [lw.zeros_allowed(prior, lift=t) for t in (1, F(5, 4), F(2), F(100))] == [0, 1, 2, 2]
-    assert lw.zeros_allowed(prior, lift=F(124, 100)) == 0
+    assert [lw.measures.zeros_allowed(prior, lift=t) for t in (1, F(5, 4), F(2), F(100))] == [0, 1, 2, 2]
+    assert lw.measures.zeros_allowed(prior, lift=F(124, 100)) == 0
 
 
 @pytest.mark.parametrize("delta", [-0.1, 1.1, float("inf"), "x"])

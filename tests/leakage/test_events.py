@@ -37,7 +37,7 @@ def test_event_leakage_is_its_definition_for_every_event(channel: Channel) -> No
     found = {}
     for event in events(size):
         mass, lift = by_definition(mechanism, prior, dict.fromkeys(event, F(1)))
-        found[event] = lw.event_leakage(mechanism, prior, event)
+        found[event] = lw.measures.event_leakage(mechanism, prior, event)
         assert math.log(lift) - 1e-15 <= found[event] <= math.log(lift) + 1e-12
         if mass:
             assert 0 <= found[event] <= -math.log(mass) + 1e-12  # Lemma 3 (i)
@@ -53,24 +53,26 @@ def test_a_randomized_event_counts_each_outcome_with_its_probability(channel: Ch
     mechanism, prior = channel
     shares = data.draw(st.dictionaries(st.integers(0, mechanism.shape[1] - 1), st.fractions(F(1, 9), 1), min_size=1))
     _, lift = by_definition(mechanism, prior, shares)
-    assert lw.event_leakage(mechanism, prior, shares) == pytest.approx(math.log(lift), abs=1e-12)
+    assert lw.measures.event_leakage(mechanism, prior, shares) == pytest.approx(math.log(lift), abs=1e-12)
 
 
 def test_the_largest_event_of_a_probability_is_the_binary_envelope() -> None:
     """[EN] (26) for Example 1 at δ = 1/2, where no boundary outcome must be divided."""
     best = max(
-        lw.event_leakage(EXAMPLE, UNIFORM, event)
+        lw.measures.event_leakage(EXAMPLE, UNIFORM, event)
         for event in events(4)
         if by_definition(EXAMPLE, UNIFORM, dict.fromkeys(event, F(1)))[0] >= F(1, 2)
     )
     assert best == pytest.approx(lw.envelope(EXAMPLE, UNIFORM, "1/2").binary, abs=1e-12)
-    assert lw.event_leakage(EXAMPLE, UNIFORM, [0, 1]) == pytest.approx(math.log(2), abs=1e-15)
-    assert lw.event_leakage(EXAMPLE, UNIFORM.ball("0.1"), [0, 1]) > math.log(2)
+    assert lw.measures.event_leakage(EXAMPLE, UNIFORM, [0, 1]) == pytest.approx(math.log(2), abs=1e-15)
+    assert lw.measures.event_leakage(EXAMPLE, UNIFORM.ball("0.1"), [0, 1]) > math.log(2)
 
 
 def test_events_by_name_and_what_is_no_event() -> None:
     m = lw.randomized_response(["no", "yes"], lift=3)
-    assert lw.event_leakage(m, [0.5, 0.5], {"yes"}) == lw.event_leakage(m, [0.5, 0.5], {"yes": 1, "no": 0})
+    assert lw.measures.event_leakage(m, [0.5, 0.5], {"yes"}) == lw.measures.event_leakage(
+        m, [0.5, 0.5], {"yes": 1, "no": 0}
+    )
     for outcomes, words in (
         ("yes", "list of outcomes"),
         ([], "at least one"),
@@ -80,26 +82,30 @@ def test_events_by_name_and_what_is_no_event() -> None:
         (3, "list of outcomes"),
     ):
         with pytest.raises(lw.InvalidInput, match=words):
-            lw.event_leakage(m, [0.5, 0.5], outcomes)
+            lw.measures.event_leakage(m, [0.5, 0.5], outcomes)
 
 
 @given(matrices(most=4), st.fractions(F(1, 20), 2, max_denominator=20), st.fractions(F(21, 20), 4, max_denominator=20))
 def test_4_bounds_the_loss_above_every_real_multiple(matrix: list[list[Fraction]], eps: Fraction, k: Fraction) -> None:
     mechanism = lw.Mechanism(matrix)
-    delta = lw.privacy_profile(mechanism).delta(eps)
-    bound = lw.probabilistic_ldp_bound(eps, delta, times=k)
-    assert lw.probabilistic_ldp(mechanism, eps * k) <= bound
+    delta = lw.measures.privacy_profile(mechanism).delta(eps)
+    bound = lw.measures.probabilistic_ldp_bound(eps, delta, times=k)
+    assert lw.measures.probabilistic_ldp(mechanism, eps * k) <= bound
     assert bound == pytest.approx(min(1.0, delta / -math.expm1(-float((k - 1) * eps))), rel=1e-9)
-    assert bound >= lw.probabilistic_ldp_bound(lift=math.exp(eps), delta=delta, times=k) * (1 - 1e-12)
+    assert bound >= lw.measures.probabilistic_ldp_bound(lift=math.exp(eps), delta=delta, times=k) * (1 - 1e-12)
 
 
 def test_4_at_its_ends() -> None:
-    assert lw.probabilistic_ldp_bound(0, "0.1") == 1.0
-    assert lw.probabilistic_ldp_bound(0, 0) == 0.0
-    assert lw.probabilistic_ldp_bound(4000, "1e-9", times=4000) == pytest.approx(1e-9)
+    assert lw.measures.probabilistic_ldp_bound(0, "0.1") == 1.0
+    assert lw.measures.probabilistic_ldp_bound(0, 0) == 0.0
+    assert lw.measures.probabilistic_ldp_bound(4000, "1e-9", times=4000) == pytest.approx(1e-9)
     # Two outcomes of loss log 4 and log 1/4: the profile at log 2 is 0.4, and (4) with k = 2 bounds nothing there.
     m = lw.randomized_response(2, lift=4)
-    assert lw.privacy_profile(m).delta(lift=2) == pytest.approx(0.4)
-    assert lw.probabilistic_ldp(m, lift="3.9") == 0.8 <= lw.probabilistic_ldp_bound(lift=2, delta="0.4", times="1.96")
+    assert lw.measures.privacy_profile(m).delta(lift=2) == pytest.approx(0.4)
+    assert (
+        lw.measures.probabilistic_ldp(m, lift="3.9")
+        == 0.8
+        <= lw.measures.probabilistic_ldp_bound(lift=2, delta="0.4", times="1.96")
+    )
     with pytest.raises(lw.InvalidInput, match="times must be above 1"):
-        lw.probabilistic_ldp_bound(1, "0.1", times=1)
+        lw.measures.probabilistic_ldp_bound(1, "0.1", times=1)

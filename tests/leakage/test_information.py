@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import leakwise as lw
 from leakage import brute
 from leakage.brute import channels, just_above, laws, matrices, processed
-from leakwise.leakage import outcomes
-from leakwise.leakage.divergences import DIVERGENCES
+from leakwise.leakage.measures import arguments as outcomes
+from leakwise.leakage.measures.divergences import DIVERGENCES
 from leakwise.mechanism import DenseKernel
 
 Channel = tuple[lw.Mechanism, lw.Prior]
@@ -40,7 +40,7 @@ def test_mutual_information_is_its_definition(channel: Channel) -> None:
 
 @given(channels(), st.sampled_from(sorted(EXACT)))
 def test_f_informations_are_their_definitions(channel: Channel, name: str) -> None:
-    assert just_above(lw.f_information(*channel, name), brute.f_information(*channel, EXACT[name]), 1e-12)
+    assert just_above(lw.measures.f_information(*channel, name), brute.f_information(*channel, EXACT[name]), 1e-12)
 
 
 def test_every_named_f_is_tested() -> None:
@@ -50,18 +50,18 @@ def test_every_named_f_is_tested() -> None:
 @given(processed(), st.sampled_from(sorted(EXACT)))
 def test_data_processing(case: Case, name: str) -> None:
     mechanism, prior, after = case
-    assert lw.f_information(after, prior, name) <= lw.f_information(mechanism, prior, name) + 1e-12
+    assert lw.measures.f_information(after, prior, name) <= lw.measures.f_information(mechanism, prior, name) + 1e-12
 
 
 @given(channels())
 def test_an_own_f_agrees_with_the_named_one(channel: Channel) -> None:
-    own = lw.f_information(*channel, lambda x: (x - 1) ** 2)
-    assert own == lw.f_information(*channel, "chi_square")
+    own = lw.measures.f_information(*channel, lambda x: (x - 1) ** 2)
+    assert own == lw.measures.f_information(*channel, "chi_square")
 
 
 def test_nothing_told_is_nothing() -> None:
     for name in EXACT:
-        assert lw.f_information(lw.constant(5, [0.3, 0.7]), lw.Prior.uniform(5), name) == 0.0
+        assert lw.measures.f_information(lw.constant(5, [0.3, 0.7]), lw.Prior.uniform(5), name) == 0.0
 
 
 @pytest.mark.parametrize("name", sorted(EXACT))
@@ -71,9 +71,9 @@ def test_floats_are_on_the_safe_side_of_the_integers(name: str, monkeypatch: pyt
     matrix[matrix < 1e-12] = 0.0
     m = lw.Mechanism(matrix / matrix.sum(axis=1, keepdims=True))
     prior = lw.Prior(rng.integers(0, 30, 140).tolist())
-    found = lw.f_information(m, prior, name)
+    found = lw.measures.f_information(m, prior, name)
     monkeypatch.setattr(outcomes, "SMALL", 10**9)
-    assert 0 <= found - lw.f_information(m, prior, name) < 1e-10
+    assert 0 <= found - lw.measures.f_information(m, prior, name) < 1e-10
 
 
 @pytest.mark.parametrize("name", sorted(EXACT))
@@ -81,7 +81,9 @@ def test_structured_is_the_dense_one(name: str) -> None:
     m = lw.randomized_response(200, lift=50)
     dense = lw.Mechanism.from_kernel(DenseKernel(m.weights, m.denominator))
     prior = lw.Prior(list(range(200)))
-    assert lw.f_information(m, prior, name) == pytest.approx(lw.f_information(dense, prior, name), abs=1e-10)
+    assert lw.measures.f_information(m, prior, name) == pytest.approx(
+        lw.measures.f_information(dense, prior, name), abs=1e-10
+    )
 
 
 def test_a_million_letters_need_no_matrix() -> None:
@@ -103,7 +105,7 @@ def test_a_million_letters_need_no_matrix() -> None:
 )
 def test_bad_f(f: Any, said: str) -> None:
     with pytest.raises(lw.InvalidInput, match=said):
-        lw.f_information(lw.identity(2), lw.Prior.uniform(2), f)
+        lw.measures.f_information(lw.identity(2), lw.Prior.uniform(2), f)
 
 
 # --------------------------------------------------------------------------------------------------------- capacity
@@ -124,7 +126,7 @@ def entropy(p: float) -> float:
     ],
 )
 def test_capacity_in_closed_form(matrix: list[list[float]], truth: float) -> None:
-    found = lw.capacity(lw.Mechanism(matrix), tolerance=1e-9)
+    found = lw.measures.shannon_capacity(lw.Mechanism(matrix), tolerance=1e-9)
     assert found.lower <= truth + 1e-12
     assert found.upper >= truth - 1e-12
     assert found.closed
@@ -137,7 +139,7 @@ def test_capacity_is_above_every_prior_and_its_prior_reaches_the_lower_bound(mat
     m = lw.Mechanism(matrix)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.LeakwiseWarning)  # bounds hold whether or not they meet
-        found = lw.capacity(m, tolerance=1e-7, max_iterations=2000)
+        found = lw.measures.shannon_capacity(m, tolerance=1e-7, max_iterations=2000)
     assert 0 <= found.lower <= found.upper
     prior = lw.Prior(data.draw(laws(len(matrix))))
     assert brute.mutual_information(m, prior) <= Decimal(found.upper)
@@ -150,18 +152,18 @@ def test_capacity_data_processing(case: Case) -> None:
     mechanism, _, after = case
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.LeakwiseWarning)
-        first = lw.capacity(mechanism, tolerance=1e-5, max_iterations=500)
-        second = lw.capacity(after, tolerance=1e-5, max_iterations=500)
+        first = lw.measures.shannon_capacity(mechanism, tolerance=1e-5, max_iterations=500)
+        second = lw.measures.shannon_capacity(after, tolerance=1e-5, max_iterations=500)
     assert second.lower <= first.upper
 
 
 def test_capacity_that_does_not_close_returns_both_bounds_and_warns() -> None:
     m = lw.Mechanism(np.random.default_rng(0).dirichlet(np.full(30, 1.0), 30))
     with pytest.warns(lw.LeakwiseWarning, match="not closed in on within 3 iterations"):
-        rough = lw.capacity(m, tolerance=1e-12, max_iterations=3)
+        rough = lw.measures.shannon_capacity(m, tolerance=1e-12, max_iterations=3)
     assert not rough.closed
     assert rough.iterations == 3
-    fine = lw.capacity(m, tolerance=1e-4)
+    fine = lw.measures.shannon_capacity(m, tolerance=1e-4)
     assert rough.lower <= fine.upper
     assert rough.upper >= fine.lower
     assert "Shannon capacity" in repr(rough)
@@ -175,10 +177,10 @@ def test_capacity_that_does_not_close_returns_both_bounds_and_warns() -> None:
 )
 def test_capacity_arguments_are_checked(arguments: dict[str, Any]) -> None:
     with pytest.raises(lw.InvalidInput, match=next(iter(arguments))):
-        lw.capacity(lw.identity(2), **arguments)
+        lw.measures.shannon_capacity(lw.identity(2), **arguments)
 
 
 def test_capacity_keeps_labels() -> None:
-    found = lw.capacity(lw.identity(["a", "b"]))
+    found = lw.measures.shannon_capacity(lw.identity(["a", "b"]))
     assert found.prior.labels == ("a", "b")
     assert found.prior.fractions == (Fraction(1, 2), Fraction(1, 2))

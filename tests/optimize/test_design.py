@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.exact import level
-from leakwise.optimize.cones import LDPCone, LiftBox, pml_cone
-from leakwise.optimize.enumeration import list_vertices, vertex_count_bound
-from leakwise.optimize.evaluate import utility_interval
-from leakwise.optimize.utilities import as_utility
+from leakwise.optimize.finish.utility_interval import utility_interval
+from leakwise.optimize.pricing.vertex_list import list_vertices, vertex_count_bound
+from leakwise.optimize.problem.cones import LDPCone, LiftBox, pml_cone
+from leakwise.optimize.problem.utilities import as_utility
 
 F_UTILITIES = ["mutual_information", "total_variation", "chi_square", "hellinger"]
 UTILITIES = [*F_UTILITIES, "guessing"]

@@ -12,12 +12,12 @@ from scipy.optimize import linprog, minimize
 
 import leakwise as lw
 from leakwise.exact import level
-from leakwise.optimize.cones import LDPCone, pml_cone
-from leakwise.optimize.enumeration import list_vertices
-from leakwise.optimize.evaluate import utility_interval
-from leakwise.optimize.search import Limits
-from leakwise.optimize.trace_bound import least_trace_bound
-from leakwise.optimize.utilities import as_utility
+from leakwise.optimize.bounds.least_trace import least_trace_bound
+from leakwise.optimize.finish.utility_interval import utility_interval
+from leakwise.optimize.pricing.vertex_list import list_vertices
+from leakwise.optimize.problem.cones import LDPCone, pml_cone
+from leakwise.optimize.problem.utilities import as_utility
+from leakwise.optimize.search.limits import Limits
 
 FREQUENCIES = as_utility("frequencies")
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.lp import LinearProgram
-from leakwise.optimize import search
-from leakwise.optimize.arcs import arc_columns
-from leakwise.optimize.cones import LiftBox, pml_cone
-from leakwise.optimize.frequencies import _most_columns, _regular
-from leakwise.optimize.master import Master
-from leakwise.optimize.search import Limits
-from leakwise.optimize.trace_bound import _safe_value, _without_search, least_trace_bound
+from leakwise.optimize.bounds.least_trace import _safe_value, _without_search, least_trace_bound
+from leakwise.optimize.pricing.arcs import arc_columns
+from leakwise.optimize.problem.cones import LiftBox, pml_cone
+from leakwise.optimize.search import limits as search
+from leakwise.optimize.search.frequencies import _most_columns, _regular
+from leakwise.optimize.search.limits import Limits
+from leakwise.optimize.search.master import Master
 from leakwise.priors import PriorSet
 
 

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import leakwise as lw
-from leakwise.leakage.divergences import DIVERGENCES
-from leakwise.optimize.blocks import search_blocks
-from leakwise.optimize.branch import BranchPricing
-from leakwise.optimize.chord import chord_duals, chord_maximum
-from leakwise.optimize.cones import Intersection, LDPCone, LiftBox, pml_cone
-from leakwise.optimize.enumeration import list_vertices
-from leakwise.optimize.halves import HalfTables
-from leakwise.optimize.heaviest_first import Letters, heaviest_first
-from leakwise.optimize.lift_pricing import LiftPricing
-from leakwise.optimize.near_perfect import search_near_perfect
-from leakwise.optimize.search import Limits
-from leakwise.optimize.utilities import FInformation
+from leakwise.leakage.measures.divergences import DIVERGENCES
+from leakwise.optimize.bounds.chord import chord_duals, chord_maximum
+from leakwise.optimize.pricing.branch_and_bound import BranchPricing
+from leakwise.optimize.pricing.heaviest_first import Letters, heaviest_first
+from leakwise.optimize.pricing.lift_box import LiftPricing
+from leakwise.optimize.pricing.subset_sums import HalfTables
+from leakwise.optimize.pricing.vertex_list import list_vertices
+from leakwise.optimize.problem.cones import Intersection, LDPCone, LiftBox, pml_cone
+from leakwise.optimize.problem.utilities import FInformation
+from leakwise.optimize.search.letter_blocks import search_blocks
+from leakwise.optimize.search.limits import Limits
+from leakwise.optimize.search.near_perfect import search_near_perfect
 
 FUNCTIONS = {name: FInformation(f, name).f for name, f in DIVERGENCES.items()}
 names = st.sampled_from(sorted(FUNCTIONS))

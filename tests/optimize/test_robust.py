@@ -17,11 +17,11 @@ import leakwise as lw
 import strategies as own
 from leakwise.errors import InvalidInput
 from leakwise.exact import level
-from leakwise.optimize.robust import _search, binary_kernel, conservative_lift, robust_design
-from leakwise.optimize.robust_ball import ball_bound
-from leakwise.optimize.robust_cones import RobustCone
-from leakwise.optimize.search import Limits
-from leakwise.optimize.utilities import as_utility
+from leakwise.optimize.bounds.ball import ball_bound
+from leakwise.optimize.problem.prior_set_cone import RobustCone
+from leakwise.optimize.problem.utilities import as_utility
+from leakwise.optimize.search.limits import Limits
+from leakwise.optimize.search.robust import _search, binary_kernel, conservative_lift, robust_design
 from leakwise.priors import AllPriors, Box, Hull, KLBall, LayerCake, Prior, PriorSet
 
 Floats = np.ndarray[Any, Any]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leakwise as lw
-from leakwise.optimize.halves import HalfTables
-from leakwise.optimize.warm import shared_tables, tables_of
+from leakwise.optimize.pricing.shared_tables import shared_tables, tables_of
+from leakwise.optimize.pricing.subset_sums import HalfTables
 
 UTILITIES = ["mutual_information", "total_variation", "chi_square", "hellinger", "guessing", "frequencies"]
 PRIOR = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})

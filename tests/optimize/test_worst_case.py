@@ -14,7 +14,12 @@ from typer.testing import CliRunner
 
 import leakwise as lw
 from leakwise.cli import app
-from leakwise.optimize.masks.comparison import local_epsilon, pml_exponential, pml_randomized_response, worst_utility
+from leakwise.optimize.worst_case.comparison import (
+    local_epsilon,
+    pml_exponential,
+    pml_randomized_response,
+    worst_utility,
+)
 from optimize.masks.plain import bisected
 
 # The counting query of [WC] (11): quadratic loss, one more for an answer below the truth (-10, where the paper has -9).

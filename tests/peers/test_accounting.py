@@ -33,7 +33,9 @@ def test_profile_is_the_binomial(times: int, lift: Fraction) -> None:
     flip = Fraction(1, 4)
     m = lw.randomized_response(2, flip=flip)
     exact = exact_delta(flip, times, lift)
-    assert lw.privacy_profile(m.repeat(times)).delta(lift=lift) == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
+    assert lw.measures.privacy_profile(m.repeat(times)).delta(lift=lift) == pytest.approx(
+        float(exact), rel=1e-12, abs=1e-300
+    )
 
 
 @pytest.mark.parametrize("times", [1, 3, 10])
@@ -43,7 +45,7 @@ def test_dp_accounting_is_above_and_close(times: int) -> None:
     theirs = privacy_loss_distribution.from_randomized_response(parameter, 2).self_compose(times)
     m = lw.randomized_response(2, flip=Fraction(1, 5))
     for epsilon in (0.1, 0.5, 1.0, 2.0):
-        ours = lw.privacy_profile(m.repeat(times)).delta(epsilon)
+        ours = lw.measures.privacy_profile(m.repeat(times)).delta(epsilon)
         # Their own arithmetic is in plain floats.
         assert ours <= theirs.get_delta_for_epsilon(epsilon) + 1e-9
         assert theirs.get_delta_for_epsilon(epsilon) <= ours + 1e-3 * times
@@ -61,6 +63,6 @@ def test_the_event_api_of_dp_accounting_forgets_the_count() -> None:
     once, tenfold = (delta(lambda book, n=n: book.compose(event, n)) for n in (1, 10))
     one_by_one = delta(lambda book: [book.compose(event) for _ in range(10)])
     m = lw.randomized_response(2, flip=Fraction(1, 5))
-    truth = lw.privacy_profile(m.repeat(10)).delta(0.5)
+    truth = lw.measures.privacy_profile(m.repeat(10)).delta(0.5)
     assert one_by_one == pytest.approx(truth, abs=1e-3)
     assert tenfold == once < truth - 0.4  # should this fail one day, they have mended it: take this test out

@@ -40,7 +40,7 @@ def test_bound_is_the_dual_function(matrix: Matrix, data: st.DataObject) -> None
     assert found == by_definition(matrix, prior, lift, dual)
     # Weak duality: no post-processing fails more often than any dual vector says.
     assert min(Fraction(1), found) >= Fraction(
-        lw.tail_probability(Mechanism(matrix), lw.Prior(prior), lift=lift)
+        lw.measures.tail_probability(Mechanism(matrix), lw.Prior(prior), lift=lift)
     ) - Fraction(1, 10**15)
 
 

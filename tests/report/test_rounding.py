@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import leakwise as lw
-from leakwise.priors.rounded import RoundedLayerCake
 from leakwise.priors.sample import coarse_prior, rounding_cell
+from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.report import Facts, page
 
 TIME = datetime(2026, 1, 1, tzinfo=UTC)

@@ -105,7 +105,7 @@ def test_a_learnt_prior_goes_the_safe_way():
     sample = survey(4000)[["smokes"]]
     randomizer = LeakageRandomizer(lift=2, domain=["no", "yes"], failure=1e-6).fit(sample)
     (found,) = randomizer.designs_
-    assert isinstance(found, lw.DataDesign)
+    assert isinstance(found, lw.results.DataDesign)
     assert found.failure <= 1e-6
     assert found.epsilon <= np.log(2)
     assert "the rows that were used for the design are not covered" in randomizer.guarantees["smokes"]

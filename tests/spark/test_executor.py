@@ -20,8 +20,8 @@ from leakwise.spark.driver import _shipped
 from leakwise.spark.failures import NOT_THERE, translated
 from leakwise.spark.order import merged, packed
 from leakwise.spark.shipping import pack_shipment, unpack_shipment
-from leakwise.tables.joint import Product
-from leakwise.tables.release import Secret
+from leakwise.tables.kinds.joint_columns import Product
+from leakwise.tables.release.release import Secret
 
 YES_NO = lw.randomized_response(["no", "yes"], lift=3)
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import leakwise as lw
 from leakwise.cli import app
-from leakwise.tables.carried import KEY, Carried, pack
+from leakwise.tables.formats.carried_mechanism import KEY, Carried, pack
 
 YES_NO = lw.randomized_response(["no", "yes"], lift=3)
 PAIRS = lw.identity([("a", 1), ("a", 2), ("b", 1), ("b", 2)])

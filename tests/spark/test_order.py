@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import leakwise as lw
-from leakwise.tables.row_order import RowOrder
+from leakwise.tables.release.row_order import RowOrder
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),

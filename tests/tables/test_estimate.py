@@ -15,14 +15,16 @@ import pytest
 from scipy.stats import binom
 
 import leakwise as lw
-from leakwise.tables import Estimate, GroupedEstimate, estimate, release
+from leakwise.tables import Estimate, GroupedEstimate
+from leakwise.tables.estimate.estimate import estimate
+from leakwise.tables.release.release import release
 
 # The tables here are made of patterns, whose order tells everything; their tests are about something else.
 pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
 
 # The package exports the function under the name of the module.
-files_module = importlib.import_module("leakwise.tables.files")
-groups_module = importlib.import_module("leakwise.tables.groups")
+files_module = importlib.import_module("leakwise.tables.release.file")
+groups_module = importlib.import_module("leakwise.tables.estimate.groups")
 
 LABELS = ["no", "perhaps", "yes"]
 STRUCTURED = lw.randomized_response(LABELS, lift=6)  # 6/8 and 1/8

@@ -24,8 +24,8 @@ from scipy.stats import chi2
 
 import leakwise as lw
 from leakwise.data import adult_table
-from leakwise.tables import aside
 from leakwise.tables.formats import SUFFIXES, delimited, json_lines, open_table, parquet
+from leakwise.tables.release import atomic as aside
 
 # The tables here are made of patterns, whose order tells everything; their tests are about something else.
 pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
@@ -329,7 +329,7 @@ def test_a_note_that_was_tampered_with_is_refused(tmp_path):
 
 
 def test_a_mechanism_too_large_for_a_footer_is_left_out_with_a_word(tmp_path, monkeypatch):
-    monkeypatch.setattr("leakwise.tables.carried._LARGEST", 10)
+    monkeypatch.setattr("leakwise.tables.formats.carried_mechanism._LARGEST", 10)
     source = write(table(), tmp_path / "a.parquet")
     with pytest.warns(lw.LeakwiseWarning, match="Save it beside"):
         out = lw.release(source, RESPONSE, "answer", out=tmp_path / "b.parquet")

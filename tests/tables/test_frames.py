@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leakwise as lw
-from leakwise.tables import frames
+from leakwise.tables.kinds import frames
 
 CODES = np.array([2, 0, 1, 1], dtype=np.uint8)
 TEXTS = ["no", "perhaps", "yes"]

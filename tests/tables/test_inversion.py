@@ -15,8 +15,8 @@ from scipy.stats import binom
 
 from leakwise.errors import InvalidInput
 from leakwise.lp import solve_lp
-from leakwise.tables.inversion import Inversion, invert, invert_structured
-from leakwise.tables.mixture import likelihood_gap, mixture_proportions
+from leakwise.tables.estimate.inversion import Inversion, invert, invert_structured
+from leakwise.tables.estimate.mixture import likelihood_gap, mixture_proportions
 
 Floats = NDArray[np.float64]
 

@@ -14,9 +14,9 @@ import sys
 import pytest
 
 import leakwise as lw
-from leakwise.tables import ledger as ledger_module
-from leakwise.tables.digest import Digester
-from leakwise.tables.together import together
+from leakwise.tables.ledger import ledger as ledger_module
+from leakwise.tables.ledger.column_digest import Digester
+from leakwise.tables.ledger.joint_total import together
 
 PRIOR = lw.Prior({"no": 0.75, "yes": 0.25})
 RESPONSE = lw.randomized_response(["no", "yes"], lift=3)
@@ -103,7 +103,7 @@ def test_joint_secrets_touch_their_parts(ledger):
 
 
 def test_a_set_of_priors_is_bounded_by_ldp_afterwards(ledger):
-    certificate = lw.Certificate(RESPONSE, PRIOR, CERTIFICATE.ratio, "no", "no")
+    certificate = lw.results.Certificate(RESPONSE, PRIOR, CERTIFICATE.ratio, "no", "no")
     released(ledger, certificate=certificate)
     with sqlite3.connect(ledger.path) as db:
         db.execute("UPDATE releases SET prior = 'null'")

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import leakwise as lw
-from leakwise.tables.sql import check_table, release_table
+from leakwise.tables.databases.sql_table import check_table, release_table
 
 # So many that DuckDB writes groups of them before the end of the transaction.
 ROWS = {".duckdb": 500_000, ".sqlite": 150_000}

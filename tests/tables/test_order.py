@@ -24,7 +24,7 @@ import leakwise as lw
 from leakwise.cli import app
 from leakwise.sampling import SecureStream, random_order
 from leakwise.sampling.order import _by_words
-from leakwise.tables.shuffle import shuffled
+from leakwise.tables.release.shuffle import shuffled
 
 ROWS = 2_000
 PRIOR = lw.Prior({"no": 0.7, "yes": 0.3})

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import leakwise as lw
-from leakwise.tables import frames, release
-from leakwise.tables import joint as joint_module
+from leakwise.tables.kinds import frames
+from leakwise.tables.kinds import joint_columns as joint_module
+from leakwise.tables.release.release import release
 
 # The tables here are made of patterns, whose order tells everything; their tests are about something else.
 pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
 FALSE_ALARM = 1e-9
 
 # The package exports the function under the name of the module.
-release_module = importlib.import_module("leakwise.tables.release")
+release_module = importlib.import_module("leakwise.tables.release.release")
 
 LABELS = ["no", "perhaps", "yes"]
 STRUCTURED = lw.randomized_response(LABELS, lift=5)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.row_order import FALSE_ALARM, RowOrder
-from leakwise.tables.row_order_tests import Trace
+from leakwise.tables.release.row_order import FALSE_ALARM, RowOrder
+from leakwise.tables.release.row_order_tests import Trace
 
 
 def seen(codes, values=2, parts=None):

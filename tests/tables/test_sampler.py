@@ -11,8 +11,8 @@ from scipy.stats import chi2
 
 import leakwise as lw
 from leakwise.sampling import SecureStream
-from leakwise.tables import sampler as module
-from leakwise.tables.sampler import randomize_codes
+from leakwise.tables.release import draw as module
+from leakwise.tables.release.draw import randomize_codes
 
 FALSE_ALARM = 1e-9
 

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 import leakwise as lw
 from leakwise.cli import app
 from leakwise.tables.databases import duck, lite, quoted
-from leakwise.tables.sql import check_table, release_table
+from leakwise.tables.databases.sql_table import check_table, release_table
 
 # The tables here are made of patterns, whose order tells everything; their tests are about something else.
 pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")

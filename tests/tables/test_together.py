@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leakwise as lw
-from leakwise.tables.together import together
+from leakwise.tables.ledger.joint_total import together
 from strategies import laws, matrices, pml_ratio
 
 
@@ -48,7 +48,7 @@ def test_the_joint_leakage_is_that_of_the_definition(case):
 def test_the_bound_is_above_the_joint_leakage(case):
     parts, prior = case
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("leakwise.tables.together.MOST_OUTCOMES", 2)
+        patch.setattr("leakwise.tables.ledger.joint_total.MOST_OUTCOMES", 2)
         found = together([lw.Mechanism(part) for part in parts], lw.Prior(prior))
     assert found.epsilon >= math.log(pml_ratio(joint_matrix(parts), prior)) - 1e-12
 

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet.labels import Alphabet
 from leakwise.errors import InvalidInput
+from leakwise.types import Floats, Indices
 
 __all__ = ["Bins", "alphabet_with_edges", "bins", "edges_of"]
 
@@ -20,9 +20,9 @@ class Bins(Alphabet):
 
     __slots__ = ("edges",)
 
-    edges: npt.NDArray[np.float64]
+    edges: Floats
 
-    def __init__(self, edges: Sequence[float] | npt.NDArray[np.float64]) -> None:
+    def __init__(self, edges: Sequence[float] | Floats) -> None:
         try:
             array = np.array(edges, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -46,7 +46,7 @@ class Bins(Alphabet):
         array.flags.writeable = False
         self.edges = array
 
-    def codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+    def codes_of_numbers(self, values: Floats) -> Indices:
         """The bin of each number, -1 outside the range (and for NaN)."""
         codes = np.searchsorted(self.edges, values, side="right") - 1
         codes[values == self.edges[-1]] = len(self) - 1

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from leakwise.alphabet.bins import Bins
 from leakwise.alphabet.labels import Alphabet, code_dtype, is_missing, plain_value
 from leakwise.errors import InvalidInput, some_of
+from leakwise.types import Codes, Floats
 
 __all__ = ["encode_column"]
 
-Codes = npt.NDArray[Any]
 
 # Whole numbers that span at most this much are looked up in a table instead of being sorted.
 _TABLE_SPAN = 1 << 20
@@ -272,7 +272,7 @@ _ENCODERS: dict[str, Callable[[Any, _Found, str], Codes]] = {
 }
 
 
-def _numbers(column: Any, library: str, name: str) -> npt.NDArray[np.float64] | None:
+def _numbers(column: Any, library: str, name: str) -> Floats | None:
     """A column of numbers as floats, what is missing as NaN; None when it holds something else."""
     if library == "pandas" and getattr(column, "dtype", None) is not None and column.dtype.kind in "iufb":
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -301,7 +301,7 @@ def _listed(column: Any) -> Any:
     return list(column) if isinstance(column, Iterable) and not isinstance(column, (str, bytes)) else column
 
 
-def _encode_numbers(values: npt.NDArray[np.float64], alphabet: Bins, found: _Found) -> Codes:
+def _encode_numbers(values: Floats, alphabet: Bins, found: _Found) -> Codes:
     codes = alphabet.codes_of_numbers(values)
     outside = codes < 0
     found.add_outside(np.unique(values[outside]).tolist(), int(outside.sum()))

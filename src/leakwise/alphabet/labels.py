@@ -11,9 +11,9 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.types import Indices
 
 __all__ = [
     "Alphabet",
@@ -99,7 +99,7 @@ class Alphabet:
                 + did_you_mean(label, self.labels)
             ) from None
 
-    def positions_in(self, other: Alphabet, *, mine: str, theirs: str) -> npt.NDArray[np.intp] | None:
+    def positions_in(self, other: Alphabet, *, mine: str, theirs: str) -> Indices | None:
         """Where each letter of this alphabet stands in ``other``; None when they stand in the same places.
 
         Both must hold the same letters. An undeclared alphabet fits by position.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from leakwise.alphabet import Label
 from leakwise.blackbox.cells import Cells
-from leakwise.blackbox.counts import OTHER, Counts, Outcomes
+from leakwise.blackbox.counts import OTHER, Outcomes
 from leakwise.blackbox.events import (
     Candidate,
     guesses,
@@ -23,6 +23,7 @@ from leakwise.blackbox.result import BlackBoxAudit, Event, Interval
 from leakwise.errors import InvalidInput
 from leakwise.exact import level
 from leakwise.priors import Prior
+from leakwise.types import Counts
 
 __all__ = ["Question", "claim_of"]
 

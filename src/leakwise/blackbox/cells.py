@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.priors.binomial import lower_bounds, upper_bounds
+from leakwise.types import Counts, Floats
 
 __all__ = ["Cells"]
-
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Cells:

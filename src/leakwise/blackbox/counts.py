@@ -16,17 +16,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import as_alphabet
 from leakwise.alphabet.bins import Bins
 from leakwise.alphabet.labels import plain_value
 from leakwise.blackbox.forms import Forms, form
 from leakwise.errors import InvalidInput
+from leakwise.types import Counts, Floats
 
 __all__ = ["Outcomes", "declared_outcomes", "learned_outcomes"]
 
-Counts = npt.NDArray[np.int64]
 
 # Numbers of more different values than this are put into bins, as many as this.
 MOST_VALUES = 64
@@ -191,7 +190,7 @@ def _number(answer: Any) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _numbers(answers: Sequence[Any]) -> npt.NDArray[np.float64]:
+def _numbers(answers: Sequence[Any]) -> Floats:
     try:
         return np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError):
@@ -200,7 +199,7 @@ def _numbers(answers: Sequence[Any]) -> npt.NDArray[np.float64]:
         ) from None
 
 
-def _binned(numbers: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> Counts:
+def _binned(numbers: Floats, edges: Floats) -> Counts:
     inside = (numbers >= edges[0]) & (numbers <= edges[-1])
     if not inside.all():
         raise InvalidInput(

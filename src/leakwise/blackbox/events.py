@@ -12,14 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.priors.binomial import lower_bounds, upper_bounds
+from leakwise.types import Counts, Floats
 
 __all__ = ["Candidate", "guesses", "ldp_candidates", "maximal_lower", "pml_candidates", "tested_ldp", "tested_pml"]
 
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 CANDIDATES = 8  # events that are tested on the second part; the failure is shared among them
 

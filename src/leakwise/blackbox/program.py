@@ -9,11 +9,12 @@ from typing import Any
 from leakwise.alphabet import Label
 from leakwise.alphabet.bins import Bins
 from leakwise.blackbox.assess import Question, claim_of
-from leakwise.blackbox.counts import BINS, Counts, declared_outcomes, learned_outcomes
+from leakwise.blackbox.counts import BINS, declared_outcomes, learned_outcomes
 from leakwise.blackbox.result import BlackBoxAudit, Interval
 from leakwise.blackbox.samples import LEAST, letters_of, prior_over
 from leakwise.errors import InvalidInput
-from leakwise.priors.around import checked_failure
+from leakwise.priors.sets.around_estimate import checked_failure
+from leakwise.types import Counts
 
 __all__ = ["audit_program"]
 

@@ -13,7 +13,7 @@ from leakwise.blackbox.forms import Forms
 from leakwise.blackbox.result import BlackBoxAudit
 from leakwise.errors import InvalidInput
 from leakwise.priors import Prior, as_prior
-from leakwise.priors.around import checked_failure
+from leakwise.priors.sets.around_estimate import checked_failure
 
 __all__ = ["audit_samples", "letters_of", "prior_over"]
 

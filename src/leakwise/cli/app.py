@@ -22,9 +22,9 @@ COMMANDS = (
     "design",
     "tradeoff",
     "envelope",
-    "worst_case",
+    "worst-case",
     "verify",
-    "sample_size",
+    "sample-size",
     "records",
     "release",
     "estimate",
@@ -32,17 +32,32 @@ COMMANDS = (
     "papers",
     "studio",
 )
-"""The modules of this package that hold a command, in the order of the help. A module has ``register(app)``.
+"""The commands in the order of the help. The module of a command is loaded when the command or the help is asked for.
 
-To add a command: write ``leakwise/cli/<name>.py`` with a function ``register(app: typer.Typer) -> None``, and add the
-name here. Import what is heavy inside the command, so that the help stays quick.
+To add a command: write ``leakwise/cli/<name>.py`` (underscores for hyphens) with a function ``register(app:
+typer.Typer) -> None``, and add the name here. Import what is heavy inside the command, so that the help stays quick.
 """
 
 REJECTED, WRONG = 1, 2
 
 
 class _Commands(TyperGroup):
-    """Says what went wrong in one sentence; a traceback is for mistakes of Leakwise itself."""
+    """Loads a command when it is asked for, and says what went wrong in one sentence.
+
+    A traceback is for mistakes of Leakwise itself.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        # For an unknown name all are loaded, so that a similar one can be suggested.
+        for name in (cmd_name,) if cmd_name in COMMANDS else COMMANDS:
+            if name not in self.commands:
+                loaded = typer.Typer(callback=_nothing)  # with a callback Typer makes a group even of one command
+                importlib.import_module(f"leakwise.cli.{name.replace('-', '_')}").register(loaded)
+                self.commands.update(typer.main.get_group(loaded).commands)
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
@@ -58,6 +73,9 @@ class _Commands(TyperGroup):
             except LeakwiseError as error:
                 _say(f"Error: {error}")
                 raise typer.Exit(REJECTED if isinstance(error, CertificateRejected) else WRONG) from error
+
+
+def _nothing() -> None: ...
 
 
 def _say(message: str) -> None:
@@ -90,7 +108,7 @@ def leakwise(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """How much a randomised release reveals about a secret, and the release that reveals the least.
+    """How much a randomized release reveals about a secret, and the release that reveals the least.
 
     Leakage is in nats: an outcome with leakage ε makes no guess about the secret more than e^ε times as likely.
 
@@ -100,10 +118,6 @@ def leakwise(
 
     Every command has --help with examples, and --json for programs.
     """
-
-
-for _name in COMMANDS:
-    importlib.import_module(f"leakwise.cli.{_name}").register(app)
 
 
 def main() -> None:

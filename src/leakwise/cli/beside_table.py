@@ -13,11 +13,11 @@ import numpy.typing as npt
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import NEXT, save_mechanism
-from leakwise.tables.carried import Carried, after_earlier, carried_secrets
-from leakwise.tables.digest import digest_of_outcomes
-from leakwise.tables.files import check_file
 from leakwise.tables.formats import open_table
-from leakwise.tables.joint import plain_alphabet
+from leakwise.tables.formats.carried_mechanism import Carried, after_earlier, carried_secrets
+from leakwise.tables.kinds.joint_columns import plain_alphabet
+from leakwise.tables.ledger.column_digest import digest_of_outcomes
+from leakwise.tables.release.file import check_file
 
 if TYPE_CHECKING:
     from leakwise.proof import Certificate

@@ -132,8 +132,8 @@ def _grow(single: Mechanism, known: Prior, delta: str, steps: list[int], as_json
 
     An interruption, or a number of releases that cannot be enumerated, leaves the rows before it.
     """
-    from leakwise.leakage.composed import CompositionTable, composition_rows
-    from leakwise.leakage.envelopes.single import open_delta
+    from leakwise.leakage.composition import CompositionTable, composition_rows
+    from leakwise.leakage.envelopes.one_delta import open_delta
 
     allowed = open_delta(delta)
     rows: list[Any] = []

@@ -51,7 +51,7 @@ def estimate(
     leakwise estimate out.parquet
     leakwise estimate survey.released.csv -m survey.released.mechanism.json -c smokes --by sex
     """
-    from leakwise.tables import estimate as recover
+    from leakwise.tables.estimate.estimate import estimate as recover
 
     names = None if not column else column[0] if len(column) == 1 else tuple(column)
     found = recover(

@@ -13,7 +13,7 @@ from leakwise.cli.output import JsonOption, print_json
 from leakwise.cli.progress import rows_bar
 from leakwise.cli.reading import number, read_domain, read_mechanism, read_prior
 from leakwise.errors import InvalidInput, LeakwiseError
-from leakwise.tables.paths import ledger_files, refuse_same_files
+from leakwise.tables.release.paths import ledger_files, refuse_same_files
 
 if TYPE_CHECKING:
     from leakwise.alphabet import Alphabet
@@ -293,7 +293,7 @@ def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
 def _letters(table: Path | SqlTable, columns: list[str], domains: list[str] | None) -> Alphabet | None:
     """The declared values of the columns, of the type that the file holds them in."""
     from leakwise.tables.formats import check_names, open_table
-    from leakwise.tables.joint import Product
+    from leakwise.tables.kinds.joint_columns import Product
 
     file = open_table(table, "TABLE") if isinstance(table, Path) else table
     check_names(file.path, file.names, columns)

@@ -83,7 +83,7 @@ def worst_case(
     leakwise worst-case distance --prior uniform:7 --lift 2 --then mutual_information
     leakwise worst-case utility.csv --counts low=500,middle=300,high=200 --level -1 --save mechanism.json
     """
-    from leakwise.optimize.masks import WorstCase, worst_case_curve
+    from leakwise.optimize.worst_case import WorstCase, worst_case_curve
 
     known = read_prior(prior, counts, data, column, domain)
     matrix, outputs = read_utility_argument(utility, known)
@@ -99,8 +99,8 @@ def worst_case(
         second = Expected(matrix, outputs) if then == "expected" else then
         result = design(known, epsilon, lift=lift, utility=WorstCase(matrix, by, second, outputs))
     elif level is not None:
-        from leakwise.optimize.masks.least_leakage import on_mask
-        from leakwise.optimize.masks.mask import Levels, utility_matrix
+        from leakwise.optimize.worst_case.least_leakage import on_mask
+        from leakwise.optimize.worst_case.mask import Levels, utility_matrix
 
         values, names = utility_matrix(matrix, outputs)
         result = on_mask(known, Levels(values, by, names).checked(level, known))
@@ -123,7 +123,7 @@ def worst_case(
 
 def read_utility_argument(text: str, prior: Prior) -> tuple[Any, list[Any] | None]:
     """A utility as written on the command line, and the labels of its outputs."""
-    from leakwise.optimize.masks import distance_utility, ordered_utility, read_utility
+    from leakwise.optimize.worst_case import distance_utility, ordered_utility, read_utility
 
     name, _, rest = text.partition(":")
     if name not in _DISTANCES:

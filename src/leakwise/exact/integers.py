@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leakwise.types import Floats
+
 __all__ = [
     "IntegerArray",
     "integer_array",
@@ -33,7 +35,7 @@ def integer_array(values: Iterable[Any] | npt.NDArray[Any], denominator: int) ->
     return array
 
 
-def ratio_array(weights: IntegerArray, denominator: int) -> npt.NDArray[np.float64]:
+def ratio_array(weights: IntegerArray, denominator: int) -> Floats:
     """The float view of weights over a denominator, read-only, each the float nearest to the truth."""
     small = weights.dtype == np.int64 and denominator <= _EXACT_FLOAT and weights.max(initial=0) <= _EXACT_FLOAT
     if small or (weights.dtype == np.int64 and is_power_of_two(denominator)):

@@ -9,9 +9,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
+from leakwise.types import Floats
 
 __all__ = ["exact_fraction", "floats_over_power_of_two", "is_exact_kind", "over_common_denominator"]
 
@@ -80,7 +80,7 @@ def over_common_denominator(fractions: Sequence[Fraction]) -> tuple[list[int], i
     return [fraction.numerator * (denominator // fraction.denominator) for fraction in fractions], denominator
 
 
-def floats_over_power_of_two(values: npt.NDArray[np.float64]) -> tuple[list[int], int]:
+def floats_over_power_of_two(values: Floats) -> tuple[list[int], int]:
     """Finite floats as integers over one power of two, exact: the fast way for a million of them.
 
     >>> floats_over_power_of_two(np.array([0.5, 0.25, 3.0]))

@@ -7,11 +7,12 @@ import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.exact.integers import IntegerArray
+from leakwise.types import Bools, Floats
 
 __all__ = ["round_float_rows", "round_integer_rows"]
 
 
-def round_float_rows(matrix: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.int64]:
+def round_float_rows(matrix: Floats, bits: int) -> npt.NDArray[np.int64]:
     """Rows of floats as integers over 2^bits (bits ≤ 60).
 
     Each entry goes to the nearest integer; what the row then misses of 2^bits goes to its largest entry, where
@@ -44,9 +45,7 @@ def round_integer_rows(weights: IntegerArray, denominator: int, bits: int) -> In
     return floor
 
 
-def _refuse_vanished(
-    is_zero: npt.NDArray[np.bool_], was_positive: npt.NDArray[np.bool_], bits: int, way_out: str
-) -> None:
+def _refuse_vanished(is_zero: Bools, was_positive: Bools, bits: int, way_out: str) -> None:
     vanished = np.argwhere(is_zero & was_positive)
     if len(vanished):
         row, column = (int(index) for index in vanished[0])

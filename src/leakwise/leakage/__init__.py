@@ -1,17 +1,9 @@
 """What leaks: measures of a mechanism, every leakage on the safe side of the truth."""
 
 from leakwise.leakage.audit import Audit, audit
-from leakwise.leakage.average import (
-    Vulnerability,
-    attaining_gain,
-    g_leakage,
-    g_vulnerability,
-    maximal_leakage,
-    min_entropy_leakage,
-    pointwise_g_leakage,
-)
-from leakwise.leakage.capacity import ShannonCapacity, shannon_capacity
-from leakwise.leakage.capacity_bounds import (
+from leakwise.leakage.bounds.from_sample import SampleLeakage, epsilon_from_sample
+from leakwise.leakage.bounds.sample_size import sample_size
+from leakwise.leakage.bounds.wrong_prior import (
     capacity_bound,
     estimation_bound,
     estimation_failure,
@@ -20,7 +12,7 @@ from leakwise.leakage.capacity_bounds import (
     output_divergence,
     sensitivity_bound,
 )
-from leakwise.leakage.composed import (
+from leakwise.leakage.composition import (
     CompositionBounds,
     CompositionTable,
     adaptive,
@@ -29,21 +21,28 @@ from leakwise.leakage.composed import (
     composition_table,
     conditional_maximal_leakage,
 )
-from leakwise.leakage.differential import ldp, privacy_profile, probabilistic_ldp, probabilistic_ldp_bound
-from leakwise.leakage.empirical import SampleLeakage, epsilon_from_sample
 from leakwise.leakage.envelopes import Envelope, EnvelopeCurve, envelope, envelope_curve, failure_probability
-from leakwise.leakage.events import event_leakage
-from leakwise.leakage.inferential import InformationPrivacy, local_information_privacy, zeros_allowed
-from leakwise.leakage.information import f_information, mutual_information
-from leakwise.leakage.pointwise import epsilon, lifts, pml
-from leakwise.leakage.profile import PrivacyProfile
-from leakwise.leakage.refinement import Refinement, reduced, refines
-from leakwise.leakage.samples_needed import sample_size
-from leakwise.leakage.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
+from leakwise.leakage.measures.average import (
+    Vulnerability,
+    attaining_gain,
+    g_leakage,
+    g_vulnerability,
+    maximal_leakage,
+    min_entropy_leakage,
+    pointwise_g_leakage,
+)
+from leakwise.leakage.measures.differential import ldp, privacy_profile, probabilistic_ldp, probabilistic_ldp_bound
+from leakwise.leakage.measures.events import event_leakage
+from leakwise.leakage.measures.information import f_information, mutual_information
+from leakwise.leakage.measures.information_privacy import InformationPrivacy, local_information_privacy, zeros_allowed
+from leakwise.leakage.measures.pointwise import epsilon, lifts, pml
+from leakwise.leakage.measures.privacy_profile import PrivacyProfile
+from leakwise.leakage.measures.refinement import Refinement, reduced, refines
+from leakwise.leakage.measures.shannon_capacity import ShannonCapacity, shannon_capacity
+from leakwise.leakage.measures.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
 
 __all__ = [
     "Audit",
-    "ShannonCapacity",
     "CompositionBounds",
     "CompositionTable",
     "Envelope",
@@ -53,12 +52,12 @@ __all__ = [
     "Quantiles",
     "Refinement",
     "SampleLeakage",
+    "ShannonCapacity",
     "Vulnerability",
     "adaptive",
     "adaptive_bound",
     "attaining_gain",
     "audit",
-    "shannon_capacity",
     "capacity_bound",
     "composition_bounds",
     "composition_table",
@@ -95,6 +94,7 @@ __all__ = [
     "refines",
     "sample_size",
     "sensitivity_bound",
+    "shannon_capacity",
     "tail_probability",
     "zeros_allowed",
 ]

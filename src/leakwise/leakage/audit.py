@@ -15,23 +15,24 @@ from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput
 from leakwise.exact import Level, float_above, level
 from leakwise.guarantee import taken_as_exact
+from leakwise.leakage.audit_pictures import pictures
+from leakwise.leakage.audit_sentences import sentences
 from leakwise.leakage.audit_tables import tables
-from leakwise.leakage.average import maximal_leakage, min_entropy_leakage
-from leakwise.leakage.capacity import ShannonCapacity, shannon_capacity
-from leakwise.leakage.differential import ldp, privacy_profile, probabilistic_ldp
-from leakwise.leakage.inferential import InformationPrivacy, local_information_privacy
-from leakwise.leakage.information import f_information, mutual_information
-from leakwise.leakage.outcomes import Floats, checked, checked_delta, is_small
-from leakwise.leakage.pictures import pictures
-from leakwise.leakage.pointwise import largest_lifts, pml
-from leakwise.leakage.posteriors import posterior_ranges
-from leakwise.leakage.profile import PrivacyProfile
-from leakwise.leakage.sentences import sentences
-from leakwise.leakage.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
+from leakwise.leakage.measures.arguments import checked, checked_delta, is_small
+from leakwise.leakage.measures.average import maximal_leakage, min_entropy_leakage
+from leakwise.leakage.measures.differential import ldp, privacy_profile, probabilistic_ldp
+from leakwise.leakage.measures.information import f_information, mutual_information
+from leakwise.leakage.measures.information_privacy import InformationPrivacy, local_information_privacy
+from leakwise.leakage.measures.pointwise import largest_lifts, pml
+from leakwise.leakage.measures.posteriors import posterior_ranges
+from leakwise.leakage.measures.privacy_profile import PrivacyProfile
+from leakwise.leakage.measures.shannon_capacity import ShannonCapacity, shannon_capacity
+from leakwise.leakage.measures.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.support import over_support
+from leakwise.types import Floats
 
 __all__ = ["Audit", "Letter", "Outcome", "audit"]
 

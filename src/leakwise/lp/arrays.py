@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakwise.errors import InvalidInput
+from leakwise.types import Floats
 
 __all__ = ["Compressed", "MatrixLike", "bounds", "compress", "indices", "vector"]
 
-Floats: TypeAlias = NDArray[np.float64]
 MatrixLike: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike]
 
 SMALLEST = 1e-12

@@ -7,10 +7,11 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leakwise.lp.arrays import Compressed
 from leakwise.lp.solution import Basis, Solution, Status
+from leakwise.types import Floats
 
 __all__ = ["matrix_of", "read"]
 
@@ -76,7 +77,7 @@ def _basis(highs: Any) -> Basis | None:
     return Basis(columns, rows)
 
 
-def _farkas(highs: Any) -> NDArray[np.float64] | None:
+def _farkas(highs: Any) -> Floats | None:
     """The ray of HiGHS with the sign of :class:`Solution`, if it proves infeasibility in floats."""
     _, found, ray = highs.getDualRay()
     if not found or not np.isfinite(ray).all() or not np.any(ray):
@@ -97,7 +98,7 @@ def _farkas(highs: Any) -> NDArray[np.float64] | None:
     return None
 
 
-def _direction(highs: Any) -> NDArray[np.float64] | None:
+def _direction(highs: Any) -> Floats | None:
     _, found, ray = highs.getPrimalRay()
     if found:
         return np.array(ray, dtype=np.float64)
@@ -116,7 +117,7 @@ def _sign(lp: Any) -> float:
     return 1.0 if lp.sense_ == highspy.ObjSense.kMaximize else -1.0
 
 
-def _most(slope: NDArray[np.float64], lower: ArrayLike, upper: ArrayLike) -> float:
+def _most(slope: Floats, lower: ArrayLike, upper: ArrayLike) -> float:
     """The largest slope·v over lower ≤ v ≤ upper, where 0·∞ = 0."""
     at = np.where(slope > 0, upper, lower)
     used = slope != 0

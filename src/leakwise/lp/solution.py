@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from leakwise.types import Floats
+
 __all__ = ["Basis", "Solution", "Status"]
 
 Status: TypeAlias = Literal["optimal", "infeasible", "unbounded", "time_limit"]
@@ -63,12 +65,12 @@ class Solution:
 
     status: Status
     objective: float
-    x: NDArray[np.float64]
-    duals: NDArray[np.float64]
-    reduced_costs: NDArray[np.float64]
+    x: Floats
+    duals: Floats
+    reduced_costs: Floats
     basis: Basis | None
-    infeasibility_ray: NDArray[np.float64] | None
-    unbounded_ray: NDArray[np.float64] | None
+    infeasibility_ray: Floats | None
+    unbounded_ray: Floats | None
     primal_infeasibility: float
     dual_infeasibility: float
     iterations: int

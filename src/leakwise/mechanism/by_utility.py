@@ -14,10 +14,9 @@ from leakwise.exact import Level, exact_fraction, level, round_float_rows
 from leakwise.mechanism.catalog import BITS, Letters
 from leakwise.mechanism.kernel import DenseKernel
 from leakwise.mechanism.mechanism import Mechanism
+from leakwise.types import Floats
 
 __all__ = ["exponential"]
-
-Scores = npt.NDArray[np.float64]
 
 
 def exponential(
@@ -58,7 +57,7 @@ def exponential(
     return Mechanism.from_kernel(kernel, rows, columns)
 
 
-def _scores(utility: npt.ArrayLike) -> Scores:
+def _scores(utility: npt.ArrayLike) -> Floats:
     try:
         scores = np.array(utility, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -71,19 +70,19 @@ def _scores(utility: npt.ArrayLike) -> Scores:
     return scores
 
 
-def _log_probabilities(scores: Scores, scale: float) -> Scores:
+def _log_probabilities(scores: Floats, scale: float) -> Floats:
     with np.errstate(over="ignore"):  # an exponent of -inf is a probability of zero
         exponents = scale * (scores - scores.max(axis=1, keepdims=True))
-    logs: Scores = exponents - np.log(np.exp(exponents).sum(axis=1, keepdims=True))
+    logs: Floats = exponents - np.log(np.exp(exponents).sum(axis=1, keepdims=True))
     return logs
 
 
-def _kernel(scores: Scores, scale: float) -> DenseKernel:
+def _kernel(scores: Floats, scale: float) -> DenseKernel:
     rows = np.exp(_log_probabilities(scores, scale))
     return DenseKernel(round_float_rows(np.maximum(rows, 2.0**-BITS), BITS), 1 << BITS)
 
 
-def _private_scale(scores: Scores, scale: float, bound: float, asked: Level, *, search: bool) -> float:
+def _private_scale(scores: Floats, scale: float, bound: float, asked: Level, *, search: bool) -> float:
     """``scale``, or with ``search`` the largest scale before the level is passed, such that the integers satisfy it."""
 
     def holds(candidate: float) -> bool:

@@ -101,7 +101,8 @@ class Composition(Mechanism):
             raise InvalidInput(
                 f"The composition has {self.count_vectors:,} count vectors, whose exact integers need "
                 f"{self.bytes_needed / 2**30:,.1f} GiB; at most {_MOST_BYTES / 2**30:g} GiB are used. "
-                "lw.composition_bounds(composition, prior, delta) gives proven bounds from both sides without them."
+                "lw.measures.composition_bounds(composition, prior, delta) gives proven bounds from both sides "
+                "without them."
             )
 
     def __repr__(self) -> str:

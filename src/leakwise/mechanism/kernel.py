@@ -22,6 +22,7 @@ from leakwise.exact import (
     round_integer_rows,
     vector_times_matrix,
 )
+from leakwise.types import Bools, Floats, Indices
 
 if TYPE_CHECKING:
     from leakwise.sampling import RowSampler, StructuredSampler
@@ -30,8 +31,6 @@ __all__ = ["CommonLawKernel", "DenseKernel", "Kernel", "refuse_large"]
 
 # A dense view of more entries than this is refused: 2^27 integers are a gibibyte.
 _DENSE_LIMIT = 1 << 27
-
-Mask = npt.NDArray[np.bool_]
 
 
 def refuse_large(rows: int, columns: int, way_out: str) -> None:
@@ -52,11 +51,11 @@ class Kernel(ABC):
         """The N×M matrix of integers."""
 
     @abstractmethod
-    def column_max(self, rows: Mask | None = None) -> IntegerArray:
+    def column_max(self, rows: Bools | None = None) -> IntegerArray:
         """The largest weight of each column, over the given rows (at least one)."""
 
     @abstractmethod
-    def column_min(self, rows: Mask | None = None) -> IntegerArray:
+    def column_min(self, rows: Bools | None = None) -> IntegerArray:
         """The smallest weight of each column, over the given rows (at least one)."""
 
     @abstractmethod
@@ -64,7 +63,7 @@ class Kernel(ABC):
         """π·P for integer prior weights, exact: integers over denominator times the prior's denominator."""
 
     @abstractmethod
-    def output_law_floats(self, prior: IntegerArray, total: int) -> npt.NDArray[np.float64]:
+    def output_law_floats(self, prior: IntegerArray, total: int) -> Floats:
         """π·P in floats for prior weights over their total.
 
         Each value is within (N+8)·2^-53 of the truth, relatively, while nothing underflows: only non-negative
@@ -84,7 +83,7 @@ class Kernel(ABC):
         """The nearest kernel over 2^bits."""
 
     @abstractmethod
-    def take_rows(self, order: npt.NDArray[np.intp]) -> Kernel:
+    def take_rows(self, order: Indices) -> Kernel:
         """The kernel whose row i is row ``order[i]``."""
 
     @abstractmethod
@@ -101,7 +100,7 @@ class Kernel(ABC):
         return self.denominator.bit_length() - 1
 
     @cached_property
-    def matrix(self) -> npt.NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """The N×M matrix of probabilities as floats, read-only."""
         return ratio_array(self.weights, self.denominator)
 
@@ -120,12 +119,12 @@ class DenseKernel(Kernel):
     def weights(self) -> IntegerArray:
         return self._weights
 
-    def column_max(self, rows: Mask | None = None) -> IntegerArray:
+    def column_max(self, rows: Bools | None = None) -> IntegerArray:
         chosen = self._weights if rows is None else self._weights[rows]
         largest: IntegerArray = chosen.max(axis=0)
         return largest
 
-    def column_min(self, rows: Mask | None = None) -> IntegerArray:
+    def column_min(self, rows: Bools | None = None) -> IntegerArray:
         chosen = self._weights if rows is None else self._weights[rows]
         smallest: IntegerArray = chosen.min(axis=0)
         return smallest
@@ -133,8 +132,8 @@ class DenseKernel(Kernel):
     def output_law(self, prior: IntegerArray) -> list[int]:
         return vector_times_matrix(prior, self._weights)
 
-    def output_law_floats(self, prior: IntegerArray, total: int) -> npt.NDArray[np.float64]:
-        law: npt.NDArray[np.float64] = ratio_array(prior, total) @ self.matrix
+    def output_law_floats(self, prior: IntegerArray, total: int) -> Floats:
+        law: Floats = ratio_array(prior, total) @ self.matrix
         return law
 
     def row(self, code: int) -> IntegerArray:
@@ -149,7 +148,7 @@ class DenseKernel(Kernel):
             return self
         return DenseKernel(round_integer_rows(self._weights, self.denominator, bits), 1 << bits)
 
-    def take_rows(self, order: npt.NDArray[np.intp]) -> Kernel:
+    def take_rows(self, order: Indices) -> Kernel:
         return DenseKernel(self._weights[order], self.denominator)
 
     def sampler(self) -> RowSampler:
@@ -194,13 +193,13 @@ class CommonLawKernel(Kernel):
         weights.flags.writeable = False
         return weights
 
-    def column_max(self, rows: Mask | None = None) -> IntegerArray:
+    def column_max(self, rows: Bools | None = None) -> IntegerArray:
         return self._column_extreme(rows, np.maximum)
 
-    def column_min(self, rows: Mask | None = None) -> IntegerArray:
+    def column_min(self, rows: Bools | None = None) -> IntegerArray:
         return self._column_extreme(rows, np.minimum)
 
-    def _column_extreme(self, rows: Mask | None, extreme: np.ufunc) -> IntegerArray:
+    def _column_extreme(self, rows: Bools | None, extreme: np.ufunc) -> IntegerArray:
         mask = np.ones(len(self.common), dtype=np.bool_) if rows is None else rows
         own = self.common + self.diagonal
         count = int(mask.sum())
@@ -216,11 +215,11 @@ class CommonLawKernel(Kernel):
             total * int(common) + weight * self.diagonal for common, weight in zip(self.common, weights, strict=True)
         ]
 
-    def output_law_floats(self, prior: IntegerArray, total: int) -> npt.NDArray[np.float64]:
+    def output_law_floats(self, prior: IntegerArray, total: int) -> Floats:
         common = ratio_array(self.common, self.denominator)
         mass = ratio_array(prior, total)
         if self.diagonal >= 0:
-            blend: npt.NDArray[np.float64] = common + mass * (self.diagonal / self.denominator)
+            blend: Floats = common + mass * (self.diagonal / self.denominator)
             return blend
         # A difference could cancel: the other letters' part and the own letter's part are both non-negative.
         others = ratio_array(total - prior, total)
@@ -261,7 +260,7 @@ class CommonLawKernel(Kernel):
             "Use more bits (at most 64), or merge the rarest letters."
         )
 
-    def take_rows(self, order: npt.NDArray[np.intp]) -> Kernel:
+    def take_rows(self, order: Indices) -> Kernel:
         if np.array_equal(order, np.arange(len(self.common))):
             return self
         return DenseKernel(self.weights[order], self.denominator)

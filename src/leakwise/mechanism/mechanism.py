@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Label, as_alphabet
 from leakwise.charts.render import to_altair
@@ -21,6 +20,7 @@ from leakwise.exact import IntegerArray
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.reading import read_matrix
 from leakwise.priors import PriorSet, as_prior_set
+from leakwise.types import Floats
 
 if TYPE_CHECKING:
     from leakwise.mechanism.composition import Composition
@@ -124,7 +124,7 @@ class Mechanism:
         return self.kernel.denominator
 
     @property
-    def matrix(self) -> npt.NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """The probabilities as floats: a read-only view of the exact integers."""
         return self.kernel.matrix
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import exact_fraction, is_exact_kind, over_common_denominator, round_float_rows
+from leakwise.types import Bools, Floats
 
 __all__ = ["MatrixGiven", "read_matrix"]
 
@@ -123,7 +124,7 @@ def _as_float(value: object, row: int, column: int) -> float:
     return nearest
 
 
-def _refuse(values: npt.NDArray[np.bool_], matrix: npt.NDArray[Any], what: str) -> None:
+def _refuse(values: Bools, matrix: npt.NDArray[Any], what: str) -> None:
     places = np.argwhere(values)
     if len(places):
         row, column = (int(index) for index in places[0])
@@ -133,7 +134,7 @@ def _refuse(values: npt.NDArray[np.bool_], matrix: npt.NDArray[Any], what: str) 
         )
 
 
-def _from_floats(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _from_floats(matrix: Floats) -> npt.NDArray[np.int64]:
     _refuse(~np.isfinite(matrix), matrix, "finite numbers")
     _refuse(matrix < 0, matrix, "probabilities, none negative")
     _refuse(matrix > 1 + _ROW_TOLERANCE, matrix, "probabilities, none above 1")

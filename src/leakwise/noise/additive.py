@@ -22,10 +22,10 @@ from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import exact_fraction, level, log_lower
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet, as_prior, as_prior_set
+from leakwise.types import Bools, Floats
 
 __all__ = ["AdditiveNoise"]
 
-Floats = npt.NDArray[np.float64]
 Noise = TypeVar("Noise", bound="AdditiveNoise")
 
 # Every leakage is raised by this relative amount: many times what its few float operations can lose.
@@ -90,7 +90,7 @@ class AdditiveNoise(ABC):
         order = Alphabet(self.values).positions_in(known.alphabet, mine="noise mechanism", theirs="prior")
         return known if order is None else known.reordered(order)
 
-    def _cells(self, possible: npt.NDArray[np.bool_]) -> list[tuple[int, float, float]]:
+    def _cells(self, possible: Bools) -> list[tuple[int, float, float]]:
         """For each possible value its place and the ends of its cell, from left to right."""
         places = [place for place in np.argsort(self.points) if possible[place]]
         edges = [-math.inf, *((self.values[a] + self.values[b]) / 2 for a, b in itertools.pairwise(places)), math.inf]

@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import Infeasible, InvalidInput
@@ -19,13 +18,13 @@ from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.noise.laplace import Laplace
 from leakwise.proof import certify
+from leakwise.types import Floats
 
 if TYPE_CHECKING:
     from leakwise.noise.additive import AdditiveNoise
 
 __all__ = ["discretize"]
 
-Floats = npt.NDArray[np.float64]
 
 _LARGEST_LATTICE = 4096
 # An outcome that comes more rarely than this, whatever the value, is too few units of 2^-60 for its lifts to be right.

@@ -13,9 +13,10 @@ from leakwise.charts.table import html_table, number, text_table
 from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction, level
 from leakwise.guarantee import at_most
-from leakwise.noise.additive import UP, AdditiveNoise, Floats
+from leakwise.noise.additive import UP, AdditiveNoise
 from leakwise.noise.uncertain import largest_lift, largest_tail
 from leakwise.priors import Ball, Prior
+from leakwise.types import Floats
 
 __all__ = ["Gaussian", "NoiseGuarantee"]
 

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from leakwise.noise.additive import UP, AdditiveNoise, Floats
+from leakwise.noise.additive import UP, AdditiveNoise
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["Laplace"]
 

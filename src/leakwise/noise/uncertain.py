@@ -11,17 +11,16 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.exact import Level
 from leakwise.priors import Prior, PriorSet
+from leakwise.types import Floats
 
 if TYPE_CHECKING:
     from leakwise.noise.additive import AdditiveNoise
 
 __all__ = ["largest_lift", "largest_tail"]
 
-Floats = npt.NDArray[np.float64]
 
 _SPLIT = 16
 _ROUNDS = 24

@@ -1,7 +1,11 @@
 """What to release: the optimal mechanism for a prior, a leakage bound and a utility."""
 
 from leakwise.optimize.design import design
-from leakwise.optimize.masks import (
+from leakwise.optimize.design_result import Design
+from leakwise.optimize.problem.utilities import Expected, FInformation, Frequencies, Gain, Utility
+from leakwise.optimize.tradeoff import tradeoff
+from leakwise.optimize.tradeoff_result import Tradeoff
+from leakwise.optimize.worst_case import (
     LeastLeakage,
     Mask,
     UtilitySafe,
@@ -14,10 +18,6 @@ from leakwise.optimize.masks import (
     utility_safe,
     worst_case_curve,
 )
-from leakwise.optimize.result import Design
-from leakwise.optimize.tradeoff import tradeoff
-from leakwise.optimize.tradeoff_result import Tradeoff
-from leakwise.optimize.utilities import Expected, FInformation, Frequencies, Gain, Utility
 
 __all__ = [
     "Design",

@@ -12,19 +12,25 @@ import numpy as np
 from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Kernel
-from leakwise.optimize.assemble import assemble
 from leakwise.optimize.beyond_floats import quiet_beyond_floats
-from leakwise.optimize.claims import close_to, closed_form_duals, column_duals, margin, optimality_claim
-from leakwise.optimize.closed_forms import closed_form
-from leakwise.optimize.cones import Cone, LiftBox
-from leakwise.optimize.constraints import constraint_cone, describe_constraint
-from leakwise.optimize.evaluate import utility_interval
-from leakwise.optimize.fallback import without_search
-from leakwise.optimize.labelling import labelled
-from leakwise.optimize.masks.worst_case import WorstCase
-from leakwise.optimize.result import Design
-from leakwise.optimize.search import Limits, Progress
-from leakwise.optimize.utilities import Frequencies, LinearUtility, Utility, as_utility
+from leakwise.optimize.design_result import Design
+from leakwise.optimize.finish.integers import assemble
+from leakwise.optimize.finish.labels import labelled
+from leakwise.optimize.finish.optimality_claim import (
+    close_to,
+    closed_form_duals,
+    column_duals,
+    margin,
+    optimality_claim,
+)
+from leakwise.optimize.finish.utility_interval import utility_interval
+from leakwise.optimize.problem.cones import Cone, LiftBox
+from leakwise.optimize.problem.requested_cone import constraint_cone, describe_constraint
+from leakwise.optimize.problem.utilities import Frequencies, LinearUtility, Utility, as_utility
+from leakwise.optimize.search.closed_forms import closed_form
+from leakwise.optimize.search.limits import Limits, Progress
+from leakwise.optimize.search.without_search import without_search
+from leakwise.optimize.worst_case.utility import WorstCase
 from leakwise.priors import Prior, PriorSet, as_prior, as_prior_set
 from leakwise.proof import certify
 
@@ -147,7 +153,7 @@ def designed(
     if kernel is not None and isinstance(goal, Frequencies):
         duals, root = column_duals(kernel, supported, goal)
     if kernel is None:
-        from leakwise.optimize.engine import search  # the solver loads when it is first needed
+        from leakwise.optimize.search.dispatch import search  # the solver loads when it is first needed
 
         bound = np.inf
         cone.limits = working = limits.until(_SEARCH)
@@ -186,7 +192,7 @@ def _worst_case(
             "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a letter, so that "
             "only a constant answer would be left."
         )
-    from leakwise.optimize.masks.design import design_worst_case
+    from leakwise.optimize.worst_case.design import design_worst_case
 
     return design_worst_case(as_prior_set(prior), level(epsilon, lift), utility, limits)
 
@@ -195,7 +201,7 @@ def _robust(
     priors: PriorSet, epsilon: object, lift: object, utility: Any, ldp: object, lip: object, method: str, limits: Limits
 ) -> Design:
     """A design for every prior of a set ([ED])."""
-    from leakwise.optimize.robust import designed_for_all
+    from leakwise.optimize.search.robust import designed_for_all
 
     _only_auto(method, "a set of priors")
     if ldp is not None or lip is not None:
@@ -215,7 +221,7 @@ def _on_support(prior: Prior) -> Prior:
 def _restricted(utility: Utility, prior: Prior) -> Utility:
     """A utility given by a matrix, on the letters of the support only."""
     if isinstance(utility, LinearUtility) and not prior.support.all():
-        from leakwise.optimize.utilities import Expected
+        from leakwise.optimize.problem.utilities import Expected
 
         return Expected(utility.gains(prior)[prior.support], utility.says(prior))
     return utility

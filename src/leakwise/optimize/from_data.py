@@ -18,12 +18,12 @@ from leakwise.exact import Level, level
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage import sample_size
 from leakwise.mechanism import Mechanism
-from leakwise.optimize.result import lift_chart
-from leakwise.optimize.strategies import STRATEGIES, Alternative, Strategies
-from leakwise.optimize.utilities import as_utility
+from leakwise.optimize.design_result import lift_chart
+from leakwise.optimize.problem.utilities import as_utility
+from leakwise.optimize.sample_strategies import STRATEGIES, Alternative, Strategies
 from leakwise.priors import AllPriors, Prior
-from leakwise.priors.around import checked_failure, unseen_letters
 from leakwise.priors.sample import coarse_prior, counts_of
+from leakwise.priors.sets.around_estimate import checked_failure, unseen_letters
 from leakwise.proof import Certificate
 
 __all__ = ["STRATEGIES", "Alternative", "DataDesign", "design_from_data"]

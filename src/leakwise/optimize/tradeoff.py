@@ -14,10 +14,10 @@ from leakwise.exact import Level, level
 from leakwise.mechanism.catalog import same_pml_randomized_response
 from leakwise.optimize.beyond_floats import quiet_beyond_floats
 from leakwise.optimize.design import _on_support, _restricted, design
-from leakwise.optimize.evaluate import utility_interval
+from leakwise.optimize.finish.utility_interval import utility_interval
+from leakwise.optimize.pricing.shared_tables import shared_tables
+from leakwise.optimize.problem.utilities import FInformation, Utility, _Guessing, as_utility
 from leakwise.optimize.tradeoff_result import Tradeoff
-from leakwise.optimize.utilities import FInformation, Utility, _Guessing, as_utility
-from leakwise.optimize.warm import shared_tables
 from leakwise.priors import Prior, as_prior
 
 __all__ = ["tradeoff"]

@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.render import to_altair
 from leakwise.charts.specs import lines
 from leakwise.charts.table import html_table, number, text_table
 from leakwise.errors import require
-from leakwise.optimize.result import Design
+from leakwise.optimize.design_result import Design
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["Tradeoff"]
 
-Floats = npt.NDArray[np.float64]
 
 _SHOWN = 48
 _ROOM = 0.03  # borders closer than this share of the axis cannot be told apart

@@ -6,15 +6,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.papers.errata import beyond, erratum
 from leakwise.papers.exhibit import Finding, compared, stated
 from leakwise.records import leakage, least_leakage, parity
+from leakwise.types import Floats
 
 __all__: list[str] = []
-
-Floats = npt.NDArray[np.float64]
 
 
 @erratum(

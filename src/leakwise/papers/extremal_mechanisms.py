@@ -11,7 +11,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.specs import Spec, lines
 from leakwise.leakage import mutual_information
@@ -21,6 +20,7 @@ from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit
 from leakwise.papers.extremal_mechanisms_geometry import figure_4a, figure_4b
 from leakwise.papers.extremal_mechanisms_simulations import figure_2a, figure_2b, figure_3a, figure_3b
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = [
     "example_1",
@@ -37,7 +37,6 @@ __all__ = [
     "lift_vertices",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 EXAMPLE_1 = (
     (0.325, 0.225, 0.225, 0.225),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.specs import Spec, lines
 from leakwise.leakage import epsilon as leakage_of
@@ -15,10 +14,10 @@ from leakwise.mechanism import Mechanism
 from leakwise.optimize import design
 from leakwise.papers.exhibit import Progress, Result, compared, exhibit, stated
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["figure_4a", "figure_4b"]
 
-Floats = npt.NDArray[np.float64]
 
 _STAR = (
     "M0,-1L0.225,-0.309L0.951,-0.309L0.363,0.118L0.588,0.809L0,0.382"

@@ -7,17 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.specs import Spec, lines
 from leakwise.leakage import mutual_information
 from leakwise.mechanism import Mechanism, randomized_response
 from leakwise.papers.exhibit import Finding, Progress, Result, exhibit, stated
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["binary_mechanism", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "high_privacy_mechanism"]
 
-Floats = npt.NDArray[np.float64]
 Measure = Callable[[Floats], float]
 
 _BINARY = (0.55, 0.45)

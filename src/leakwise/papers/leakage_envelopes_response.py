@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.specs import lines
 from leakwise.leakage import EnvelopeCurve, envelope, envelope_curve, ldp
 from leakwise.mechanism import Mechanism, randomized_response
 from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["figure_2a", "figure_2b", "figure_2c", "figure_2d", "four_level_prior", "theorem_5_conjecture"]
 
-Floats = npt.NDArray[np.float64]
 
 _SAME = 1e-9
 _SHOWS = (

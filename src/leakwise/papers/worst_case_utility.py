@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.specs import lines
 from leakwise.leakage import epsilon as leakage_of
@@ -16,10 +15,10 @@ from leakwise.mechanism import Mechanism, exponential, identity, randomized_resp
 from leakwise.optimize import distance_utility, utility_safe, worst_case_curve
 from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, stated
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["example_1", "figure_1", "figure_2", "figure_3"]
 
-Floats = npt.NDArray[np.float64]
 
 EXAMPLE_ORDER = ((3, 2, 1), (1, 3, 2), (2, 1, 3))
 """The utility order (8)."""

@@ -12,9 +12,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from leakwise.types import Floats
+
 __all__ = ["log_tail_upper", "lower_bounds", "upper_bounds"]
 
-Floats = npt.NDArray[np.float64]
 
 _STEPS = 52
 _BLOCKS = 48

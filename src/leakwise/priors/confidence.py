@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 
 from leakwise.errors import InvalidInput, did_you_mean
-from leakwise.priors.around import Around, checked_failure
-from leakwise.priors.ball import Ball
 from leakwise.priors.binomial import lower_bounds, upper_bounds
-from leakwise.priors.box import Box
-from leakwise.priors.kl import KLBall
-from leakwise.priors.layer_cake import LayerCake
 from leakwise.priors.prior import Prior
 from leakwise.priors.sample import counts_of, half_of_counts, log_subsets_upper, log_up
+from leakwise.priors.sets.around_estimate import Around, checked_failure
+from leakwise.priors.sets.ball import Ball
+from leakwise.priors.sets.box import Box
+from leakwise.priors.sets.kl import KLBall
+from leakwise.priors.sets.layer_cake import LayerCake
 
 __all__ = ["confidence", "kl_radius", "phi", "weissman_phi_radius", "weissman_radius"]
 

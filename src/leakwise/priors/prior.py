@@ -34,12 +34,13 @@ from leakwise.exact import (
     log_upper,
     ratio_array,
 )
+from leakwise.priors.prior_set import PriorSet
 from leakwise.priors.reading import exact_values, refuse_negative, values_and_alphabet
-from leakwise.priors.sets import PriorSet
+from leakwise.types import Bools, Floats, Indices
 
 if TYPE_CHECKING:
-    from leakwise.priors.around import Around
-    from leakwise.priors.ball import Ball
+    from leakwise.priors.sets.around_estimate import Around
+    from leakwise.priors.sets.ball import Ball
 
 __all__ = ["Prior"]
 
@@ -210,7 +211,7 @@ class Prior(PriorSet):
         return self._alphabet
 
     @cached_property
-    def probabilities(self) -> npt.NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """The probabilities as floats: a view of the exact weights."""
         return ratio_array(self.weights, self.denominator)
 
@@ -220,8 +221,8 @@ class Prior(PriorSet):
         return tuple(Fraction(int(weight), self.denominator) for weight in self.weights)
 
     @cached_property
-    def support(self) -> npt.NDArray[np.bool_]:
-        mask: npt.NDArray[np.bool_] = np.asarray(self.weights != 0, dtype=np.bool_)
+    def support(self) -> Bools:
+        mask: Bools = np.asarray(self.weights != 0, dtype=np.bool_)
         mask.flags.writeable = False
         return mask
 
@@ -235,7 +236,7 @@ class Prior(PriorSet):
         """The most that any mechanism can leak, -log min π over the support, rounded up."""
         return log_upper(1 / self.least_probability)
 
-    def regions(self) -> npt.NDArray[np.float64]:
+    def regions(self) -> Floats:
         """The borders ε_0 = 0, ε_1, …, ε_{N-1} of the privacy regions ([EX] section IV-B), over the support.
 
         ε is in region k iff ε_{k-1} ≤ ε < ε_k (with ε_N = ∞); there a column has at most k-1 zeros (Lemma 2).
@@ -275,22 +276,20 @@ class Prior(PriorSet):
     def failure(self) -> float:
         return 0.0
 
-    def least_mass(self, columns: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def least_mass(self, columns: npt.ArrayLike) -> Floats:
         values = np.asarray(columns, dtype=np.float64)
-        mass: npt.NDArray[np.float64] = self.probabilities @ values
+        mass: Floats = self.probabilities @ values
         # Sums of N non-negative products err by less than (N+3) units in the last place, whatever their order; where
         # a probability or a product underflows, by less than the least positive float each.
         underflow = (values.sum(axis=0) + len(self.probabilities)) * 2.0**-1074
-        lowered: npt.NDArray[np.float64] = np.maximum(
-            mass * (1.0 - (len(self.probabilities) + 4) * 2.0**-52) - underflow, 0.0
-        )
+        lowered: Floats = np.maximum(mass * (1.0 - (len(self.probabilities) + 4) * 2.0**-52) - underflow, 0.0)
         return lowered
 
     def exact_least_mass(self, column: Sequence[int]) -> Fraction:
         total = sum(int(weight) * int(value) for weight, value in zip(self.weights, column, strict=True))
         return Fraction(total, self.denominator)
 
-    def reordered(self, order: npt.NDArray[np.intp]) -> Prior:
+    def reordered(self, order: Indices) -> Prior:
         labels = self.labels
         # Once letters have moved their numbers are names: declared, so that nobody takes them for positions.
         alphabet = Alphabet([labels[place] for place in order])
@@ -304,7 +303,7 @@ class Prior(PriorSet):
         >>> Prior([0.5, 0.5]).ball(1).is_everything
         True
         """
-        from leakwise.priors.ball import Ball
+        from leakwise.priors.sets.ball import Ball
 
         return Ball(self, beta)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leakwise.priors.around import unseen_letters
 from leakwise.priors.prior import Prior
-from leakwise.priors.sets import PriorSet
+from leakwise.priors.prior_set import PriorSet
+from leakwise.priors.sets.around_estimate import unseen_letters
 
 __all__ = ["SupportLeakage", "over_support"]
 

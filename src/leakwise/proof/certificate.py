@@ -19,8 +19,8 @@ from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
-from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
+from leakwise.priors.sets.files import SetBody, set_from_body, set_to_body
 from leakwise.priors.support import over_support
 from leakwise.proof.excess import more_than_asked, telling_digits
 from leakwise.proof.optimality import OptimalityBody, OptimalityClaim, check_optimality, claim_from_body, claim_to_body

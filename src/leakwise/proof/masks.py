@@ -20,7 +20,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx, fmpq
 
 from leakwise.alphabet import Label, alphabet_from_plain, label_to_plain
@@ -30,19 +29,18 @@ from leakwise.exact import log_lower
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
-from leakwise.priors.bodies import SetBody, set_from_body, set_to_body
 from leakwise.priors.prior import PriorBody
+from leakwise.priors.sets.files import SetBody, set_from_body, set_to_body
 from leakwise.proof.certificate import Certificate, certify
 from leakwise.proof.shown import ShownCertificate
 from leakwise.proof.tails import check_failure
+from leakwise.types import Bools
 
 __all__ = ["MaskCertificate", "divergence_within", "load_mask_certificate", "proven_ratio", "verify_mask"]
 
 FORMAT = "leakwise.mask-certificate"
 VERSION = 1
 PRECISION = 192
-
-Bools = npt.NDArray[np.bool_]
 
 
 def proven_ratio(

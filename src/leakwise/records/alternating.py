@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from leakwise.errors import InvalidInput
-from leakwise.records.problem import Floats
 from leakwise.records.results import Adversary, RecordLeakage
+from leakwise.types import Floats
 
 __all__ = ["MOST_FULL", "Full", "alternating_leakage", "entropy_projection", "maximal_leakage", "simplex_projection"]
 

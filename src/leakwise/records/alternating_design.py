@@ -20,8 +20,8 @@ import numpy as np
 from leakwise.records.alternating import Full, full_mechanism, maximal_leakage, record_information
 from leakwise.records.channel import Channel, channel
 from leakwise.records.data import data_law
-from leakwise.records.problem import Floats
 from leakwise.records.tradeoff_result import RecordDesign
+from leakwise.types import Floats
 
 __all__ = ["alternating_least_distortion", "alternating_least_leakage"]
 

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakwise.records.problem import Floats, Problem
+from leakwise.records.problem import Problem
 from leakwise.records.spaces import Space, View, reduce
+from leakwise.types import Floats
 
 __all__ = ["Belief", "Reduction", "reductions"]
 

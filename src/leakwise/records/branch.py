@@ -11,8 +11,9 @@ import numpy as np
 
 from leakwise.records.dual import Boxes, branched_letters, relax
 from leakwise.records.local import climb, feasible, starting_beliefs, vertex_bound
-from leakwise.records.problem import Floats, Problem, entropy_of, information, joint_law
+from leakwise.records.problem import Problem, entropy_of, information, joint_law
 from leakwise.records.separable import separable_bound, separable_of
+from leakwise.types import Floats
 
 __all__ = ["Answer", "solve"]
 

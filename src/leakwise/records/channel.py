@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
-from leakwise.records.problem import Floats, Problem
+from leakwise.records.problem import Problem
 from leakwise.records.query import Query
 from leakwise.records.spaces import Space, reduce
+from leakwise.types import Floats
 
 __all__ = ["Case", "Channel", "channel", "exponential", "geometric", "laplace", "symmetric_channel"]
 

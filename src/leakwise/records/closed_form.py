@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leakwise.records.problem import Floats, Problem
+from leakwise.records.problem import Problem
+from leakwise.types import Floats, Indices
 
 __all__ = ["Parity", "binary_entropy", "inverse_binary_entropy", "parity_of"]
 
@@ -37,7 +37,7 @@ class Parity:
 
     problem: Problem
     flip: float
-    same: NDArray[np.intp]
+    same: Indices
 
     def noise(self, b: float) -> float:
         """α: how often the adversary must be wrong about the parity of the others, from b less log max m."""

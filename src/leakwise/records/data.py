@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.errors import InvalidInput
-from leakwise.records.problem import Floats
+from leakwise.types import Floats
 
 __all__ = ["DataLaw", "data_law"]
 

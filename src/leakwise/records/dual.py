@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from leakwise.records.problem import EPS, Floats, Problem
+from leakwise.records.problem import EPS, Problem
+from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["Boxes", "Relaxed", "relax"]
 
@@ -34,7 +34,7 @@ class Boxes:
     def __len__(self) -> int:
         return int(self.low.shape[0])
 
-    def take(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Boxes:
+    def take(self, which: Indices | Bools) -> Boxes:
         """Some of the boxes."""
         return Boxes(self.low[which], self.high[which], self.scale[which], self.push[which])
 
@@ -83,7 +83,7 @@ class _Dual:
         self.constant = (at_low - slope * boxes.low).sum(axis=2)
         self.m = problem.log_sizes
 
-    def part(self, keep: NDArray[np.bool_]) -> _Dual:
+    def part(self, keep: Bools) -> _Dual:
         """The same for some of the boxes."""
         other = object.__new__(_Dual)
         other.problem, other.b, other.letters, other.m = self.problem, self.b, self.letters, self.m
@@ -201,9 +201,9 @@ def _advance(
     hessian: Floats,
     g: Floats,
     t: Floats,
-    mask: NDArray[np.bool_],
+    mask: Bools,
     shape: tuple[int, int, int],
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Bools]:
     """One primal-dual step: ∇g = s, x s = t, with a line search on g - t Σ log x."""
     safe = np.where(mask, x, 1.0)
     scaling = np.where(mask, x, 1.0)  # relative steps: the multipliers differ by orders of magnitude

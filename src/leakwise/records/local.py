@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from leakwise.records.problem import Floats, Problem, entropy_of, information, joint_law
+from leakwise.records.problem import Problem, entropy_of, information, joint_law
+from leakwise.types import Floats
 
 __all__ = ["climb", "feasible", "starting_beliefs", "vertex_bound"]
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from leakwise.errors import NotConverged
-from leakwise.records.problem import Floats
+from leakwise.types import Floats
 
 __all__ = ["Master"]
 

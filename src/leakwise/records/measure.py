@@ -14,8 +14,9 @@ from leakwise.errors import InvalidInput
 from leakwise.records.branch import Answer, solve
 from leakwise.records.channel import Case, Channel
 from leakwise.records.closed_form import parity_of
-from leakwise.records.problem import Floats, entropy_of
+from leakwise.records.problem import entropy_of
 from leakwise.records.results import Adversary, Curve, RecordLeakage
+from leakwise.types import Floats
 
 __all__ = ["check_entropy", "leakage", "leakage_curve"]
 

@@ -7,8 +7,8 @@ import numpy as np
 from leakwise.records.beliefs import Belief, Reduction, reductions
 from leakwise.records.branch import solve
 from leakwise.records.local import climb, starting_beliefs, vertex_bound
-from leakwise.records.problem import Floats
 from leakwise.records.spaces import Space
+from leakwise.types import Floats
 
 __all__ = ["Oracle"]
 

@@ -9,13 +9,12 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leakwise.exact import log_lower, log_upper
+from leakwise.types import Floats, Indices
 
-__all__ = ["EPS", "Floats", "Problem", "entropy_of", "information", "joint_law"]
+__all__ = ["EPS", "Problem", "entropy_of", "information", "joint_law"]
 
-Floats = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -39,7 +38,7 @@ class Problem:
     """
 
     rows: Floats
-    letter: NDArray[np.intp]
+    letter: Indices
     multiplicities: tuple[int, ...]
 
     @cached_property

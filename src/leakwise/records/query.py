@@ -12,12 +12,13 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper
 from leakwise.records.data import DataLaw, data_law
 from leakwise.records.spaces import Group, Space, add_modulo, additive_space, table_space
+from leakwise.types import Floats, Indices
 
 if TYPE_CHECKING:
     from leakwise.records.channel import Channel
@@ -95,7 +96,7 @@ class Query:
     answers: tuple[Any, ...]
     structure: Sum | None
     name: str
-    _table: NDArray[np.intp] | None
+    _table: Indices | None
 
     @property
     def records(self) -> int:
@@ -127,7 +128,7 @@ class Query:
         values = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return f"Query({self.name}: {self.records} records of {values} values, {len(self.answers)} answers)"
 
-    def table(self) -> NDArray[np.intp]:
+    def table(self) -> Indices:
         """The place of the answer for every dataset, in C order."""
         if self._table is not None:
             return self._table
@@ -177,7 +178,7 @@ class Query:
             widest = max(widest, float((values.max(axis=0) - values.min(axis=0)).max()))
         return widest
 
-    def numeric_answers(self) -> NDArray[np.float64]:
+    def numeric_answers(self) -> Floats:
         """The answers as numbers."""
         try:
             return np.array([float(a) for a in self.answers])
@@ -186,7 +187,7 @@ class Query:
                 f"the answers of {self.name} are not numbers; give a distortion='hamming' or a matrix."
             ) from error
 
-    def distortion_matrix(self, outputs: Sequence[Any], metric: Any = "absolute") -> NDArray[np.float64]:
+    def distortion_matrix(self, outputs: Sequence[Any], metric: Any = "absolute") -> Floats:
         """d(answer, output): ``"absolute"`` for abs(y - f), ``"hamming"`` 0 or 1, a function of both, or a matrix."""
         size = (len(self.answers), len(outputs))
         if isinstance(metric, str):
@@ -312,7 +313,7 @@ def _alphabets(alphabets: Sequence[int | Sequence[Any]]) -> tuple[tuple[Any, ...
     return tuple(result)
 
 
-def _sorted_answers(values: Sequence[Any]) -> tuple[tuple[Any, ...], NDArray[np.intp]]:
+def _sorted_answers(values: Sequence[Any]) -> tuple[tuple[Any, ...], Indices]:
     distinct = list(dict.fromkeys(values))
     with contextlib.suppress(TypeError):  # answers without an order stay as they were met
         distinct.sort()

@@ -10,7 +10,7 @@ import numpy as np
 from leakwise.charts.render import to_altair
 from leakwise.charts.specs import lines
 from leakwise.charts.table import html_table, number, text_table
-from leakwise.records.problem import Floats
+from leakwise.types import Floats
 
 __all__ = ["Adversary", "Curve", "RecordLeakage"]
 

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from leakwise.records.closed_form import inverse_binary_entropy
-from leakwise.records.problem import EPS, Floats, Problem
+from leakwise.records.problem import EPS, Problem
+from leakwise.types import Floats
 
 __all__ = ["Separable", "separable_bound", "separable_of"]
 

@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leakwise.errors import InvalidInput
-from leakwise.records.problem import Floats, Problem
+from leakwise.records.problem import Problem
+from leakwise.types import Floats, Indices
 
 __all__ = [
     "MOST_STATES",
@@ -53,7 +53,7 @@ class View:
 
     records: tuple[int, ...]
     others: tuple[int, ...]
-    successor: NDArray[np.intp]
+    successor: Indices
     names: tuple[str, ...]
 
 
@@ -77,12 +77,12 @@ class Space:
         For sums: the states of datasets given as places of values (one row for each).
     """
 
-    answer: NDArray[np.intp]
+    answer: Indices
     mass: Floats
     views: tuple[View, ...]
     names: tuple[str, ...]
-    datasets: NDArray[np.intp] | None = None
-    replay: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
+    datasets: Indices | None = None
+    replay: Callable[[Indices], Indices] | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -148,8 +148,8 @@ def _replay(
     add: Callable[[Key, Key], Key],
     steps: Mapping[int, Sequence[Key]],
     place: Mapping[Key, int],
-    places: NDArray[np.intp],
-) -> NDArray[np.intp]:
+    places: Indices,
+) -> Indices:
     result = []
     for dataset in places.tolist():
         key = zero
@@ -203,7 +203,7 @@ def additive_space(
 
 
 def table_space(
-    shape: tuple[int, ...], answers: NDArray[np.intp], states: NDArray[np.intp], mass: Floats, names: tuple[str, ...]
+    shape: tuple[int, ...], answers: Indices, states: Indices, mass: Floats, names: tuple[str, ...]
 ) -> Space:
     """The space of a tabulated query: ``answers`` and ``states`` for each dataset in C order."""
     count = int(states.max()) + 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leakwise.records.data import DataLaw
 from leakwise.records.query import Query, groups_of
 from leakwise.records.spaces import Group, Space, add_tuples, additive_space
+from leakwise.types import Indices
 
 __all__ = ["histogram_space", "orbits", "relabels_evenly"]
 
@@ -68,7 +68,7 @@ def histogram_space(query: Query, law: DataLaw) -> Space:
     )
 
 
-def orbits(query: Query, table: NDArray[np.intp], law: DataLaw) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+def orbits(query: Query, table: Indices, law: DataLaw) -> tuple[Indices, tuple[str, ...]]:
     """Datasets that exchanging records turns into each other, where that changes neither answer nor p0."""
     shape = query.shape
     grid, mass = table.reshape(shape), law.table().reshape(shape)

@@ -20,10 +20,10 @@ from leakwise.records.channel import Channel
 from leakwise.records.master import Master
 from leakwise.records.measure import check_entropy
 from leakwise.records.oracle import Oracle
-from leakwise.records.problem import Floats
 from leakwise.records.query import Query
 from leakwise.records.results import Curve
 from leakwise.records.tradeoff_result import RecordDesign
+from leakwise.types import Floats
 
 __all__ = ["least_distortion", "least_distortion_curve", "least_leakage", "least_leakage_curve"]
 

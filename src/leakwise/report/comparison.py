@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.leakage import mutual_information
 from leakwise.mechanism import Mechanism, randomized_response
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["Comparison", "Worth", "compare", "worth"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from leakwise.alphabet import label_to_plain
 from leakwise.exact import float_above, float_below, log_upper
 from leakwise.guarantee import at_most
 from leakwise.leakage import ldp
-from leakwise.leakage.differential import ldp_ratio
-from leakwise.leakage.posteriors import posterior_ranges
+from leakwise.leakage.measures.differential import ldp_ratio
+from leakwise.leakage.measures.posteriors import posterior_ranges
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
 from leakwise.proof import Certificate

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-import numpy as np
-import numpy.typing as npt
+from leakwise.types import Floats
 
 __all__ = ["bar", "heat_table"]
 
 
-def heat_table(rows: Sequence[str], columns: Sequence[str], matrix: npt.NDArray[np.float64]) -> str:
+def heat_table(rows: Sequence[str], columns: Sequence[str], matrix: Floats) -> str:
     """Probabilities as a table with shaded cells, in percent; an impossible one is a dot."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
     body = ""

@@ -17,7 +17,7 @@ from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate
 from leakwise.report.facts import SEEDED, Facts
 from leakwise.report.write import write_report
-from leakwise.tables.paths import refuse_same_files
+from leakwise.tables.release.paths import refuse_same_files
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakwise.errors import InvalidInput, some_of
+from leakwise.types import Bools, Indices
 
 __all__ = [
     "BLOCK",
@@ -28,7 +29,7 @@ __all__ = [
 BLOCK = 1 << 17
 
 # Given the places in the block whose draw the leading bits do not settle, the remaining bits of their words.
-RestOfWords = Callable[[NDArray[np.intp]], NDArray[Any]]
+RestOfWords = Callable[[Indices], NDArray[Any]]
 
 _MODULUS = 1 << 64
 
@@ -44,7 +45,7 @@ def checked_bits(bits: int) -> int:
     return value
 
 
-def exact_integers(values: ArrayLike, name: str, ndim: int) -> tuple[NDArray[np.uint64], NDArray[np.bool_] | None]:
+def exact_integers(values: ArrayLike, name: str, ndim: int) -> tuple[NDArray[np.uint64], Bools | None]:
     """Non-negative integers up to 2**64 as unsigned words, and where (if anywhere) the value is 2**64 itself.
 
     A word cannot hold 2**64, the weight of a sure outcome when ``bits`` is 64: it is stored as 0 and marked.
@@ -76,7 +77,7 @@ def exact_integers(values: ArrayLike, name: str, ndim: int) -> tuple[NDArray[np.
     return words, np.array([value == _MODULUS for value in integers]).reshape(array.shape)
 
 
-def row_sums(words: NDArray[np.uint64], whole: NDArray[np.bool_] | None) -> list[int]:
+def row_sums(words: NDArray[np.uint64], whole: Bools | None) -> list[int]:
     """The exact sums over the last axis, as Python integers."""
     # Halves of 32 bits cannot overflow a 64-bit sum before 2**32 of them.
     low = np.atleast_1d((words & np.uint64(0xFFFF_FFFF)).sum(axis=-1, dtype=np.uint64))
@@ -144,7 +145,7 @@ def checked_words(words: ArrayLike, count: int, bits: int) -> NDArray[np.uint64]
     return given
 
 
-def blend(letters: NDArray[Any], others: NDArray[Any], choose: NDArray[np.bool_]) -> NDArray[Any]:
+def blend(letters: NDArray[Any], others: NDArray[Any], choose: Bools) -> NDArray[Any]:
     """``others`` where chosen, else ``letters``, in the dtype of ``letters``.
 
     By bit masks: a masked copy mispredicts a branch at every other random choice, at six times the cost.
@@ -161,9 +162,7 @@ def blocks(count: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK))
 
 
-def lower_bound(
-    tops: NDArray[np.uint64], start: NDArray[np.intp], count: NDArray[np.intp], u: NDArray[np.uint64]
-) -> NDArray[np.intp]:
+def lower_bound(tops: NDArray[np.uint64], start: Indices, count: Indices, u: NDArray[np.uint64]) -> Indices:
     """For each ``u`` the first place ``k`` of its run ``start, …, start + count - 1`` with ``tops[k] >= u``.
 
     ``tops`` rises within a run, and its last value in the run is at least ``u``. All searches halve together.
@@ -179,5 +178,5 @@ def lower_bound(
     return place
 
 
-def _first(array: NDArray[Any], wrong: NDArray[np.bool_]) -> str:
+def _first(array: NDArray[Any], wrong: Bools) -> str:
     return some_of(int(value) for value in array[wrong].ravel()[:6])

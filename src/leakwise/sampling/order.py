@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leakwise.sampling.stream import SecureStream, stream_for_this_thread
+from leakwise.types import Indices
 
 __all__ = ["random_order"]
 
 
-def random_order(count: int, stream: SecureStream | None = None) -> NDArray[np.intp]:
+def random_order(count: int, stream: SecureStream | None = None) -> Indices:
     """Draw a permutation of ``0, …, count - 1``, uniform among all of them.
 
     Rows are sorted by random words. Rows that drew the same word are put in order by new words, and so on: by
@@ -24,7 +24,7 @@ def random_order(count: int, stream: SecureStream | None = None) -> NDArray[np.i
     return _by_words(count, 64, stream_for_this_thread() if stream is None else stream)
 
 
-def _by_words(count: int, bits: int, stream: SecureStream) -> NDArray[np.intp]:
+def _by_words(count: int, bits: int, stream: SecureStream) -> Indices:
     words = stream.words(count, bits)
     order = np.argsort(words)
     ranked = words[order]

@@ -20,6 +20,7 @@ from leakwise.sampling._arrays import (
     row_sums,
 )
 from leakwise.sampling.stream import SecureStream, stream_for_this_thread, word_dtype
+from leakwise.types import Bools, Indices
 
 __all__ = ["RowSampler"]
 
@@ -103,7 +104,7 @@ class RowSampler:
             return needed
         return min(needed, goal, (cells // rows).bit_length() - 1)
 
-    def _build(self, words: NDArray[np.uint64], whole: NDArray[np.bool_] | None) -> None:
+    def _build(self, words: NDArray[np.uint64], whole: Bools | None) -> None:
         cells = 1 << self._first_bits
         cut = self._skipped_bits + self._rest_bits
         shift = np.uint64(cut)
@@ -156,7 +157,7 @@ class RowSampler:
         source = stream_for_this_thread() if stream is None else stream
         scratch = _Scratch(min(flat.size, BLOCK), self._first_bits, self.dtype)
 
-        def rest(places: NDArray[np.intp]) -> NDArray[Any]:
+        def rest(places: Indices) -> NDArray[Any]:
             return source.words(places.size, self._rest_bits)
 
         for part in blocks(flat.size):
@@ -213,7 +214,7 @@ class RowSampler:
             found = lower_bound(self._tops, self._starts[rows], self._counts[rows], u)
             target[places] = self._columns[found]
 
-    def _unsettled(self, first: NDArray[Any]) -> NDArray[np.intp]:
+    def _unsettled(self, first: NDArray[Any]) -> Indices:
         if self._residual == 0:
             return np.empty(0, np.intp)
         if self._residual == 1 << self._first_bits:

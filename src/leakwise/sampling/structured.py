@@ -22,6 +22,7 @@ from leakwise.sampling._arrays import (
     row_sums,
 )
 from leakwise.sampling.stream import SecureStream, stream_for_this_thread, word_dtype
+from leakwise.types import Bools, Indices
 
 __all__ = ["StructuredSampler"]
 
@@ -102,7 +103,7 @@ class StructuredSampler:
             self._rest_bits = self.bits - self._leading_bits
             self._build(words, whole)
 
-    def _check_law(self, words: NDArray[np.uint64], whole: NDArray[np.bool_] | None) -> None:
+    def _check_law(self, words: NDArray[np.uint64], whole: Bools | None) -> None:
         total = row_sums(words, whole)[0] + self.diagonal
         if total != 1 << self.bits:
             raise InvalidInput(
@@ -119,7 +120,7 @@ class StructuredSampler:
                 f"a diagonal below zero can take away no more than the smallest common weight."
             )
 
-    def _build(self, words: NDArray[np.uint64], whole: NDArray[np.bool_] | None) -> None:
+    def _build(self, words: NDArray[np.uint64], whole: Bools | None) -> None:
         base = np.append(words, np.uint64(max(self.diagonal, 0) % (1 << 64)))
         present = base != 0
         if whole is not None:
@@ -164,7 +165,7 @@ class StructuredSampler:
         source = stream_for_this_thread() if stream is None else stream
         buffer = np.empty(min(flat.size, BLOCK), word_dtype(self._leading_bits))
 
-        def rest(places: NDArray[np.intp]) -> NDArray[Any]:
+        def rest(places: Indices) -> NDArray[Any]:
             return source.words(places.size, self._rest_bits)
 
         for part in blocks(flat.size):
@@ -208,9 +209,9 @@ class StructuredSampler:
     def _with_cut(
         self,
         codes: NDArray[Any],
-        cells: NDArray[np.intp],
+        cells: Indices,
         guess: NDArray[np.uint32],
-        mixed: NDArray[np.bool_],
+        mixed: Bools,
         rest: RestOfWords,
     ) -> NDArray[np.uint32]:
         # Only the last letter can have lost all its weight, so a place in the table is the letter itself.
@@ -239,11 +240,11 @@ class StructuredSampler:
             letters[places[offset <= self._last_cut]] = self.inputs - 1
         return letters
 
-    def _word(self, cells: NDArray[np.intp], places: NDArray[np.intp], rest: RestOfWords) -> NDArray[np.uint64]:
+    def _word(self, cells: Indices, places: Indices, rest: RestOfWords) -> NDArray[np.uint64]:
         high = cells[places].astype(np.uint64) << np.uint64(self._rest_bits)
         return high | rest(places).astype(np.uint64)
 
-    def _search(self, cells: NDArray[np.intp], first: NDArray[np.uint32], u: NDArray[np.uint64]) -> NDArray[np.intp]:
+    def _search(self, cells: Indices, first: NDArray[np.uint32], u: NDArray[np.uint64]) -> Indices:
         # The letter at the start of the next cell is the last that can reach into this one.
         after = self._guide.take(np.minimum(cells + 1, self._guide.size - 1)) & _LETTER
         final = np.where(cells + 1 < self._guide.size, after, self._tops.size - 1).astype(np.intp)

@@ -9,8 +9,8 @@ from leakwise.alphabet.labels import is_missing
 from leakwise.errors import InvalidInput
 from leakwise.spark.finished import check_finished, quoted
 from leakwise.spark.sessions import check_frame
-from leakwise.tables import frames
-from leakwise.tables.release import columns_among
+from leakwise.tables.kinds import frames
+from leakwise.tables.release.release import columns_among
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

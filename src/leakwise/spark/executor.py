@@ -11,9 +11,9 @@ from leakwise.errors import InvalidInput, some_of
 from leakwise.sampling import SecureStream
 from leakwise.spark.order import grouped, packed, watch
 from leakwise.spark.shipping import Shipment, unpack_shipment
-from leakwise.tables.exchange import Exchanger
 from leakwise.tables.formats.columns import Replacement
-from leakwise.tables.joint import encode_columns
+from leakwise.tables.kinds.joint_columns import encode_columns
+from leakwise.tables.release.exchange import Exchanger
 
 __all__ = ["release_batches", "watch_batches"]
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from leakwise.errors import RowOrderWarning
 from leakwise.spark.finished import quoted
-from leakwise.tables.release import Secret
-from leakwise.tables.row_order import RowOrder, check_order
+from leakwise.tables.release.release import Secret
+from leakwise.tables.release.row_order import RowOrder, check_order
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

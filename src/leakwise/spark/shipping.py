@@ -15,8 +15,8 @@ from leakwise.alphabet import Alphabet, alphabet_from_plain, alphabet_with_edges
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
-from leakwise.tables.joint import Product
-from leakwise.tables.release import Secret
+from leakwise.tables.kinds.joint_columns import Product
+from leakwise.tables.release.release import Secret
 
 __all__ = ["Shipment", "pack_shipment", "unpack_shipment"]
 

@@ -139,8 +139,8 @@ def serve(source: BinaryIO, out: BinaryIO, at_end: Callable[[], None] | None = N
 
 if __name__ == "__main__":
     # Loaded now, so that the first job does not wait for the solver.
-    import leakwise.optimize.engine
-    import leakwise.optimize.masks  # noqa: F401
+    import leakwise.optimize.search.dispatch
+    import leakwise.optimize.worst_case  # noqa: F401
 
     # What a library prints goes to the error stream, so that the output holds nothing but our lines.
     lines = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

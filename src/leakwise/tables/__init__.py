@@ -1,11 +1,9 @@
 """Tables in, tables out: the release of columns, the recovery of what they say, and the ledger of what was released."""
 
-from leakwise.tables.entries import LedgerEntry
-from leakwise.tables.estimate import estimate
-from leakwise.tables.ledger import Ledger
-from leakwise.tables.release import release
-from leakwise.tables.result import Estimate, GroupedEstimate
-from leakwise.tables.sql import SqlTable
-from leakwise.tables.totals import LedgerTotal
+from leakwise.tables.databases.sql_table import SqlTable
+from leakwise.tables.estimate.result import Estimate, GroupedEstimate
+from leakwise.tables.ledger.entries import LedgerEntry
+from leakwise.tables.ledger.ledger import Ledger
+from leakwise.tables.ledger.totals import LedgerTotal
 
-__all__ = ["Estimate", "GroupedEstimate", "Ledger", "LedgerEntry", "LedgerTotal", "SqlTable", "estimate", "release"]
+__all__ = ["Estimate", "GroupedEstimate", "Ledger", "LedgerEntry", "LedgerTotal", "SqlTable"]

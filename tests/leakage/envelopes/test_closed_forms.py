@@ -34,7 +34,7 @@ def test_randomized_response_equals_the_linear_program(case: tuple[lw.Mechanism,
     assert closed.lower == pytest.approx(primal.lower, abs=1e-12)
     assert closed.upper == pytest.approx(primal.upper, abs=1e-12)
     closed.certificate.verify()
-    found = lw.pml_quantiles(m.then(closed.post_processing), prior, delta).upper
+    found = lw.measures.pml_quantiles(m.then(closed.post_processing), prior, delta).upper
     assert found == pytest.approx(closed.epsilon, abs=1e-9)
 
 

@@ -71,6 +71,6 @@ def test_letters_that_are_nearly_impossible(weights: tuple[int, ...], delta: str
         found = lw.envelope(m, prior, delta, method=method)
         found.certificate.verify()
         assert found.gap < 1e-10
-        assert lw.pml_quantiles(m.then(found.post_processing), prior, delta).upper == pytest.approx(
+        assert lw.measures.pml_quantiles(m.then(found.post_processing), prior, delta).upper == pytest.approx(
             found.epsilon, abs=1e-9
         )

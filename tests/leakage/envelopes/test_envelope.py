@@ -78,7 +78,7 @@ def test_example_1(delta: str, factor: Fraction, method: str) -> None:
 def test_example_1_bad_set_does_not_protect() -> None:
     """Ignoring outcomes of probability 0.1 seems to leave log 10/9; merging brings log 6/5, and log 4 at worst."""
     m, prior = lw.Mechanism(EXAMPLE_1), lw.Prior.uniform(4)
-    assert lw.pml_quantiles(m, prior, "0.1").lower == pytest.approx(math.log(10 / 9))
+    assert lw.measures.pml_quantiles(m, prior, "0.1").lower == pytest.approx(math.log(10 / 9))
     merged = m.then([[1, 0], [0, 1], [1, 0], [0, 1]])
     assert lw.pml(merged, prior) == pytest.approx([math.log(6 / 5)] * 2)
     assert lw.envelope(m, prior, "0.1").epsilon == pytest.approx(math.log(4))
@@ -86,7 +86,7 @@ def test_example_1_bad_set_does_not_protect() -> None:
 
 def test_example_2_quantiles_differ_and_the_envelope_takes_the_larger() -> None:
     m, prior = lw.Mechanism(EXAMPLE_1), lw.Prior.uniform(4)
-    both = lw.pml_quantiles(m, prior, "0.1")
+    both = lw.measures.pml_quantiles(m, prior, "0.1")
     assert (both.lower, both.upper) == pytest.approx((math.log(10 / 9), math.log(4)))
     assert lw.envelope(m, prior, "0.1").lower == pytest.approx(both.upper)
 
@@ -196,7 +196,9 @@ def test_proportional_and_impossible_outcomes_change_nothing() -> None:
     one, two = lw.envelope(plain, prior, "0.3"), lw.envelope(split, prior, "0.3")
     assert one.epsilon == pytest.approx(two.epsilon, abs=1e-14)
     assert two.post_processing.shape[0] == 5
-    assert lw.pml_quantiles(split.then(two.post_processing), prior, "0.3").upper == pytest.approx(one.epsilon, abs=1e-9)
+    assert lw.measures.pml_quantiles(split.then(two.post_processing), prior, "0.3").upper == pytest.approx(
+        one.epsilon, abs=1e-9
+    )
 
 
 def test_letters_without_mass_do_not_count() -> None:

@@ -40,9 +40,9 @@ def test_at_least_the_tail_and_the_tail_of_every_post_processing(matrix: Matrix,
     if lift * prior.least_probability >= 1:
         return
     found = lw.failure_probability(m, prior, lift=lift)
-    assert found >= lw.tail_probability(m, prior, lift=lift) - 1e-15
+    assert found >= lw.measures.tail_probability(m, prior, lift=lift) - 1e-15
     after = m.then(data.draw(matrices(rows=len(matrix[0]))))
-    assert found >= lw.tail_probability(after, prior, lift=lift) - 1e-15
+    assert found >= lw.measures.tail_probability(after, prior, lift=lift) - 1e-15
 
 
 def test_zero_from_epsilon_on() -> None:

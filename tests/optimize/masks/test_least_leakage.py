@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leakwise as lw
-from leakwise.optimize.masks.columns import MaskColumns
-from leakwise.optimize.masks.large import least_ratio_of
-from leakwise.optimize.masks.robust import robust_ratio
-from leakwise.optimize.masks.search import least_ratio, safe_ratio
+from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
+from leakwise.optimize.worst_case.least_ratio.large_masks import least_ratio_of
+from leakwise.optimize.worst_case.least_ratio.prior_sets import robust_ratio
+from leakwise.optimize.worst_case.least_ratio.search import least_ratio, safe_ratio
 from optimize.masks.plain import bisected
 
 COUNTING = lw.distance_utility(range(7), power=2, below=1)
@@ -71,7 +71,7 @@ def test_counting_query_table(level: int, safe: Fraction, least: Fraction) -> No
 
 
 def test_counting_query_order_is_the_papers() -> None:
-    from leakwise.optimize.masks.mask import ranks
+    from leakwise.optimize.worst_case.mask import ranks
 
     assert (ranks(COUNTING) == COUNTING_ORDER).all()
     assert COUNTING[4, 1] == -10  # (11) prints -9

@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import leakwise as lw
-from leakwise.optimize.masks.columns import MaskColumns
-from leakwise.optimize.masks.comparison import local_epsilon, pml_exponential, pml_randomized_response, worst_utility
-from leakwise.optimize.masks.cone import MaskedCone
-from leakwise.optimize.masks.mask import Levels
+from leakwise.optimize.problem.masked_cone import MaskedCone
+from leakwise.optimize.worst_case.comparison import (
+    local_epsilon,
+    pml_exponential,
+    pml_randomized_response,
+    worst_utility,
+)
+from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
+from leakwise.optimize.worst_case.mask import Levels
 from optimize.masks.plain import feasible
 
 COUNTING = lw.distance_utility(range(7), power=2, below=1)

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.exact import log_lower, log_upper
 from leakwise.leakage.envelopes.problem import Problem
 from leakwise.leakage.envelopes.shares import Shares
-from leakwise.leakage.envelopes.short import ratio_below
-from leakwise.leakage.outcomes import Floats
+from leakwise.leakage.envelopes.short_fractions import ratio_below
+from leakwise.types import Floats, Indices
 
 __all__ = ["Bounds", "binary_factors", "bounds"]
 
@@ -120,7 +119,7 @@ def _binary(problem: Problem, delta: Fraction) -> tuple[Fraction, Shares]:
     return max(value, Fraction(1)), Shares(np.full(count, letter), order[:count], shares)
 
 
-def _until(problem: Problem, order: npt.NDArray[np.intp], target: Fraction) -> tuple[int, int]:
+def _until(problem: Problem, order: Indices, target: Fraction) -> tuple[int, int]:
     """How many columns in this order reach the target (all of them if none do), and their exact probability."""
     reach = np.cumsum(problem.columns.mass[order])
     aim = target.numerator / (target.denominator * problem.unit)

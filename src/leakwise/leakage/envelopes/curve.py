@@ -20,15 +20,16 @@ from leakwise.charts.specs import lines
 from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.exact import log_upper
-from leakwise.leakage.differential import ldp
-from leakwise.leakage.envelopes.basis import Vertex
 from leakwise.leakage.envelopes.closed_forms import Response, as_response, constant_lift, published_bound
+from leakwise.leakage.envelopes.one_delta import PRIMAL_PAIRS, envelope, failure_probability, open_delta
 from leakwise.leakage.envelopes.problem import Problem, as_problem
 from leakwise.leakage.envelopes.program import Program
-from leakwise.leakage.envelopes.single import PRIMAL_PAIRS, envelope, failure_probability, open_delta
-from leakwise.leakage.outcomes import Floats, checked, single_prior
+from leakwise.leakage.envelopes.vertices import Vertex
+from leakwise.leakage.measures.arguments import checked, single_prior
+from leakwise.leakage.measures.differential import ldp
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["EnvelopeCurve", "Piece", "envelope_curve"]
 

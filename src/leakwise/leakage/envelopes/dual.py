@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leakwise.leakage.envelopes.basis import Indices, Mask, make_vertex
 from leakwise.leakage.envelopes.problem import Columns
 from leakwise.leakage.envelopes.program import Program, Solved, nothing
 from leakwise.leakage.envelopes.search import search
-from leakwise.leakage.outcomes import Floats
+from leakwise.leakage.envelopes.vertices import make_vertex
+from leakwise.types import Bools, Floats, Indices
 
 if TYPE_CHECKING:
     from leakwise.lp import Solution
@@ -112,7 +112,7 @@ class DualProgram:
         """Every column is a column of the problem."""
         return kept
 
-    def solve(self, t: float, active: Mask) -> Solved:
+    def solve(self, t: float, active: Bools) -> Solved:
         """V(t)/δ over the active letters: the minimum over v, box by box."""
         letters = np.flatnonzero(active)
         if not len(letters):

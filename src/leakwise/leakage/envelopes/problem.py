@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.leakage.envelopes.short import ratio_above
-from leakwise.leakage.outcomes import Floats, checked, single_prior
+from leakwise.leakage.envelopes.short_fractions import ratio_above
+from leakwise.leakage.measures.arguments import checked, single_prior
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
+from leakwise.types import Floats, Indices
 
 __all__ = ["Columns", "Problem", "as_problem"]
 
@@ -49,10 +50,10 @@ class Problem:
 
     mechanism: Mechanism
     prior: Prior
-    letters: npt.NDArray[np.intp]
-    outcomes: npt.NDArray[np.intp]
+    letters: Indices
+    outcomes: Indices
     columns: Columns
-    place: npt.NDArray[np.intp]
+    place: Indices
 
     @cached_property
     def law(self) -> list[int]:
@@ -153,9 +154,7 @@ def as_problem(mechanism: Any, prior: Any) -> Problem:
     return Problem(mechanism, known, letters, outcomes, Columns(lift, mass), place)
 
 
-def _exact_floats(
-    mechanism: Mechanism, prior: Prior, letters: npt.NDArray[np.intp]
-) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
+def _exact_floats(mechanism: Mechanism, prior: Prior, letters: Indices) -> tuple[Floats, Floats, Indices]:
     """Lifts and masses, each the float nearest to the truth; masses that no float holds count as impossible."""
     law = mechanism.kernel.output_law(prior.weights)
     unit = mechanism.denominator * prior.denominator

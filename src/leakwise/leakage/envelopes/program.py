@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leakwise.leakage.envelopes.basis import Indices, Mask, Vertex, make_vertex
 from leakwise.leakage.envelopes.problem import Columns
-from leakwise.leakage.outcomes import Floats
+from leakwise.leakage.envelopes.vertices import Vertex, make_vertex
+from leakwise.types import Bools, Floats, Indices
 
 if TYPE_CHECKING:
     from leakwise.lp import LinearProgram
@@ -82,9 +82,9 @@ class Program:
         self.delta = delta
         self.solves = 0
         self._program: LinearProgram | None = None
-        self._closed: Mask = np.zeros(len(columns.lift), dtype=np.bool_)
+        self._closed: Bools = np.zeros(len(columns.lift), dtype=np.bool_)
 
-    def solve(self, t: float, active: Mask) -> Solved:
+    def solve(self, t: float, active: Bools) -> Solved:
         """V(t)/δ over the active letters."""
         from leakwise.lp import LinearProgram
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from leakwise.exact import over_common_denominator
 from leakwise.leakage.envelopes.problem import Problem
-from leakwise.leakage.envelopes.short import ratio_above
-from leakwise.leakage.outcomes import Floats
+from leakwise.leakage.envelopes.short_fractions import ratio_above
+from leakwise.types import Floats
 
 __all__ = ["dual_floats", "exact_dual", "proven_factor", "proven_failure"]
 

@@ -12,11 +12,11 @@ from typing import Protocol
 
 import numpy as np
 
-from leakwise.leakage.envelopes.basis import Indices, Mask, Vertex
 from leakwise.leakage.envelopes.problem import Columns
 from leakwise.leakage.envelopes.program import CLOSE, Solved
 from leakwise.leakage.envelopes.shares import Shares
-from leakwise.leakage.outcomes import Floats
+from leakwise.leakage.envelopes.vertices import Vertex
+from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["SAME", "Found", "Solver", "search", "tidy"]
 
@@ -33,7 +33,7 @@ class Solver(Protocol):
     delta: float
     solves: int
 
-    def solve(self, t: float, active: Mask) -> Solved:
+    def solve(self, t: float, active: Bools) -> Solved:
         """V(t)/δ over the active letters."""
         ...
 
@@ -112,7 +112,7 @@ def _follow(solver: Solver, low: float, high: float, t: float) -> Found | None:
     return None
 
 
-def _root(solver: Solver, active: Mask, low: float, high: float, start: Solved | None) -> Found:
+def _root(solver: Solver, active: Bools, low: float, high: float, start: Solved | None) -> Found:
     """The root between two jumps, bracketed."""
     state = solver.solve(np.sqrt(low) * np.sqrt(high), active) if start is None else start
     below: Solved | None = None

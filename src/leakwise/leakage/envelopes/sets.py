@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from leakwise.leakage.envelopes.result import Envelope
-from leakwise.leakage.outcomes import Floats
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof.envelope import EnvelopeCertificate
+from leakwise.types import Floats
 
 __all__ = ["is_set", "set_bound", "set_envelope"]
 

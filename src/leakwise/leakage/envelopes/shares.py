@@ -8,18 +8,16 @@ from fractions import Fraction
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.leakage.envelopes.problem import Problem
-from leakwise.leakage.envelopes.short import ratio_below
-from leakwise.leakage.outcomes import Floats
+from leakwise.leakage.envelopes.short_fractions import ratio_below
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.kernel import refuse_large
+from leakwise.types import Floats, Indices
 
 __all__ = ["ExactShares", "Shares", "exact_shares"]
 
-Indices = npt.NDArray[np.intp]
 
 _BITS = 60
 

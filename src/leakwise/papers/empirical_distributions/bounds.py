@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.specs import Spec, cloud, heatmap
 from leakwise.leakage import epsilon as leakage_of
@@ -17,10 +16,10 @@ from leakwise.mechanism import Mechanism, k_singular
 from leakwise.optimize import design
 from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["example_1", "example_2", "figure_2a", "figure_2b"]
 
-Floats = npt.NDArray[np.float64]
 
 EXAMPLE_MATRIX = (
     ("0.325", "0.225", "0.225", "0.225"),

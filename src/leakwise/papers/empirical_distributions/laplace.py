@@ -19,10 +19,10 @@ from leakwise.mechanism import identity
 from leakwise.noise import Laplace
 from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
 from leakwise.priors import Prior
+from leakwise.types import Floats
 
 __all__ = ["empirical_information", "feature_counts", "figure_4", "figure_5", "noise_scale"]
 
-Floats = npt.NDArray[np.float64]
 VALUES = (-1, 1)
 
 WHOLE = {"income": {"<=50K": 37_155, ">50K": 11_687}, "sex": {"Male": 32_650, "Female": 16_192}}

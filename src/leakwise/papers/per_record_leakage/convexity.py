@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.specs import Spec, beside, heatmap, lines, vertical
 from leakwise.leakage import mutual_information
@@ -14,10 +13,9 @@ from leakwise.mechanism import Mechanism
 from leakwise.papers.exhibit import Finding, Progress, Result, exhibit, stated
 from leakwise.priors import Prior
 from leakwise.records import leakage, parity
+from leakwise.types import Bools, Floats
 
 __all__ = ["figure_1"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def _entropy(p: float) -> float:
@@ -68,7 +66,7 @@ def figure_1(
     return Result(rows, _chart(grid, table, inside, entropy), _findings(grid, table, inside, flip, entropy))
 
 
-def _chart(grid: Floats, table: Floats, inside: npt.NDArray[np.bool_], entropy: float) -> Spec:
+def _chart(grid: Floats, table: Floats, inside: Bools, entropy: float) -> Spec:
     names = [f"{value:.3g}" for value in grid]
     words: dict[str, Any] = {
         "value_title": "I(X1; Y) (nats)",
@@ -102,7 +100,7 @@ def _chart(grid: Floats, table: Floats, inside: npt.NDArray[np.bool_], entropy: 
     )
 
 
-def _findings(grid: Floats, table: Floats, inside: npt.NDArray[np.bool_], flip: float, entropy: float) -> list[Finding]:
+def _findings(grid: Floats, table: Floats, inside: Bools, flip: float, entropy: float) -> list[Finding]:
     bent_a, bent_c = np.diff(table, n=2, axis=1), np.diff(table, n=2, axis=0)
     concave, convex = bool((bent_a <= 1e-12).all()), bool((bent_c >= -1e-12).all())
     reached = float(table[inside].max())

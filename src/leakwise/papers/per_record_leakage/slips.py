@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.leakage import mutual_information
 from leakwise.mechanism import Mechanism
@@ -16,6 +15,7 @@ from leakwise.papers.per_record_leakage.convexity import figure_1
 from leakwise.papers.per_record_leakage.curves import NEVER
 from leakwise.priors import Prior
 from leakwise.records import Query, leakage, least_distortion, least_leakage, parity
+from leakwise.types import Floats
 
 __all__: list[str] = []
 
@@ -143,14 +143,14 @@ def pr_without_a_constraint() -> Sequence[Finding]:
     ]  # fmt: skip
 
 
-def _without_constraint(rows: npt.NDArray[np.float64]) -> tuple[float, float]:
+def _without_constraint(rows: Floats) -> tuple[float, float]:
     """What Algorithm 1 reaches from one start at b = 0, and the certified leakage; a row for 00, 01, 10 and 11."""
     channel = Query(lambda x: 2 * x[0] + x[1], [2, 2]).channel(rows, by="dataset")
     reached = leakage(channel, 0.0, method="alternating", restarts=1, seed=0, time_limit=NEVER).value
     return reached, leakage(channel, 0.0).value
 
 
-def _capacity(rows: npt.NDArray[np.float64]) -> float:
+def _capacity(rows: Floats) -> float:
     """The capacity of a channel with two inputs: what it leaks about a dataset of one bit."""
     return leakage(Query(lambda x: x[0], [2]).channel(rows, by="dataset")).value
 

@@ -16,7 +16,8 @@ import math
 
 import numpy as np
 
-from leakwise.proof.optimality.functions import Floats, Function, highest
+from leakwise.proof.optimality.functions import Function, highest
+from leakwise.types import Floats
 
 __all__ = ["ball_bound"]
 

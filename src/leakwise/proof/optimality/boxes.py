@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.proof.optimality.functions import Floats, Function, Late, chords, fill, largest_nearby, never, sum_up
+from leakwise.proof.optimality.functions import Function, Late, chords, fill, largest_nearby, never, sum_up
+from leakwise.types import Floats
 
 __all__ = ["chord_bound", "largest_in_box", "widest_box"]
 

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leakwise.priors import PriorSet
-from leakwise.proof.optimality.functions import Floats, Function, Late, chords, fill, highest, never, sum_up
+from leakwise.proof.optimality.functions import Function, Late, chords, fill, highest, never, sum_up
 from leakwise.proof.optimality.members import first_members, worst_member
+from leakwise.types import Floats
 
 if TYPE_CHECKING:
     from leakwise.lp import LinearProgram

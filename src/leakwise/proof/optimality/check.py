@@ -7,7 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import CertificateRejected
 from leakwise.exact import Level, float_above, float_below
@@ -23,15 +22,15 @@ from leakwise.proof.optimality.frequencies import (
     lift_error,
     trace_bound,
 )
-from leakwise.proof.optimality.functions import FUNCTIONS, Floats, Function, Late, chords, fill, highest, never, sum_up
+from leakwise.proof.optimality.functions import FUNCTIONS, Function, Late, chords, fill, highest, never, sum_up
 from leakwise.proof.optimality.members import nominal_inside
 from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
 from leakwise.proof.optimality.value import proven_value
 from leakwise.proof.ratio import worst_outcome
+from leakwise.types import Floats
 
 __all__ = ["check_optimality", "proven_bound"]
 
-Bools = npt.NDArray[np.bool_]
 
 _NOT_AMONG = "The mechanism is not one of those the proof of optimality speaks of ({words})."
 _NODES = 1500

@@ -14,7 +14,8 @@ from leakwise.alphabet import Label, alphabet_from_plain, label_to_plain
 from leakwise.documents import read_integer, write_integer
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
-from leakwise.proof.optimality.functions import FUNCTIONS, Floats
+from leakwise.proof.optimality.functions import FUNCTIONS
+from leakwise.types import Floats
 
 __all__ = ["OptimalityBody", "OptimalityClaim", "claim_from_body", "claim_to_body"]
 

@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from leakwise.proof.optimality.functions import Floats, highest, sum_up
+from leakwise.proof.optimality.functions import highest, sum_up
+from leakwise.types import Floats
 
 __all__ = ["box_vertices", "largest_square", "lift_error", "recovered", "trace_bound"]
 

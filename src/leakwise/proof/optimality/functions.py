@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["FUNCTIONS", "Floats", "Function", "Late", "chords", "fill", "highest", "largest_nearby", "never", "sum_up"]
+from leakwise.types import Floats
 
-Floats = npt.NDArray[np.float64]
+__all__ = ["FUNCTIONS", "Function", "Late", "chords", "fill", "highest", "largest_nearby", "never", "sum_up"]
+
 Function = Callable[[Floats], Floats]
 Late = Callable[[], bool]
 

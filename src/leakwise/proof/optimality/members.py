@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from leakwise.priors import Ball, Box, Hull, KLBall, PriorSet
-from leakwise.proof.optimality.functions import Floats
+from leakwise.types import Floats
 
 __all__ = ["first_members", "nominal_inside", "worst_member"]
 

@@ -17,7 +17,8 @@ import numpy as np
 
 from leakwise.proof.optimality.boxes import largest_in_box
 from leakwise.proof.optimality.frequencies import box_vertices
-from leakwise.proof.optimality.functions import Floats, Function, chords, highest, largest_nearby
+from leakwise.proof.optimality.functions import Function, chords, highest, largest_nearby
+from leakwise.types import Floats
 
 __all__ = ["Range", "largest_in_range", "range_vertices"]
 

@@ -19,7 +19,8 @@ from leakwise.mechanism import CommonLawKernel, Kernel, Mechanism
 from leakwise.priors import Prior
 from leakwise.proof.optimality.claim import OptimalityClaim
 from leakwise.proof.optimality.frequencies import recovered
-from leakwise.proof.optimality.functions import FUNCTIONS, Floats, Function
+from leakwise.proof.optimality.functions import FUNCTIONS, Function
+from leakwise.types import Floats
 
 __all__ = ["proven_value"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from leakwise.errors import InvalidInput, did_you_mean, require, some_of
-from leakwise.tables.exchange import Exchanger
+from leakwise.tables.release.exchange import Exchanger
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from leakwise.errors import InvalidInput
 from leakwise.tables.databases import Shuffle, find_table, named_table, quoted
-from leakwise.tables.exchange import Exchanger
 from leakwise.tables.formats.columns import ArrowColumns, Replacement
-from leakwise.tables.shuffle import shuffled
+from leakwise.tables.release.exchange import Exchanger
+from leakwise.tables.release.shuffle import shuffled
 
 __all__ = ["DuckDatabase", "opened"]
 

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.databases import Shuffle, find_table, named_table, quoted
-from leakwise.tables.exchange import Exchanger
 from leakwise.tables.kinds.plain import object_array, take_labels
+from leakwise.tables.release.exchange import Exchanger
 
 __all__ = ["LiteDatabase", "opened"]
 

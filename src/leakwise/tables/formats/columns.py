@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from leakwise.alphabet import Alphabet, encode_column
-from leakwise.tables import frames
+from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 from leakwise.tables.kinds.arrow_schema import released_schema
 from leakwise.tables.kinds.of_arrow import maker

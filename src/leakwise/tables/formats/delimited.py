@@ -20,6 +20,7 @@ from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
 from leakwise.tables.formats import Columns, Exchange, Reorder
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
+from leakwise.types import Bools, Indices
 
 __all__ = ["DelimitedTable"]
 
@@ -262,7 +263,7 @@ class _Records:
         blank = feeds & first & ((length == 0) | ((length == 1) & (self._data[starts] == _RETURN)))
         return (starts[~blank], ends[~blank], feeds[~blank]) if blank.any() else (starts, ends, feeds)
 
-    def _refuse_ragged(self, feeds: npt.NDArray[np.bool_], width: int) -> None:
+    def _refuse_ragged(self, feeds: Bools, width: int) -> None:
         lengths = np.diff(np.flatnonzero(np.append(True, feeds)))
         wrong = int(np.argmax(lengths != width))
         raise InvalidInput(
@@ -306,7 +307,7 @@ class _Records:
 class _Parts:
     """A block as alternating parts: what is kept, a field, what is kept, a field … , what is kept."""
 
-    def __init__(self, block: bytes, starts: Any, ends: Any, order: npt.NDArray[np.intp], added: int) -> None:
+    def __init__(self, block: bytes, starts: Any, ends: Any, order: Indices, added: int) -> None:
         self.count, self._width = starts.shape
         self._order, self._added = order, added
         offsets = np.zeros(2 * starts.size + 2, dtype=np.int32)

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.carried import KEY, Carried, carried_secrets, pack
 from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, pack
 from leakwise.tables.formats.columns import ArrowColumns
 from leakwise.tables.formats.parquet import ParquetTable
 

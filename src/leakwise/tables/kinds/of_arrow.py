@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from leakwise.errors import InvalidInput, some_of
-from leakwise.tables.carried import KEY
+from leakwise.tables.formats.carried_mechanism import KEY
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 from leakwise.tables.kinds.arrow_schema import released_schema
 from leakwise.tables.kinds.plain import in_order, same_values, take_labels, without_missing

@@ -1,0 +1,1 @@
+"""Measures of leakage, one module for each family."""

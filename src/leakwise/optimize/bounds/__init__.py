@@ -1,0 +1,1 @@
+"""Upper bounds that no mechanism exceeds, found without a search."""

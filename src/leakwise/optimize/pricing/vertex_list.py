@@ -1,0 +1,103 @@
+"""All vertices, listed: [EX] Algorithm 1, the reference for small alphabets, and the two-valued columns of LDP."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from leakwise.errors import InvalidInput
+from leakwise.optimize.problem.cones import Cone, LiftBox
+from leakwise.optimize.problem.lift_range import LiftRange
+from leakwise.types import Floats
+
+__all__ = ["MOST_VERTICES", "list_vertices", "vertex_count_bound"]
+
+
+MOST_VERTICES = 2_000_000
+
+
+def vertex_count_bound(letters: int, region: int) -> int:
+    """At most so many vertices in a privacy region: [EX] (14), an upper bound (an equality for no prior with ties).
+
+    >>> vertex_count_bound(4, 2)
+    16
+    """
+    return sum((letters - zeros) * math.comb(letters, zeros) for zeros in range(region))
+
+
+def list_vertices(cone: Cone) -> Floats:
+    """Every vertex of the slice of lift vectors, as columns."""
+    size = len(cone.prior)
+    if isinstance(cone, LiftBox) and cone.low == 0:
+        region = cone.prior.region(lift=cone.high)
+        _refuse(vertex_count_bound(size, region), size)
+        return _algorithm_1(cone, region)
+    where = cone.lift_range()
+    if isinstance(cone, LiftBox):
+        _refuse(size * 2 ** (size - 1), size)
+        return box_vertices(cone.prior.probabilities, cone.low_float, cone.high_float)
+    if where is not None:
+        _refuse(2**size * (1 + len(where.boxes()) * size), size)
+        return range_vertices(cone.prior.probabilities, where)
+    raise InvalidInput(
+        'method="enumeration" knows the vertices of bounds on lifts and of ε-LDP only. Use method="columns" for others.'
+    )
+
+
+def box_vertices(p: Floats, low: float, high: float) -> Floats:
+    """The vertices of the lift vectors in [low, high]: all at an end, but for one between; few letters only."""
+    size, span = len(p), high - low
+    if span <= 0:
+        return np.ones((size, 1))
+    raised = ((np.arange(2**size)[None, :] >> np.arange(size)[:, None]) & 1).astype(bool)
+    rest = (1 - low) - span * (p @ raised)
+    found = []
+    for free in range(size):
+        lift = low + rest / p[free]
+        chosen = np.flatnonzero(~raised[free] & (lift >= low - 1e-12) & (lift <= high * (1 + 1e-12)))
+        vertices = np.where(raised[:, chosen], high, low)
+        vertices[free] = np.clip(lift[chosen], low, high)
+        found.append(vertices)
+    columns: Floats = np.unique(np.concatenate(found, axis=1), axis=1)
+    return columns
+
+
+def range_vertices(p: Floats, where: LiftRange) -> Floats:
+    """The vertices of lift vectors in a range: two values on each set of letters, and the boxes at its kinks."""
+    size = len(p)
+    raised = ((np.arange(1, 2**size - 1)[None, :] >> np.arange(size)[:, None]) & 1).astype(bool)
+    low, high, real = where.levels(p @ raised, p @ ~raised)
+    found = [np.ones((size, 1)), np.where(raised, high, low)[:, real]]
+    found += [box_vertices(p, float(low), float(high)) for low, high in where.boxes()]
+    return np.concatenate(found, axis=1)
+
+
+def _refuse(count: int, size: int) -> None:
+    if count > MOST_VERTICES:
+        raise InvalidInput(
+            f'method="enumeration" would list up to {count:,} vertices for {size} letters ([EX] (14)), more than '
+            f'{MOST_VERTICES:,}. Use method="columns", which finds the same optimum without the list.'
+        )
+
+
+def _algorithm_1(cone: LiftBox, region: int) -> Floats:
+    """[EX] Algorithm 1: choose the letters that are not zero, then the one among them that is not e^ε."""
+    p, t = cone.prior.probabilities, cone.high_float
+    size = len(p)
+    vertices = []
+    for zeros in range(region):
+        for support in itertools.combinations(range(size), size - zeros):
+            chosen = list(support)
+            mass = float(p[chosen].sum())
+            if mass * t < 1 - 1e-12:
+                continue
+            for free in chosen:
+                lift = (1 - t * (mass - p[free])) / p[free]
+                if -1e-12 <= lift <= t + 1e-12:
+                    vertex = np.zeros(size)
+                    vertex[chosen] = t
+                    vertex[free] = max(lift, 0.0)
+                    vertices.append(vertex)
+    return np.unique(np.array(vertices), axis=0).T

@@ -1,0 +1,1 @@
+"""The problem: cones of allowed columns, and utilities of a column."""

@@ -1,0 +1,1 @@
+"""The searches: which columns a mechanism is made of, one module for each kind of problem."""

@@ -1,0 +1,162 @@
+"""Labelled utilities: one sparse linear program over what every output says, exact at any size.
+
+When the value of an outcome is linear in its column, columns that say the same may be added up: one column v_w per
+output w is enough, and the cones are bands a·s ≤ v ≤ b·s around a scale s. The dual of Σ_w v_w = 1 is priced by the
+cone itself, so that the bound does not rest on the solver's tolerances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leakwise.errors import NotConverged
+from leakwise.lp import LinearProgram
+from leakwise.optimize.problem.cones import Band, Cone
+from leakwise.optimize.search.limits import Found, Limits
+from leakwise.types import Floats, Indices
+
+__all__ = ["search_linear"]
+
+
+# The solver's tolerances are absolute: utilities multiplied by this come out that much sharper.
+_SCALE = 1e4
+
+
+def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
+    """max Σ_w Σ_i π_i g_iw v_iw over columns v_w of the cone with Σ_w v_w = 1."""
+    values = cone.prior.probabilities[:, None] * gains
+    found = _solve(cone, values, limits)
+    if found is None:
+        return _constant(cone, values)
+    costs, _ = cone.linear_max(values - found.duals[:, None])
+    size = float(np.abs(values).sum(axis=0).max() + np.abs(found.duals).sum())
+    largest = float(costs.max()) + size * (len(values) + 16) * 2.0**-51
+    limits.tell("linear program", float(found.weights @ _worth(found, values)), float(found.duals.sum()) + largest)
+
+    def inner() -> tuple[Floats, Floats] | None:
+        """The answer for a slightly smaller cone, if it uses the same outputs."""
+        smaller = None if limits.exhausted else cone.slightly_smaller()
+        again = None if smaller is None else _solve(smaller, values, limits)
+        same = again is not None and np.array_equal(_labels(again), _labels(found))
+        return (again.lifts, again.weights) if again is not None and same else None
+
+    return replace(found, largest=largest, inner=inner)
+
+
+def _labels(found: Found) -> Indices:
+    assert found.labels is not None  # every column of a labelled search says something
+    return found.labels
+
+
+def _worth(found: Found, values: Floats) -> Floats:
+    worth: Floats = np.sum(values[:, _labels(found)] * found.lifts, axis=0)
+    return worth
+
+
+def _solve(cone: Cone, values: Floats, limits: Limits) -> Found | None:
+    """The program and its answer as columns; None when the time is up."""
+    letters, labels = values.shape
+    program = _program(values, cone.prior.probabilities, cone.bands())
+    solution = program.solve(limits.remaining)
+    if solution.status == "time_limit":
+        return None
+    if not solution.optimal:
+        raise NotConverged("The linear program of a labelled design was not solved.", lower=-np.inf, upper=np.inf)
+    count = letters * labels
+    edge = max(band.low for band in cone.bands()) * solution.x[count : count + labels]
+    columns = solution.x[:count].reshape(letters, labels) + edge
+    mass = cone.prior.probabilities @ columns
+    used = np.flatnonzero(mass > 1e-13)
+    # An output too rare to be kept still matters to letters that are as rare: it goes to the likeliest one, which stays
+    # in the cone by adding up.
+    rare = mass <= 1e-13
+    columns[:, int(mass.argmax())] += columns[:, rare].sum(axis=1)
+    mass = cone.prior.probabilities @ columns
+    return Found(columns[:, used] / mass[used], mass[used], solution.duals[:letters] / _SCALE, np.inf, "linear", used)
+
+
+def _constant(cone: Cone, values: Floats) -> Found:
+    """When there is no time at all: the best constant answer, with the bound of its own duals."""
+    best = int(values.sum(axis=0).argmax())
+    duals = values[:, best]
+    costs, _ = cone.linear_max(values - duals[:, None])
+    ones = np.ones((len(values), 1))
+    return Found(ones, np.ones(1), duals, float(costs.max()) + 1e-12, "linear", np.array([best]), stopped=True)
+
+
+def _program(values: Floats, p: Floats, bands: list[Band]) -> LinearProgram:
+    """Variables: what v_iw has above low·s_w of the first band, letter by letter, then a scale per band and output.
+
+    Counting from the lower edge of the first band makes that edge a bound of a variable: a row less per variable.
+    """
+    letters, labels = values.shape
+    count = letters * labels
+    cells, output = np.arange(count), np.tile(np.arange(labels), letters)
+    each = np.arange(labels)
+    bands = sorted(bands, key=lambda band: -band.low)
+    base = bands[0].low
+    sheet = _Sheet()
+    first = count + output
+    sheet.add(
+        [(np.repeat(np.arange(letters), labels), cells, 1.0), (np.repeat(np.arange(letters), labels), first, base)],
+        np.ones(letters),
+        np.ones(letters),
+    )
+    none, zero = np.full(count, -np.inf), np.zeros(count)
+    for number, band in enumerate(bands):
+        scale = count + number * labels
+        if number == 0:
+            sheet.add([(cells, cells, 1.0), (cells, first, base - band.high)], none, zero)
+        else:
+            above = [(cells, cells, 1.0), (cells, first, base), (cells, scale + output, -band.high)]
+            sheet.add(above, none, zero)
+            if band.low:
+                below = [(cells, cells, -1.0), (cells, first, -base), (cells, scale + output, band.low)]
+                sheet.add(below, none, zero)
+        if band.tied:
+            ties: list[Any] = [
+                (output, cells, np.repeat(p, labels)),
+                (each, scale + each, -1.0),
+                (each, first[:labels], base),
+            ]
+            sheet.add(ties, np.zeros(labels), np.zeros(labels))
+    costs = np.zeros(count + len(bands) * labels)
+    costs[:count] = _SCALE * values.ravel()
+    costs[count : count + labels] = _SCALE * base * values.sum(axis=0)
+    return sheet.program(costs)
+
+
+class _Sheet:
+    """Rows of a sparse program, added block by block."""
+
+    def __init__(self) -> None:
+        self._rows: list[Indices] = []
+        self._columns: list[Indices] = []
+        self._entries: list[Floats] = []
+        self._lower: list[Floats] = []
+        self._upper: list[Floats] = []
+        self._height = 0
+
+    def add(self, parts: list[Any], lower: Floats, upper: Floats) -> None:
+        """A block of rows, from triples of row within the block, column and entry."""
+        for row, column, entry in parts:
+            self._rows.append(self._height + row)
+            self._columns.append(column)
+            self._entries.append(np.broadcast_to(np.asarray(entry, dtype=np.float64), row.shape))
+        self._lower.append(lower)
+        self._upper.append(upper)
+        self._height += len(lower)
+
+    def program(self, costs: Floats) -> LinearProgram:
+        """The program that maximises the costs."""
+        row, column, entry = (np.concatenate(parts) for parts in (self._rows, self._columns, self._entries))
+        place = column * self._height + row
+        distinct, inverse = np.unique(place, return_inverse=True)  # a scale may meet a row twice: add them up
+        data = np.bincount(inverse, weights=entry)
+        column, row = np.divmod(distinct, self._height)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=len(costs)))])
+        lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
+        return LinearProgram(costs, (data, row, starts), lower, upper, maximize=True)

@@ -1,0 +1,201 @@
+"""Cones whose lifts lie in [a, top(a)] for some a, top concave: LDP, LDP with a bound on lifts, a small l1 ball.
+
+A vertex either has two values, a and top(a), or a is at its least or at a kink of top, and it is a vertex of the box
+[a, top(a)] with one letter between. The two-valued ones are as many as sets of letters, whose worth is known once and
+for all: a round of pricing is one pass over them. The boxes are priced by windows of subset masses.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leakwise.optimize.bounds.chord import Function
+from leakwise.optimize.finish.permutations import Patterns, fewest_columns, spread
+from leakwise.optimize.pricing.lift_box import Groups, LiftPricing, Vertices
+from leakwise.optimize.problem.cones import Cone, LiftBox
+from leakwise.optimize.problem.lift_range import LiftRange
+from leakwise.optimize.search.limits import Found, Limits
+from leakwise.optimize.search.master import Master
+from leakwise.proof.optimality.ranges import largest_in_range
+from leakwise.types import Floats, Indices
+
+__all__ = ["search_ranges"]
+
+_MOST_SETS = 1 << 20
+_ROUNDS = 400
+_WINDOW = 400_000
+_SLOW = 1e-9  # a round that brings less than this share of the value ends a search without a complete list
+
+
+def search_ranges(cone: Cone, where: LiftRange, f: Function, limits: Limits) -> Found:
+    """The optimum over a range of lifts: exact up to twenty different masses, with a proven bound beyond."""
+    groups = Groups.of(cone)
+    complete = float(np.log2(groups.sizes + 1.0).sum()) <= math.log2(_MOST_SETS)
+    generator = np.random.default_rng(len(cone.prior))  # not for privacy: the search is the same every time
+    table: _EverySet | _SomeSets
+    boxes: list[LiftPricing] = []
+    if complete:
+        table = _EverySet(groups, where, f)
+    else:
+        p = cone.prior.probabilities
+        groups = Groups(p, np.ones(len(p), dtype=np.int64), tuple(np.array([place]) for place in range(len(p))))
+        table = _SomeSets(groups, where, f, generator)
+    if cone.prior.support.all() and complete:
+        boxes = [LiftPricing(LiftBox(cone.prior, low, high), f) for low, high in where.boxes()]
+    patterns = _start(table, boxes, groups, generator)
+    master = Master(patterns.utilities(f, groups.masses, groups.sizes), patterns.averages(groups.sizes))
+    solution = master.solve(limits.remaining)
+    best, stopped = (np.inf, solution.duals / groups.sizes, np.inf), False
+    for _ in range(_ROUNDS):
+        y = solution.duals / groups.sizes
+        found, largest = table.priced(y, 3 * len(y), 0.25 * limits.tolerance)
+        for box in boxes:
+            priced = box.price(y, most=3 * len(y), above=0.25 * limits.tolerance, largest_window=_WINDOW)
+            largest = max(largest, priced.largest)
+            found = found.joined(_boxed(priced.vertices, box))
+        bound = float(solution.duals.sum()) + max(largest, 0.0)
+        if complete and bound < best[0]:
+            best = (bound, y, largest)
+        limits.tell("columns", solution.value, best[0])
+        if best[0] - solution.value <= limits.tolerance or not len(found):
+            break
+        if limits.exhausted:
+            stopped = True
+            break
+        before = solution.value
+        master.add(found.utilities(f, groups.masses, groups.sizes), found.averages(groups.sizes))
+        patterns = patterns.joined(found)
+        solution = master.solve(limits.remaining)
+        gained = solution.value - before
+        if gained <= (_SLOW * abs(before) if not complete else 0.0) and (not complete or largest < 1e-9):
+            break
+    if not complete:
+        best = _outer_bound(cone, where, f, groups, solution.duals / groups.sizes, solution.value)
+    lifts, weights = spread(patterns, solution.weights, groups.letters)
+    lifts, weights = fewest_columns(lifts, weights, cone.prior.probabilities @ f(lifts))
+    return Found(lifts, weights, groups.per_letter(best[1]), best[2], "ranges", stopped=stopped)
+
+
+def _outer_bound(
+    cone: Cone, where: LiftRange, f: Function, groups: Groups, y: Floats, value: float
+) -> tuple[float, Floats, float]:
+    """The better of two bounds over intervals of the least lift: with no duals, and if that leaves a gap with them."""
+    weights = [int(weight) for weight in cone.prior.weights]
+    answers: list[tuple[float, Floats, float]] = []
+    for duals in (np.zeros(len(y)), y):
+        if answers and answers[0][0] - value <= 1e-7 * abs(value):
+            break
+        spread_out = groups.per_letter(duals)
+        largest = largest_in_range(f, weights, cone.prior.probabilities, spread_out, where.floats(), -np.inf)
+        answers.append((float(spread_out.sum()) + max(largest, 0.0), duals, largest))
+    return min(answers, key=lambda answer: answer[0])
+
+
+class _EverySet:
+    """Two-valued columns on all sets of letters, up to permutations within groups; their worth is found once."""
+
+    def __init__(self, groups: Groups, where: LiftRange, f: Function) -> None:
+        self.sizes = groups.sizes
+        s, rest = self._sums(groups.masses), self._sums(groups.masses, others=True)
+        self.low, self.high, self.real = where.levels(s, rest)
+        self.real[[0, -1]] = False  # nothing raised, everything raised
+        with np.errstate(invalid="ignore"):
+            worth = s * f(self.high) + rest * f(np.maximum(self.low, 0.0))
+        self.worth = np.where(self.real, worth, -np.inf)
+
+    def _sums(self, values: Floats, *, others: bool = False) -> Floats:
+        """The sum over the raised letters (or over the others) for every set, in the order of the codes."""
+        sums = np.zeros(1)
+        for value, size in zip(values, self.sizes, strict=True):
+            steps = np.arange(size, -1, -1) if others else np.arange(size + 1)
+            sums = (value * steps[:, None] + sums[None, :]).ravel()
+        return sums
+
+    def best(self, number: int, generator: np.random.Generator) -> Patterns:
+        """The columns of largest worth, and some of all kinds."""
+        first = np.argpartition(-self.worth, min(number, len(self.worth) - 1))[:number]
+        some = generator.integers(0, len(self.worth), number)
+        chosen = np.unique(np.concatenate([first, some]))
+        return self._patterns(chosen[self.real[chosen]])
+
+    def _patterns(self, codes: Indices) -> Patterns:
+        counts = np.empty((len(codes), len(self.sizes)), dtype=np.int64)
+        left = codes
+        for group, size in enumerate(self.sizes):
+            left, counts[:, group] = np.divmod(left, size + 1)
+        return Patterns(counts, np.full(len(codes), -1), self.low[codes], self.low[codes], self.high[codes])
+
+    def priced(self, y: Floats, most: int, above: float) -> tuple[Patterns, float]:
+        """The columns of largest reduced cost, and a number above that of all."""
+        raised = self._sums(y)
+        costs = self.worth - raised * self.high - (float(self.sizes @ y) - raised) * self.low
+        chosen = np.flatnonzero(costs > above)
+        if len(chosen) > most:
+            chosen = chosen[np.argpartition(-costs[chosen], most)[:most]]
+        error = (float(np.abs(self.sizes * y).sum()) * float(self.high.max()) + 1) * (len(y) + 16) * 2.0**-50
+        return self._patterns(chosen), float(costs.max()) + error
+
+
+class _SomeSets:
+    """Two-valued columns on sets of about the best mass: any of them is worth nearly as much as any column can be."""
+
+    def __init__(self, groups: Groups, where: LiftRange, f: Function, generator: np.random.Generator) -> None:
+        self.masses, self.where, self.f, self.generator = groups.masses, where, f, generator
+        grid = np.unique(np.concatenate([np.linspace(0, 1, 20_001)[1:-1], np.geomspace(1e-9, 0.1, 200)]))
+        low, high, real = where.levels(grid, 1 - grid)
+        worth = grid * f(high) + (1 - grid) * f(np.maximum(low, 0.0))
+        self.target = float(grid[int(np.where(real, worth, -np.inf).argmax())])
+
+    def _filled(self, orders: Indices) -> Patterns:
+        """For each order of the letters the sets that it fills up to the target: as far as each next letter still fits,
+        and with the lightest one that does not."""
+        mass, count = self.masses, orders.shape[1]
+        raised, sums, each = np.zeros((len(mass), count), dtype=bool), np.zeros(count), np.arange(count)
+        for letters in orders:
+            fit = sums + mass[letters] <= self.target
+            raised[letters[fit], each[fit]] = True
+            sums[fit] += mass[letters[fit]]
+        beyond = raised.copy()
+        beyond[np.where(raised, np.inf, mass[:, None]).argmin(axis=0), each] = True
+        sets = np.unique(np.concatenate([raised, beyond], axis=1), axis=1)
+        low, high, real = self.where.levels(mass @ sets, mass @ ~sets)
+        kept = np.flatnonzero(real & sets.any(axis=0) & ~sets.all(axis=0))
+        return Patterns(sets[:, kept].T.astype(np.int64), np.full(len(kept), -1), low[kept], low[kept], high[kept])
+
+    def best(self, number: int, generator: np.random.Generator) -> Patterns:
+        """A first lot: random ones, and some for every letter."""
+        size = len(self.masses)
+        wild = np.argsort(generator.random((size, number)), axis=0)
+        single = np.argsort(-np.eye(size) + 0.1 * generator.random((size, size)), axis=0)
+        return self._filled(wild).joined(self._filled(single))
+
+    def priced(self, y: Floats, most: int, above: float) -> tuple[Patterns, float]:
+        """Sets in the order of the duals, slightly shuffled; nothing is known of the others."""
+        size = len(y)
+        rate = np.divide(y, self.masses, out=np.zeros(size), where=self.masses > 0)
+        noise = self.generator.standard_normal((size, most)) * np.linspace(0, 0.5, most) * float(rate.std() + 1e-12)
+        found = self._filled(np.argsort(rate[:, None] + noise, axis=0))
+        ones = np.ones(size, dtype=np.int64)
+        costs = found.utilities(self.f, self.masses, ones) - y @ found.averages(ones)
+        return found.take(np.flatnonzero(costs > above)), np.inf
+
+
+def _boxed(vertices: Vertices, box: LiftPricing) -> Patterns:
+    size = len(vertices)
+    return Patterns(vertices.counts, vertices.free, vertices.lifts, np.full(size, box.low), np.full(size, box.high))
+
+
+def _start(
+    table: _EverySet | _SomeSets, boxes: list[LiftPricing], groups: Groups, generator: np.random.Generator
+) -> Patterns:
+    """The constant column, the sets of largest worth and some of all kinds, and corners of the boxes."""
+    count = len(groups.sizes)
+    constant = Patterns(np.zeros((1, count), dtype=np.int64), np.full(1, -1), np.ones(1), np.ones(1), np.ones(1))
+    patterns = constant.joined(table.best(24 * count, generator))
+    size = int(groups.sizes.sum())
+    for box in boxes:
+        wild = np.concatenate([np.eye(size), -np.eye(size), generator.standard_normal((size, 4 * count))], axis=1)
+        patterns = patterns.joined(_boxed(box.from_linear(wild), box))
+    return patterns

@@ -1,0 +1,238 @@
+"""least_leakage(): the mechanism on a mask that leaks least, with the proof that none leaks less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from leakwise.alphabet import Alphabet
+from leakwise.charts.render import to_altair
+from leakwise.charts.specs import heatmap
+from leakwise.charts.table import html_table, text_table
+from leakwise.exact import over_common_denominator
+from leakwise.guarantee import at_least, at_most
+from leakwise.mechanism import DenseKernel, Mechanism
+from leakwise.mechanism.catalog import BITS
+from leakwise.optimize.worst_case.mask import Mask, as_mask
+from leakwise.optimize.worst_case.rounding import DUST, round_columns
+from leakwise.priors import Prior, PriorSet, as_prior_set
+from leakwise.proof import certify
+from leakwise.proof.masks import MaskCertificate
+from leakwise.types import Bools, Floats
+
+__all__ = ["LeastLeakage", "least_leakage", "on_mask", "whole_numbers"]
+
+
+@dataclass(frozen=True, repr=False)
+class LeastLeakage:
+    """The mechanism on a mask that leaks least.
+
+    Attributes
+    ----------
+    mechanism
+        Exact over a power of two; only allowed pairs have positive probability.
+    epsilon
+        What it leaks, proven on its integers, rounded up.
+    lower
+        No mechanism on the mask leaks less, proven by the duals of the certificate; rounded down.
+    gap
+        The difference of the two: what rounding to integers and floats left.
+    method
+        How it was found.
+    certificate
+        Both proofs; ``certificate.verify()`` checks them again on integers.
+    mask
+        The allowed pairs.
+    """
+
+    mechanism: Mechanism
+    method: str
+    certificate: MaskCertificate
+    mask: Mask
+
+    @property
+    def epsilon(self) -> float:
+        """What the mechanism leaks, in nats, rounded up."""
+        return self.certificate.epsilon_upper
+
+    @property
+    def lower(self) -> float:
+        """No mechanism on the mask leaks less, in nats, rounded down."""
+        return self.certificate.lower
+
+    @property
+    def value(self) -> float:
+        """The same as :attr:`epsilon`."""
+        return self.epsilon
+
+    @property
+    def bound(self) -> float:
+        """The same as :attr:`lower`."""
+        return self.lower
+
+    @property
+    def gap(self) -> float:
+        """How far the mechanism may be from the least leakage, in nats."""
+        return self.certificate.gap
+
+    @property
+    def costs_nothing(self) -> bool:
+        """Whether the guarantee costs no leakage at all: a constant answer keeps to the mask."""
+        return self.epsilon == 0.0
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        if self.costs_nothing:
+            answer = self.mechanism.outputs[0]
+            return (
+                f"The guarantee ({self.mask.words}) costs no leakage at all: the constant answer {answer!r} keeps it. "
+                "Use then= in lw.WorstCase for a mechanism that says more."
+            )
+        return f"Keeping to the mask ({self.mask.words}): {self.certificate.sentence}"
+
+    def _rows(self) -> list[list[str]]:
+        used = int((self.mechanism.kernel.column_max() > 0).sum())
+        return [
+            ["least ε (nats)", at_most(self.epsilon, 6)],
+            ["proven lower bound", at_least(self.lower, 6)],
+            ["gap", at_most(self.gap, 2)],
+            ["outputs used", f"{used:,} of {self.mask.shape[1]:,}"],
+            ["pairs allowed", f"{int(self.mask.allowed.sum()):,} of {self.mask.allowed.size:,}"],
+            ["method", self.method],
+        ]
+
+    def __repr__(self) -> str:
+        return text_table(["", "least leakage"], self._rows(), title=self.sentence) + "\n" + repr(self.mechanism)
+
+    def _repr_html_(self) -> str:
+        table = html_table(["", "least leakage"], self._rows(), caption=self.sentence)
+        return table + self.mechanism._repr_html_()
+
+    def chart(self) -> dict[str, Any]:
+        """A Vega-Lite picture of the mechanism; forbidden pairs are those without probability."""
+        return heatmap(
+            [str(label) for label in self.mechanism.inputs],
+            [str(label) for label in self.mechanism.outputs],
+            self.mechanism.matrix,
+            title="The mechanism of least leakage on the mask",
+            value_title="probability",
+            row_title="letter",
+            column_title="output",
+        )
+
+    def plot(self) -> Any:
+        """The picture of :meth:`chart` (altair)."""
+        return to_altair(self.chart())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the numbers, the certificate and the mechanism."""
+        return {
+            "epsilon": float(self.epsilon),
+            "lower": self.lower,
+            "gap": self.gap,
+            "costs_nothing": self.costs_nothing,
+            "method": self.method,
+            "mask": self.mask.words,
+            "certificate": self.certificate.to_dict(),
+            "mechanism": self.mechanism.to_dict(),
+        }
+
+
+def least_leakage(prior: Any, mask: Any, *, outputs: Any = None) -> LeastLeakage:
+    r"""The least ε of any mechanism that only uses allowed pairs, a mechanism that has it, and the proof of both sides.
+
+    .. math:: \min_P \max_{ij} \frac{p_{ij}}{\sum_k \pi_k p_{kj}} \quad\text{s.t.}\quad p_{ij} = 0 \text{ off the mask}
+
+    This is problem (2) of [WC] without its constraint (3) on the outputs. The paper bisects with linear programs (10);
+    here the ratio is followed to an exact breakpoint or to the root of a basis, and a dual vector proves that nothing
+    smaller is possible (MATH section 3).
+
+    Parameters
+    ----------
+    prior
+        A prior or a set of priors; for a set, the leakage is the largest over the set.
+    mask
+        N×M, True where the output may be given for the letter.
+    outputs
+        Labels of the outputs; the letters themselves for a square mask.
+
+    Examples
+    --------
+    >>> w = least_leakage([0.4, 0.3, 0.3], [[1, 1, 0], [0, 1, 1], [1, 0, 1]])
+    >>> print(f"{w.epsilon:.6f}", w.gap < 1e-12)
+    0.510826 True
+    """
+    priors = as_prior_set(prior)
+    given = as_mask(mask, priors)
+    if outputs is not None:
+        from leakwise.alphabet import as_alphabet
+
+        given = Mask(given.allowed, as_alphabet(outputs, name="outputs"), given.words)
+        if len(given.names(priors.alphabet)) != given.shape[1]:
+            raise _wrong_outputs(len(given.names(priors.alphabet)), given.shape[1])
+    return on_mask(priors, given)
+
+
+def _wrong_outputs(labels: int, columns: int) -> Exception:
+    from leakwise.errors import InvalidInput
+
+    return InvalidInput(f"outputs must be as many as the columns of the mask. Got {labels} for {columns}.")
+
+
+def on_mask(priors: PriorSet, mask: Mask, *, found: Any = None) -> LeastLeakage:
+    """The least leakage on a checked mask; ``found`` is a search that was made already."""
+    support = np.asarray(priors.support, dtype=np.bool_)
+    if isinstance(priors, Prior):
+        from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
+        from leakwise.optimize.worst_case.least_ratio.large_masks import least_ratio_of
+
+        if found is None:
+            found = least_ratio_of(MaskColumns(mask.allowed[support], priors.probabilities[support]))
+        witnesses = None
+    else:
+        from leakwise.optimize.worst_case.least_ratio.prior_sets import robust_ratio
+
+        found, witnesses = robust_ratio(priors, mask.allowed)
+    duals = np.zeros(len(support))
+    duals[support] = found.y
+    matrix = without_dust(found.matrix, priors.nominal.probabilities[support])
+    mechanism = mechanism_on(matrix, mask, support, priors.alphabet)
+    guarantee = certify(mechanism, priors)
+    names = mask.names(priors.alphabet).labels
+    certificate = MaskCertificate.of(guarantee, mask.allowed, names, whole_numbers(duals), witnesses)
+    return LeastLeakage(mechanism, found.how, certificate.verify_for_the_set(), mask)
+
+
+def whole_numbers(values: Sequence[float] | Floats) -> list[int]:
+    """Floats as integers over one denominator, exactly."""
+    return over_common_denominator([Fraction(float(value)) for value in values])[0]
+
+
+def without_dust(matrix: Floats, p: Floats) -> Floats:
+    """Without the outputs that no letter gives, and the probabilities that are nothing, but for rounding.
+
+    However small, a probability stays where the mass of its letter makes it count: a lift of 1e12 hangs on 1e-19.
+    """
+    kept = np.where(matrix.max(axis=0) > DUST, matrix, 0.0)
+    counts = p[:, None] * kept > 2.0**-50 * (p @ kept)
+    return np.where((kept > 2.0**-56) | counts, kept, 0.0)
+
+
+def mechanism_on(matrix: Floats, mask: Mask, support: Bools, letters: Alphabet) -> Mechanism:
+    """Probabilities on the mask as exact integers; letters without mass answer like the others where they may."""
+    full = np.zeros(mask.allowed.shape)
+    full[support] = matrix
+    for letter in np.flatnonzero(~support):
+        allowed = mask.allowed[letter]
+        share = np.where(allowed, full[support].sum(axis=0), 0.0)
+        full[letter] = share if share.any() else allowed.astype(np.float64)
+    used = np.flatnonzero(full.any(axis=0))
+    weights = round_columns(full[:, used], BITS)
+    names = mask.names(letters)
+    chosen = Alphabet([names.labels[place] for place in used], name="outcomes", declared=True)
+    return Mechanism.from_kernel(DenseKernel(weights, 1 << BITS), letters, chosen)

@@ -1,0 +1,1 @@
+"""The least leakage on a mask: the parametric search for the least ratio."""

@@ -1,0 +1,1 @@
+"""The second stage: among the mechanisms on a mask, the one of greatest second utility."""

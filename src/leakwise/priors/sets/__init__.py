@@ -1,0 +1,1 @@
+"""Sets of priors: balls, boxes, hulls and what a sample leaves possible."""

@@ -1,0 +1,44 @@
+"""The classes of what the functions return: ``lw.results``, for annotations and ``isinstance``."""
+
+from leakwise.blackbox import BlackBoxAudit
+from leakwise.leakage import (
+    Audit,
+    CompositionBounds,
+    CompositionTable,
+    Envelope,
+    EnvelopeCurve,
+    PrivacyProfile,
+    Refinement,
+    SampleLeakage,
+    ShannonCapacity,
+)
+from leakwise.mechanism import Composition
+from leakwise.optimize import Design, LeastLeakage, Tradeoff, UtilitySafe, WorstCaseCurve
+from leakwise.optimize.from_data import DataDesign
+from leakwise.proof import Certificate
+from leakwise.tables import Estimate, GroupedEstimate
+from leakwise.workflow import Protection
+
+__all__ = [
+    "Audit",
+    "BlackBoxAudit",
+    "Certificate",
+    "Composition",
+    "CompositionBounds",
+    "CompositionTable",
+    "DataDesign",
+    "Design",
+    "Envelope",
+    "EnvelopeCurve",
+    "Estimate",
+    "GroupedEstimate",
+    "LeastLeakage",
+    "PrivacyProfile",
+    "Protection",
+    "Refinement",
+    "SampleLeakage",
+    "ShannonCapacity",
+    "Tradeoff",
+    "UtilitySafe",
+    "WorstCaseCurve",
+]

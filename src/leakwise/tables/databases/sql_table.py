@@ -1,0 +1,230 @@
+"""A table in a database, DuckDB or SQLite: released in batches into another table, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import Mechanism
+from leakwise.tables.databases import Database, Shuffle, kind_of, open_database
+from leakwise.tables.databases.beside import moved_into_place
+from leakwise.tables.kinds import frames
+from leakwise.tables.kinds.joint_columns import encode_columns
+from leakwise.tables.release.exchange import Exchanger, Watch
+from leakwise.tables.release.file import Progress, Seen
+
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
+
+__all__ = ["CheckedTable", "SqlTable", "check_table", "refuse_table", "release_table"]
+
+
+@dataclass(frozen=True)
+class SqlTable:
+    """A table of a DuckDB or SQLite database, as the source or the target of a release.
+
+    Parameters
+    ----------
+    database
+        The file of the database. Its first bytes tell what kind it is; a new one is of the kind of the source.
+    table
+        The name of a table (or of a view to read from), as it is; ``schema.table`` where no table has this very name.
+
+    Examples
+    --------
+    >>> SqlTable("shop.duckdb", "customers")
+    SqlTable(database=...('shop.duckdb'), table='customers')
+    """
+
+    database: Path
+    table: str
+
+    def __init__(self, database: Any, table: str) -> None:
+        if not isinstance(table, str) or not table or "\0" in table:
+            raise InvalidInput(f"table must be the name of a table in the database. Got {table!r} instead.")
+        object.__setattr__(self, "database", Path(database))
+        object.__setattr__(self, "table", table)
+
+    @property
+    def path(self) -> Path:
+        """The file of the database."""
+        return self.database
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the table."""
+        with _reading(self) as source:
+            return source.names(self.table)
+
+    def holds(self, name: str) -> type | None:
+        """``str`` or ``bool`` where the database says that a column holds nothing else."""
+        with _reading(self) as source:
+            return source.holds(self.table, name)
+
+    def order(self, asked: str | None) -> str | None:
+        """The order asked for. A view has none of its own: how it is read can follow the secret, so it is shuffled."""
+        if asked is not None:
+            return asked
+        with _reading(self) as source:
+            return "shuffle" if source.is_view(self.table) else None
+
+    def __str__(self) -> str:
+        return f"{self.table} in {self.database}"
+
+
+@dataclass(frozen=True)
+class CheckedTable:
+    """A table whose secret columns were read and found to be within their declared domain."""
+
+    source: SqlTable
+    names: tuple[str, ...]
+    rows: int
+    counts: npt.NDArray[np.int64] = field(repr=False)
+
+
+def check_table(
+    source: SqlTable,
+    names: Sequence[Hashable],
+    alphabet: Alphabet,
+    *,
+    watch: Sequence[Watch] = (),
+    progress: Progress | None = None,
+) -> CheckedTable:
+    """Read the secret columns of a table whole, and refuse what is outside the declared domain."""
+    columns = tuple(str(name) for name in names)
+    seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
+    with _reading(source) as database:
+        frames.check_names(database.names(source.table), list(columns))
+        total = database.rows(source.table)
+        for batch in database.batches(source.table, columns):
+            codes = encode_columns([batch[name] for name in columns], columns, alphabet, "inputs")
+            seen.add(codes)
+            for each in watch:
+                each(codes)
+            if progress is not None:
+                progress("checking", seen.rows, total)
+    if not seen.rows:
+        raise InvalidInput(f"{source} has no rows: there is nothing to release.")
+    return CheckedTable(source, columns, seen.rows, seen.counts)
+
+
+def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
+    """Everything about the place of the output that can be known to be wrong beforehand."""
+    if not isinstance(target, SqlTable):
+        raise InvalidInput(
+            f"out must be a table of a database too: lw.SqlTable(database, table). Got {target!r}. Export the released "
+            "table afterwards."
+        )
+    kind = kind_of(source.database, "the source")
+    if target.database.exists():
+        if kind_of(target.database, "out") != kind:
+            raise InvalidInput(
+                f"out must be a database of the same kind as {str(source.database)!r} ({kind}). Export the released "
+                "table afterwards."
+            )
+        with _reading(target) as database:
+            there = database.has(target.table)
+            same = (
+                there and _same(source, target) and database.qualified(target.table) == database.qualified(source.table)
+            )
+        if same:
+            raise InvalidInput(
+                f"out must not be the table itself: {target.table!r}. The true values would be lost. Choose another "
+                "name."
+            )
+        if there and not overwrite:
+            raise InvalidInput(
+                f"The table {target.table!r} exists already in {str(target.database)!r}. A second release of the same "
+                "secret reveals more than the first alone; if it is to take the first one's place, say overwrite "
+                "(overwrite=True, --overwrite)."
+            )
+        if there and kind == "DuckDB" and not _same(source, target):
+            with _reading(target) as database:
+                if not database.holds_only(target.table):
+                    raise InvalidInput(
+                        f"{str(target.database)!r} holds more than {target.table!r}, and DuckDB keeps the rows of a "
+                        "table that is replaced in the free blocks of its file, where anyone who gets the file could "
+                        "read both releases. Release into a database of its own: lw.SqlTable(another, table)."
+                    )
+    elif not target.database.parent.is_dir():
+        raise InvalidInput(
+            f"Cannot write {str(target.database)!r}: the folder {str(target.database.parent)!r} does not exist."
+        )
+
+
+def release_table(
+    checked: Sequence[tuple[CheckedTable, Mechanism]],
+    target: SqlTable,
+    *,
+    stream: SecureStream | None = None,
+    overwrite: bool = False,
+    after: Sequence[Watch] = (),
+    progress: Progress | None = None,
+    shuffle: bool = False,
+) -> SqlTable:
+    """Write the released rows of one table, of which every secret was checked, in one transaction."""
+    source = checked[0][0].source
+    refuse_table(source, target, overwrite=overwrite)
+    seen = [Seen(np.zeros_like(one.counts)) for one, _ in checked]
+    exchange = Exchanger(
+        [(one.names, mechanism) for one, mechanism in checked],
+        stream=stream,
+        before=[each.add for each in seen],
+        after=after,
+    )
+
+    def checks(rows: int) -> None:
+        """Called with the rows that are ready to be committed."""
+        same = all((each.counts == one.counts).all() for each, (one, _) in zip(seen, checked, strict=True))
+        if rows != checked[0][0].rows or not same:
+            raise InvalidInput(f"{source} was changed while it was released. Nothing was written; try again.")
+
+    def told(rows: int) -> None:
+        if progress is not None:
+            progress("writing", rows, checked[0][0].rows)
+
+    kind = kind_of(source.database, "the source")
+    reorder = Shuffle(checked[0][0].rows, stream) if shuffle else None
+    with _place(source, target, kind) as path, contextlib.ExitStack() as stack:
+        into = stack.enter_context(open_database(path, kind, write=True))
+        # One connection where source and target are one database: two would lock each other out.
+        outof = into if _same(source, target) else stack.enter_context(_reading(source))
+        into.rewrite(outof, source.table, target.table, exchange, told, checks, reorder)
+    return target
+
+
+@contextlib.contextmanager
+def _place(source: SqlTable, target: SqlTable, kind: str) -> Iterator[Path]:
+    """The file to write to: a new one that takes the target's place where rows could stay behind in the old."""
+    path = target.database
+    if not path.exists():
+        with moved_into_place(path, like=source.database) as made:
+            yield made
+        return
+    # A database that holds the source holds the true values. SQLite writes over what it drops.
+    if kind == "SQLite" or _same(source, target):
+        yield path
+        return
+    with open_database(path, kind, write=True) as database:
+        database.settle()
+        there = database.has(target.table)
+    with moved_into_place(path, like=path, start=None if there else path) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def _reading(table: SqlTable) -> Iterator[Database]:
+    with open_database(table.database, kind_of(table.database, "database"), write=False) as database:
+        yield database
+
+
+def _same(source: SqlTable, target: SqlTable) -> bool:
+    return target.database.exists() and source.database.samefile(target.database)

@@ -1,0 +1,1 @@
+"""Estimates: the frequencies of the true values behind released ones."""

@@ -1,0 +1,288 @@
+"""The way back: frequencies of the true values from a released column, with intervals."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from leakwise.alphabet import encode_column
+from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
+from leakwise.exact import ratio_array
+from leakwise.mechanism import CommonLawKernel, Mechanism
+from leakwise.tables.estimate.fit import fits
+from leakwise.tables.estimate.groups import Groups
+from leakwise.tables.estimate.result import Estimate, GroupedEstimate
+from leakwise.tables.formats import check_names, is_path, open_table
+from leakwise.tables.formats.carried_mechanism import Carried, carried_secrets, choose_carried, metadata_of
+from leakwise.tables.kinds import frames
+from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
+from leakwise.tables.kinds.plain import in_order
+from leakwise.tables.ledger.column_digest import digest_of_outcomes
+from leakwise.tables.release.file import check_file, counted
+from leakwise.tables.release.release import check_data, check_mechanism, columns_among, columns_named
+from leakwise.types import Counts
+
+__all__ = ["estimate"]
+
+
+@overload
+def estimate(
+    released: Any,
+    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
+    column: Hashable = None,
+    *,
+    by: None = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> Estimate: ...
+
+
+@overload
+def estimate(
+    released: Any,
+    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
+    column: Hashable = None,
+    *,
+    by: Hashable,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> GroupedEstimate: ...
+
+
+def estimate(
+    released: Any,
+    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
+    column: Hashable = None,
+    *,
+    by: Hashable = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> Estimate | GroupedEstimate:
+    r"""The frequencies of the true values behind a released column, with standard errors and intervals.
+
+    With counts :math:`c` of :math:`n` rows and the kernel P, the most likely :math:`p` on the simplex under
+    :math:`c \sim \mathrm{multinomial}(n, pP)`: by the inverse of P where that gives a law, else by maximum likelihood.
+    Letters that the outcomes cannot tell apart get the interval of all values that fit (linear programs), never one
+    from a pseudo-inverse. A structured mechanism (randomized response) on a million letters needs no matrix.
+
+    Parameters
+    ----------
+    released
+        A released column, a table that holds it (name it by ``column``), the path of a released file (read in batches),
+        or the counts: a mapping from outcomes to how often each was released.
+    mechanism
+        The mechanism that released it, or a mapping from all released columns to theirs. Parquet and Arrow files that
+        :func:`release` wrote carry theirs, and so does an Arrow table read from one: it can then be left out.
+    column
+        The released column of a table; a tuple of columns if they were released together. It can be left out where the
+        file says that one column was released.
+    by
+        Another column of the table, which was not randomised: one estimate for each of its values. A released one is
+        refused, because its groups are not those of the true values.
+    confidence
+        Of each interval, or of all intervals together if ``simultaneous`` (Bonferroni).
+
+    Returns
+    -------
+    Estimate, or GroupedEstimate where ``by`` is given.
+
+    Examples
+    --------
+    >>> from leakwise.mechanism import randomized_response
+    >>> m = randomized_response(["no", "yes"], lift=3)
+    >>> e = estimate({"no": 6000, "yes": 4000}, m)
+    >>> e.frequencies.round(6).tolist(), e.standard_error.round(4).tolist()
+    ([0.7, 0.3], [0.0098, 0.0098])
+    """
+    _check_confidence(confidence)
+    given: Any = mechanism
+    if isinstance(mechanism, Mapping):
+        _refuse_released(by, [name for key in mechanism for name in (key if isinstance(key, tuple) else (key,))])
+        given, column = _of_mapping(mechanism, column)
+    if is_path(released):
+        return _of_file(released, given, column, by, confidence, simultaneous)
+    told = carried_secrets(metadata_of(released), "the table")
+    _refuse_released(by, [name for one in told for name in one.names])
+    if given is None and told:
+        carried = choose_carried(metadata_of(released), column, "the table")
+        given, column = carried.mechanism, carried.names if len(carried.names) > 1 else carried.names[0]
+    chosen = check_mechanism(given)
+    size = chosen.shape[1]
+    if isinstance(released, Mapping) and column is None and not any(map(frames.is_column, released.values())):
+        if by is not None:
+            raise InvalidInput(f"by={by!r} needs the released table. With counts, estimate each group on its own.")
+        return _estimate(_given_counts(released, chosen), chosen, confidence, simultaneous)
+    check_data(released, "released")
+    outcomes = plain_alphabet(chosen.output_alphabet)
+    if frames.is_column(released):
+        if column is not None or by is not None:
+            raise InvalidInput(
+                f"column and by need a table; released is a bare column. Got column={column!r}, by={by!r}."
+            )
+        codes = encode_column(released, outcomes, name="released")
+        return _estimate(counted(codes, size), chosen, confidence, simultaneous)
+    if column is None:
+        raise InvalidInput(
+            "column must say which column of the table was released. The columns are "
+            f"{some_of(frames.column_names(released), 12)}."
+        )
+    names = columns_named(released, column)
+    needed = [*names] if by is None else [*names, by]
+    frames.check_columns(released, needed)
+    _warn_of_another(chosen, names, told, "the table")
+    _refuse_released(by, names)
+    held = frames.hold(released, needed)
+    codes = encode_columns([frames.column_of(held, name) for name in names], names, outcomes, "outputs")
+    if by is None:
+        return _estimate(counted(codes, size), chosen, confidence, simultaneous)
+    values, places = frames.groups_of(frames.column_of(held, by), name=f"column {by!r}")
+    if places.size != codes.size:
+        raise InvalidInput(f"column {by!r} has {places.size} rows and column {column!r} has {codes.size}.")
+    groups = Groups(by, size)
+    groups.add(values, places, codes)
+    return _grouped(groups, chosen, confidence, simultaneous)
+
+
+def _of_file(
+    path: Any, mechanism: Mechanism | None, column: Any, by: Hashable, confidence: float, simultaneous: bool
+) -> Estimate | GroupedEstimate:
+    """From a released file, a batch at a time: only counts are held."""
+    table = open_table(path, "released")
+    told = carried_secrets(table.metadata, repr(str(path)))
+    _refuse_released(by, [name for one in told for name in one.names])
+    if mechanism is None:
+        carried = choose_carried(table.metadata, column, repr(str(path)))
+        names, chosen = carried.names, carried.mechanism
+    else:
+        chosen = check_mechanism(mechanism)
+        if column is None:
+            raise InvalidInput(
+                f"column must say which column of {str(path)!r} was released. The columns are "
+                f"{some_of(table.names, 12)}."
+            )
+        names = columns_among(table.names, column)
+    _warn_of_another(chosen, names, told, repr(str(path)))
+    _refuse_released(by, names)
+    outcomes = plain_alphabet(chosen.output_alphabet)
+    if by is None:
+        counts = check_file(path, names, outcomes, what="outputs").counts
+        _compare_digest(counts, chosen, repr(str(path)))
+        return _estimate(counts, chosen, confidence, simultaneous)
+    needed = [str(name) for name in (*names, by)]
+    check_names(table.path, table.names, [*names, by])
+    groups = Groups(by, chosen.shape[1])
+    for batch in table.batches(needed):
+        columns = [batch[name] for name in needed[:-1]]
+        codes = encode_columns(columns, needed[:-1], outcomes, "outputs", encode=table.encode)
+        if codes.size:
+            groups.add(*table.distinct(batch[needed[-1]]), codes)
+    if not groups.counts:
+        raise InvalidInput(f"{str(path)!r} has no rows: there is nothing to estimate from.")
+    _compare_digest(np.sum(list(groups.counts.values()), axis=0), chosen, repr(str(path)))
+    return _grouped(groups, chosen, confidence, simultaneous)
+
+
+def _grouped(groups: Groups, mechanism: Mechanism, confidence: float, simultaneous: bool) -> GroupedEstimate:
+    # All intervals of all groups share the failure probability, group by group and then letter by letter.
+    share = 1 - (1 - confidence) / len(groups.counts) if simultaneous else confidence
+    found = {
+        value: _estimate(groups.counts[value], mechanism, share, simultaneous) for value in in_order(groups.counts)
+    }
+    return GroupedEstimate(groups.by, found, confidence, simultaneous)
+
+
+def _refuse_released(by: Hashable, released: Sequence[Hashable]) -> None:
+    if by is not None and by in released:
+        raise InvalidInput(
+            f"by={by!r} is a released column itself: its groups are those of outcomes, not of true values, and "
+            "estimates within them would be biased. Group by a column that was not randomised."
+        )
+
+
+def _of_mapping(mechanisms: Mapping[Any, Any], column: Any) -> tuple[Any, Any]:
+    """The mechanism that is meant, and its column."""
+    if column is None and len(mechanisms) == 1:
+        column = next(iter(mechanisms))
+    wanted = tuple(column) if isinstance(column, list) else column
+    if wanted not in mechanisms:
+        raise InvalidInput(
+            f"column must be one of those that mechanism names: {some_of(list(mechanisms))}. Got {column!r} instead."
+        )
+    return mechanisms[wanted], wanted
+
+
+def _warn_of_another(chosen: Mechanism, names: tuple[Hashable, ...], told: Sequence[Carried], name: str) -> None:
+    if any(one.names == names and one.mechanism != chosen for one in told):
+        warnings.warn(
+            f"{name} says that {some_of(names)} was released by another mechanism than the one given. Leave mechanism "
+            "out to use what the file says.",
+            LeakwiseWarning,
+            stacklevel=4,
+        )
+
+
+def _compare_digest(counts: Counts, mechanism: Mechanism, name: str) -> None:
+    """Refuse a table that is not the one that the file of the mechanism belongs to."""
+    if mechanism.outcomes_digest is not None and mechanism.outcomes_digest != digest_of_outcomes(counts):
+        raise InvalidInput(
+            f"The mechanism belongs to another released table than {name}. If a release was interrupted, its mechanism "
+            "lies beside the other with the ending '.next'. If rows were left out on purpose, read them into a table "
+            "(pandas, polars, Arrow) and estimate from that."
+        )
+
+
+def _estimate(counts: Counts, mechanism: Mechanism, confidence: float, simultaneous: bool) -> Estimate:
+    # The linear programs behind it are loaded when somebody estimates.
+    from leakwise.tables.estimate.inversion import invert, invert_structured
+
+    if not counts.any():
+        raise InvalidInput("released must hold at least one row. Got none, and nothing can be estimated from it.")
+    kernel = mechanism.kernel
+    impossible = np.flatnonzero((counts > 0) & (kernel.column_max() == 0))
+    if impossible.size:
+        raise InvalidInput(
+            f"released has {int(counts[impossible].sum())} rows with outcomes that this mechanism never gives: "
+            f"{some_of([mechanism.outputs[place] for place in impossible])}. It was released by another one."
+        )
+    if isinstance(kernel, CommonLawKernel):
+        common = ratio_array(kernel.common, kernel.denominator)
+        diagonal = kernel.diagonal / kernel.denominator
+        found = invert_structured(counts, common, diagonal, confidence=confidence, simultaneous=simultaneous)
+    else:
+        found = invert(counts, kernel.matrix, confidence=confidence, simultaneous=simultaneous)
+    p = found.frequencies
+    law = common + diagonal * p if isinstance(kernel, CommonLawKernel) else p @ kernel.matrix
+    if not fits(counts, law, int((kernel.column_max() > 0).sum())):
+        warnings.warn(
+            "The outcomes do not fit this mechanism: whatever the true frequencies are, it gives such counts less than "
+            "once in 10⁹ times. They were released by another mechanism, or changed since. Do not use the estimate.",
+            LeakwiseWarning,
+            stacklevel=3,
+        )
+    return Estimate(plain_alphabet(mechanism.input_alphabet), found)
+
+
+def _given_counts(given: Mapping[Any, Any], mechanism: Mechanism) -> Counts:
+    counts = np.zeros(mechanism.shape[1], dtype=np.int64)
+    for outcome, count in given.items():
+        place = mechanism.output_alphabet.code(outcome, name="outcome")
+        try:
+            number = operator.index(count)
+        except TypeError:
+            number = -1
+        if isinstance(count, bool) or not 0 <= number <= 1 << 53:
+            raise InvalidInput(
+                f"The count of outcome {outcome!r} must be a whole number, not negative, at most 2^53. Got {count!r} "
+                "instead."
+            )
+        counts[place] = number
+    return counts
+
+
+def _check_confidence(confidence: Any) -> None:
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float, np.number)) or not 0 < confidence < 1:
+        raise InvalidInput(f"confidence must be a number strictly between 0 and 1, such as 0.95. Got {confidence!r}.")

@@ -1,0 +1,174 @@
+"""One thin layer over every kind of data: lists, NumPy, pandas, polars, pyarrow; columns and tables of them.
+
+A bare column is a list, a tuple, a one-dimensional NumPy array, a pandas Series or Index, a polars Series, or a
+pyarrow Array or ChunkedArray. A table is a pandas or polars DataFrame, a polars LazyFrame, a pyarrow Table or
+RecordBatch, or a mapping from names to columns.
+
+Leakwise loads none of these libraries by itself: an object of a library shows that it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet, encode_column
+from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.tables.kinds import Kind, plain
+from leakwise.tables.kinds.row_labels import RowLabels
+
+__all__ = [
+    "check_columns",
+    "check_names",
+    "check_row_labels",
+    "column_names",
+    "column_of",
+    "decode",
+    "give_back",
+    "groups_of",
+    "hold",
+    "is_column",
+    "is_table",
+    "take",
+    "with_column",
+    "with_columns",
+]
+
+
+def _kind(data: Any) -> Kind:
+    """The module for the library of the object, or of the class it was derived from."""
+    for base in type(data).__mro__:
+        library = base.__module__.partition(".")[0]
+        if library == "pandas":
+            from leakwise.tables.kinds import of_pandas
+
+            return of_pandas
+        if library == "polars":
+            from leakwise.tables.kinds import of_polars
+
+            return of_polars
+        if library == "pyarrow":
+            from leakwise.tables.kinds import of_arrow
+
+            return of_arrow
+    return plain
+
+
+def is_table(data: Any) -> bool:
+    """Whether the data has named columns."""
+    return _kind(data).is_table(data)
+
+
+def is_column(data: Any) -> bool:
+    """Whether the data is one bare column."""
+    return _kind(data).is_column(data)
+
+
+def column_names(table: Any) -> list[Hashable]:
+    """The names of a table's columns, in their order."""
+    return _kind(table).names(table)
+
+
+def check_columns(table: Any, names: Sequence[Hashable]) -> None:
+    """Refuse names that the table does not have, or has more than once."""
+    check_names(column_names(table), names)
+
+
+def check_names(known: Sequence[Hashable], names: Sequence[Hashable]) -> None:
+    """Refuse names that are not among the known ones, or are there more than once."""
+    for name in names:
+        times = known.count(name)
+        if times == 0:
+            raise InvalidInput(
+                f"column {name!r} is not in the table, whose columns are {some_of(known, 12)}."
+                + did_you_mean(name, known)
+            )
+        if times > 1:
+            raise InvalidInput(f"column {name!r} stands {times} times in the table. Rename its columns apart first.")
+
+
+def hold(table: Any, names: Sequence[Hashable] | None = None) -> Any:
+    """The table with its rows at hand: a LazyFrame is collected (only the named columns of it, if given)."""
+    return _kind(table).hold(table, names)
+
+
+def give_back(held: Any, original: Any) -> Any:
+    """A held table as the kind it was given as: lazy if it was lazy."""
+    return _kind(original).give_back(held, original)
+
+
+def column_of(table: Any, name: Hashable) -> Any:
+    """One column of a table; a missing one is an error that offers the nearest.
+
+    >>> column_of({"sex": ["f", "m"], "age": [30, 40]}, "age")
+    [30, 40]
+    """
+    check_columns(table, [name])
+    return _kind(table).column(hold(table, [name]), name)
+
+
+def with_column(table: Any, name: Hashable, new_column: Any) -> Any:
+    """The table with one column exchanged, in its place; everything else as it was, and the source untouched.
+
+    >>> with_column({"sex": ["f", "m"], "age": [30, 40]}, "sex", ["m", "m"])
+    {'sex': ['m', 'm'], 'age': [30, 40]}
+    """
+    return with_columns(table, {name: new_column})
+
+
+def with_columns(table: Any, columns: Mapping[Hashable, Any]) -> Any:
+    """As :func:`with_column` for several."""
+    check_columns(table, list(columns))
+    return give_back(_kind(table).replace(hold(table), columns), table)
+
+
+def check_row_labels(data: Any, names: Sequence[Hashable], codes: npt.NDArray[Any], alphabet: Alphabet) -> None:
+    """Refuse a table or column whose rows are labelled (a pandas index) by what tells the secret."""
+    for name, labels, places in _kind(data).row_labels(data):
+        seen = RowLabels(name, names, alphabet)
+        seen.add(labels, places, codes)
+        seen.refuse()
+
+
+def take(data: Any, places: npt.NDArray[Any]) -> Any:
+    """The rows of a held table, or of a column, in the given places. A pandas index is numbered again.
+
+    >>> import numpy as np
+    >>> take({"sex": ["f", "m"], "age": [30, 40]}, np.array([1, 0]))
+    {'sex': ['m', 'f'], 'age': [40, 30]}
+    """
+    if not isinstance(data, Mapping):
+        return _kind(data).take(data, places)
+    for name, column in data.items():
+        if len(column) != places.size:
+            raise InvalidInput(f"column {name!r} has {len(column)} rows, others have {places.size}.")
+    return {name: take(column, places) for name, column in data.items()}
+
+
+def decode(codes: npt.NDArray[Any], labels: Sequence[Hashable], like: Any) -> Any:
+    """The labels of codes as a column of the same kind as ``like``, of the same type where the labels fit it.
+
+    Index and name are kept. A pandas Categorical, a polars Enum or Categorical and an Arrow dictionary stay what
+    they are, with the labels as their categories. Labels that do not fit the type (texts for a column of
+    numbers) get the type that the library gives to such values.
+
+    >>> import numpy as np
+    >>> decode(np.array([1, 0, 1]), [10, 20], like=np.array([10, 10, 20], dtype=np.int16))
+    array([20, 10, 20], dtype=int16)
+    """
+    return _kind(like).decode(codes, labels, like)
+
+
+def groups_of(column: Any, *, name: str = "by") -> tuple[list[Any], npt.NDArray[Any]]:
+    """The distinct values of a column in their natural order (missing ones as None, last) and each row's place.
+
+    >>> groups_of(["m", "f", "m"])
+    (['f', 'm'], array([1, 0, 1], dtype=uint8))
+    """
+    values = _kind(column).distinct(column)
+    if not values:
+        raise InvalidInput(f"{name} has no rows, so there are no groups.")
+    alphabet = Alphabet(values, name=f"the values of {name}")
+    return values, encode_column(column, alphabet, name=name)

@@ -1,0 +1,1 @@
+"""The ledger: what was released, and what all of it reveals together."""

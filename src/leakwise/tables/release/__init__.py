@@ -1,0 +1,1 @@
+"""The release: a table opened, checked, drawn from and written."""

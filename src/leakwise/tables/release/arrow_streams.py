@@ -1,0 +1,74 @@
+"""What speaks Arrow without being a table of pyarrow: a reader of batches, and a relation of DuckDB."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leakwise.errors import require
+from leakwise.tables.formats.carried_mechanism import Carried, pack
+from leakwise.tables.release.exchange import Exchanger
+from leakwise.tables.release.row_order import RowOrder, warn_of_order
+
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
+
+__all__ = ["is_reader", "release_reader", "without_relation"]
+
+
+def without_relation(data: Any) -> Any:
+    """A DuckDB relation as the Arrow table of its rows; anything else as it is.
+
+    A relation is a plan. It is run once: run again it could give other rows than were checked, and drawing from it
+    again would release them again.
+    """
+    kind = type(data)
+    if kind.__name__ != "DuckDBPyRelation" or kind.__module__.lstrip("_").partition(".")[0] != "duckdb":
+        return data
+    require("pyarrow", extra="sql", purpose="Releasing a DuckDB relation")
+    return data.to_arrow_table() if hasattr(data, "to_arrow_table") else data.fetch_arrow_table()
+
+
+def is_reader(data: Any) -> bool:
+    """Whether the data is a pyarrow RecordBatchReader."""
+    return any(base.__name__ == "RecordBatchReader" and base.__module__ == "pyarrow.lib" for base in type(data).__mro__)
+
+
+def release_reader(reader: Any, secrets: Sequence[Any], stream: SecureStream | None, order: str | None = None) -> Any:
+    """The released rows as a reader, which DuckDB, polars and others take without a copy.
+
+    The batches are drawn as they are read, and can be read once only, so that nothing is drawn twice. Values are
+    checked as they go by: one outside the domain ends the stream with an error, and with it whatever reads it. That
+    the order of the rows tells the secret is known at the end only, and warned of then; ``"shuffle"`` holds the first
+    row back until all were read.
+    """
+    import pyarrow as pa
+
+    from leakwise.tables.formats.columns import Replacement
+
+    seeded = stream is not None and stream.seeded
+    carried = pack(
+        [Carried(one.names, one.mechanism) for one in secrets], reader.schema.metadata or {}, unsafe_seed=seeded
+    )
+    watched = [RowOrder(one.mechanism.inputs) for one in secrets] if order is None else []
+    exchange = Exchanger(
+        [(one.names, one.mechanism) for one in secrets], stream=stream, before=[each.add for each in watched]
+    )
+    replacement = Replacement(reader.schema, exchange.outputs, carried)
+
+    def released() -> Iterator[Any]:
+        for batch in reader:
+            yield replacement.batch(batch, exchange(batch))
+        for one, each in zip(secrets, watched, strict=False):
+            warn_of_order(each, " and ".join(map(str, one.names)), stacklevel=1)
+
+    def reordered() -> Iterator[Any]:
+        from leakwise.tables.release.shuffle import shuffled
+
+        for table in shuffled(released(), Path(tempfile.gettempdir()), stream):
+            yield from table.to_batches()
+
+    batches = reordered() if order == "shuffle" else released()
+    return pa.RecordBatchReader.from_batches(replacement.schema, batches)

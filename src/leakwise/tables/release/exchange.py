@@ -1,0 +1,83 @@
+"""One batch of rows: its secret columns out, what was drawn for them in. Files, databases and Spark all do this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+
+from leakwise.alphabet import encode_column
+from leakwise.mechanism import Mechanism
+from leakwise.tables.kinds.joint_columns import decode_parts, encode_columns, parts_of
+from leakwise.tables.release.draw import draw_codes
+
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
+
+__all__ = ["Exchanger", "Watch"]
+
+Watch = Callable[[npt.NDArray[Any]], None]
+"""Sees the codes of every batch as they go by."""
+
+
+class Exchanger:
+    """From the columns of a batch to the codes and the labels of what stands in the place of the secret ones.
+
+    Parameters
+    ----------
+    secrets
+        The columns of each secret and its mechanism. A mechanism that cannot be drawn from exactly is refused here.
+    encode
+        What makes codes of a column of the kind at hand.
+    stream
+        Where the random words come from; the secure streams of the threads when left out.
+    before, after
+        Shown the codes of the first, second, … secret as they were and as they were drawn.
+    """
+
+    def __init__(
+        self,
+        secrets: Sequence[tuple[Sequence[Hashable], Mechanism]],
+        *,
+        encode: Callable[..., Any] = encode_column,
+        stream: SecureStream | None = None,
+        before: Sequence[Watch] = (),
+        after: Sequence[Watch] = (),
+    ) -> None:
+        self._secrets = [(tuple(names), mechanism, mechanism.sampler) for names, mechanism in secrets]
+        self._encode, self._stream, self._before, self._after = encode, stream, before, after
+        self.outputs: dict[str, Sequence[Any]] = {}
+        for names, mechanism in secrets:
+            self.outputs.update(_outputs(names, mechanism))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that are exchanged."""
+        return list(self.outputs)
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, tuple[npt.NDArray[Any], Sequence[Any]]]:
+        new: dict[str, tuple[npt.NDArray[Any], Sequence[Any]]] = {}
+        for turn, (names, mechanism, sampler) in enumerate(self._secrets):
+            columns = [batch[str(name)] for name in names]
+            codes = encode_columns(columns, names, mechanism.input_alphabet, "inputs", encode=self._encode)
+            drawn = draw_codes(codes, sampler, self._stream)
+            if turn < len(self._before):
+                self._before[turn](codes)
+            if turn < len(self._after):
+                self._after[turn](drawn)
+            if len(names) == 1:
+                new[str(names[0])] = (drawn, mechanism.outputs)
+                continue
+            parts = decode_parts(drawn, mechanism.output_alphabet, names)
+            for name, (labels, part) in zip(names, parts, strict=True):
+                new[str(name)] = (part, labels)
+        return new
+
+
+def _outputs(names: Sequence[Hashable], mechanism: Mechanism) -> dict[str, Sequence[Any]]:
+    """The labels that can stand in each column after the release."""
+    if len(names) == 1:
+        return {str(names[0]): mechanism.outputs}
+    parts = parts_of(mechanism.output_alphabet, names, "outputs")
+    return {str(name): list(dict.fromkeys(values)) for name, values in zip(names, parts, strict=True)}

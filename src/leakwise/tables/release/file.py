@@ -1,0 +1,178 @@
+"""The release of a file: read twice in batches, checked whole before it is written, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakwise.alphabet import Alphabet
+from leakwise.documents import created_like
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import Mechanism
+from leakwise.tables.formats import TableFile, check_names, open_table, readable, same_kind
+from leakwise.tables.formats.carried_mechanism import Carried, pack
+from leakwise.tables.kinds.joint_columns import encode_columns
+from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
+from leakwise.tables.release.atomic import check_target, written_aside
+from leakwise.tables.release.exchange import Exchanger, Watch
+
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
+
+__all__ = ["CheckedFile", "Progress", "Seen", "Watch", "check_file", "counted", "refuse_partition", "release_file"]
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with the stage ("checking", "writing"), the rows done and the rows there are, where that is known."""
+
+
+@dataclass
+class Seen:
+    """How many rows went by, and how often each code was among them."""
+
+    counts: npt.NDArray[np.int64]
+    rows: int = 0
+
+    def add(self, codes: npt.NDArray[Any]) -> None:
+        """Count a batch."""
+        self.rows += codes.size
+        # In blocks, because np.bincount makes an index of eight bytes for every row.
+        for start in range(0, codes.size, _BLOCK):
+            self.counts += np.bincount(codes[start : start + _BLOCK], minlength=self.counts.size)
+
+
+_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True)
+class CheckedFile:
+    """A file whose secret columns were read and found to be within their declared domain."""
+
+    table: TableFile
+    names: tuple[str, ...]
+    alphabet: Alphabet
+    rows: int
+    counts: npt.NDArray[np.int64] = field(repr=False)
+    stamp: tuple[int, int]
+
+
+def check_file(
+    path: str | os.PathLike[str],
+    names: Sequence[Hashable],
+    alphabet: Alphabet,
+    *,
+    what: str = "inputs",
+    watch: Iterable[Watch] = (),
+    progress: Progress | None = None,
+) -> CheckedFile:
+    """Read the secret columns of a file whole, and refuse what is outside the declared domain."""
+    table = open_table(path)
+    check_names(table.path, table.names, names)
+    columns = tuple(str(name) for name in names)
+    stamp = _stamp(table.path)
+    seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
+    labels = {} if what != "inputs" else labels_in_file(table.metadata)
+    others = [one for one in labels if one in table.names and one not in columns]
+    labelled = {one: RowLabels(labels[one], columns, alphabet) for one in others}
+    for batch in _read(table, [*columns, *labelled]):
+        codes = encode_columns([batch[name] for name in columns], columns, alphabet, what, encode=table.encode)
+        seen.add(codes)
+        for one, level in labelled.items():
+            level.add(*table.distinct(batch[one]), codes)
+        for each in watch:
+            each(codes)
+        if progress is not None:
+            progress("checking", seen.rows, table.rows)
+    for level in labelled.values():
+        level.refuse()
+    if not seen.rows:
+        raise InvalidInput(f"{str(table.path)!r} has no rows: there is nothing to release or to estimate from.")
+    return CheckedFile(table, columns, alphabet, seen.rows, seen.counts, stamp)
+
+
+def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    with readable(table.path):
+        yield from table.batches(names)
+
+
+def counted(codes: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
+    """How often each of ``size`` codes occurs."""
+    seen = Seen(np.zeros(size, dtype=np.int64))
+    seen.add(codes)
+    return seen.counts
+
+
+def release_file(
+    checked: Sequence[tuple[CheckedFile, Mechanism]],
+    out: str | os.PathLike[str],
+    *,
+    stream: SecureStream | None = None,
+    overwrite: bool = False,
+    watch: Sequence[Watch] = (),
+    progress: Progress | None = None,
+    shuffle: bool = False,
+) -> Path:
+    """Write the released table of one file, of which every secret was checked, and give back its path."""
+    table = checked[0][0].table
+    target = Path(out)
+    refuse_target(table.path, target, overwrite=overwrite)
+    secrets = [(one.names, mechanism) for one, mechanism in checked]
+    exchange = Exchanger(secrets, encode=table.encode, stream=stream, after=watch)
+    carried = pack(
+        [Carried(one.names, mechanism) for one, mechanism in checked],
+        table.metadata,
+        unsafe_seed=stream is not None and stream.seeded,
+    )
+    reorder = None
+    if shuffle:
+        from leakwise.tables.release.shuffle import shuffler
+
+        reorder = shuffler(target.parent, stream)
+    done = 0
+    with created_like(table.path, target), written_aside(target) as file:
+        for rows in table.rewrite(file, exchange.names, exchange.outputs, exchange, carried, reorder):
+            done += rows
+            if progress is not None:
+                progress("writing", done, checked[0][0].rows)
+        if done != checked[0][0].rows or _stamp(table.path) != checked[0][0].stamp:
+            raise InvalidInput(
+                f"{str(table.path)!r} was changed while it was released. Nothing was written; try again."
+            )
+    return target
+
+
+def refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
+    """Everything about the place of the output that can be known to be wrong beforehand."""
+    if source.is_dir():
+        raise InvalidInput(
+            f"{str(source)!r} is a folder of files. Spark releases it: lw.spark.release(spark.read.parquet(…), …)."
+        )
+    if not same_kind(source, target):
+        raise InvalidInput(
+            f"out {str(target)!r} must be a file of the same kind as {str(source)!r} ({source.suffix}). Convert the "
+            "released file afterwards."
+        )
+    check_target(target, (source,), overwrite=overwrite)
+
+
+def refuse_partition(paths: Iterable[Path], names: Iterable[Hashable]) -> None:
+    """Refuse files in folders such as ``smokes=yes``, whose names tell the secret of every row in them."""
+    known = {f"{name}=" for name in names}
+    for path in paths:
+        # Also where the folder is reached by another name.
+        for part in (*path.parts, *path.resolve().parts):
+            if any(part.startswith(name) for name in known):
+                raise InvalidInput(
+                    f"{str(path)!r} stands in {part!r}, which tells the secret of all its rows, whatever is released. "
+                    "Put the rows of all such folders into one file first, and release that to another place."
+                )
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns

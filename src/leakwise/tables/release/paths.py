@@ -1,0 +1,60 @@
+"""Files that one call reads and writes: none of them may be another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from leakwise.errors import InvalidInput
+
+__all__ = ["file_of", "ledger_files", "refuse_same_files"]
+
+
+def refuse_same_files(read: Mapping[str, Path | None], written: Mapping[str, Path | None]) -> None:
+    """Refuse a file to be written that is one of those read or another of those written, before anything is done.
+
+    Files are the same by their resolved path, by what they are on the disk (links, names that differ in case), and
+    where they do not exist yet by names that differ in case only.
+
+    Parameters
+    ----------
+    read, written
+        Files by the name of the argument or option that gives them; None where there is none.
+    """
+    sources = [(name, path) for name, path in read.items() if path is not None]
+    targets = [(name, path) for name, path in written.items() if path is not None]
+    for place, (name, path) in enumerate(targets):
+        for other, taken in (*sources, *targets[:place]):
+            if _same(path, taken):
+                raise InvalidInput(
+                    f"{other} and {name} must be different files. Got {str(taken)!r} and {str(path)!r}: one would "
+                    "destroy the other. Nothing was done; choose another name."
+                )
+
+
+def ledger_files(path: Path | None, name: str) -> dict[str, Path | None]:
+    """Return the files of a ledger: its own, and those that SQLite puts beside it."""
+    if path is None:
+        return {}
+    return {name: path, **{f"{name} (its {end})": Path(f"{path}{end}") for end in ("-wal", "-shm", "-journal")}}
+
+
+def file_of(data: Any) -> Path | None:
+    """Return the file behind the data, or behind a table of a database; None for what is in memory."""
+    from leakwise.tables.databases.sql_table import SqlTable
+    from leakwise.tables.formats import is_path
+
+    return Path(data) if is_path(data) else data.path if isinstance(data, SqlTable) else None
+
+
+def _same(one: Path, other: Path) -> bool:
+    first, second = one.resolve(), other.resolve()
+    if first == second:
+        return True
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        # One of them is not there: on many systems it would be, under a name that differs in case only.
+        return str(first).casefold() == str(second).casefold()
