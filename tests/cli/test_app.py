@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -33,6 +34,15 @@ def test_help_teaches_by_example(words: tuple[str, ...]) -> None:
     code, said, _ = run(*words)
     assert code == 0
     assert "leakwise " in said.split("Usage:")[1].partition("\n")[2]
+
+
+def test_paragraphs_of_a_help_fill_the_terminal() -> None:
+    words = run("design", "--help")[1].splitlines()
+    first = next(place for place, line in enumerate(words) if line.startswith(" The value is"))
+    paragraph = words[first : first + next(k for k, line in enumerate(words[first:]) if not line.strip())]
+    # No line but the last ends where the first word of the next one would still have had room.
+    for line, following in itertools.pairwise(paragraph):
+        assert len(line.rstrip()) + 1 + len(following.split()[0]) > 78
 
 
 def test_version() -> None:

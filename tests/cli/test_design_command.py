@@ -123,7 +123,7 @@ def test_a_matrix_with_other_letters_is_refused(tmp_path: Path) -> None:
     matrix.write_text(",x\na,1\nb,2\nd,3\n")
     code, _, error = run(*PRIOR, "--epsilon", "0.5", "--utility-matrix", str(matrix))
     assert code == 2
-    assert "one row for each letter" in error
+    assert "one row for each value" in error
 
 
 def test_help_teaches_with_examples() -> None:
@@ -186,7 +186,7 @@ def test_a_table_as_a_sample(tmp_path: Path) -> None:
         (("--failure", "1e-6", "--ldp", "1"), "not with --ldp"),
         (("--failure", "2"), "failure must be"),
         (("--failure", "1e-6", "--strategy", "spilt"), "did you mean"),
-        (("--failure", "1e-6", "--strategy", "split", "--certificate", "c.json"), "leaves no certificate"),
+        (("--failure", "1e-6", "--strategy", "split", "--certificate", "c.json"), "has no certificate"),
     ],
 )
 def test_what_a_sample_cannot_be_asked(options: tuple[str, ...], words: str) -> None:

@@ -43,7 +43,7 @@ def test_catalog_names(text: str, same: lw.Mechanism) -> None:
     [
         ("randomised-response:n=2,lift=3", "Did you mean 'randomized-response'"),
         ("no-such-file.csv", "no file"),
-        ("randomized-response", "how many letters"),
+        ("randomized-response", "how many values"),
         ("randomized-response:n=2", "exactly one of epsilon="),
         ("randomized-response:n=2,lift=3,lift=4", "once"),
         ("randomized-response:n=2,lft=3", "Did you mean 'lift'"),
@@ -97,14 +97,14 @@ def test_a_csv_of_rounded_decimals_is_taken_as_floats(tmp_path: Path) -> None:
         ("", "empty"),
         ("\n\n", "empty"),
         ("a,b\n", "no row of numbers"),
-        ("0.5,0.5\n0.5\n", "one length"),
+        ("0.5,0.5\n0.5\n", "same length"),
         ("0.5,0.6\n0.5,0.5\n", "sum to 1"),
         ("1.5,-0.5\n0.5,0.5\n", "negative"),
         ("nan,1\n0.5,0.5\n", "finite"),
-        (",a,b\nx,0.5,oops\n", "numbers beside its labels"),
+        (",a,b\nx,0.5,oops\n", "numbers besides its labels"),
         (",a,b\nx,0.5,0.5\nx,0.5,0.5\n", "different"),
         (",a\n", "no row of numbers"),
-        ("1e999999999,0\n", "numbers beside its labels|sum to 1"),
+        ("1e999999999,0\n", "numbers besides its labels|sum to 1"),
     ],
 )
 def test_csv_that_is_no_mechanism(tmp_path: Path, text: str, said: str) -> None:

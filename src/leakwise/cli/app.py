@@ -42,7 +42,7 @@ REJECTED, WRONG = 1, 2
 
 
 class _Commands(TyperGroup):
-    """Loads a command when it is asked for, and says what went wrong in one sentence.
+    """Load a command when it is asked for, and say what went wrong in one sentence.
 
     A traceback is for mistakes of Leakwise itself.
     """
@@ -56,7 +56,9 @@ class _Commands(TyperGroup):
             if name not in self.commands:
                 loaded = typer.Typer(callback=_nothing)  # with a callback Typer makes a group even of one command
                 importlib.import_module(f"leakwise.cli.{name.replace('-', '_')}").register(loaded)
-                self.commands.update(typer.main.get_group(loaded).commands)
+                group = typer.main.get_group(loaded)
+                _flow(group)
+                self.commands.update(group.commands)
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
@@ -78,8 +80,17 @@ class _Commands(TyperGroup):
 def _nothing() -> None: ...
 
 
+def _flow(command: Any) -> None:
+    """Let the paragraphs of a help text fill the terminal: rich would keep the line breaks of the docstring."""
+    if command.help:
+        paragraphs = command.help.split("\n\n")
+        command.help = "\n\n".join(one if one.startswith("\b") else " ".join(one.split()) for one in paragraphs)
+    for part in getattr(command, "commands", {}).values():
+        _flow(part)
+
+
 def _say(message: str) -> None:
-    # One line, whatever a label or a file name in the message holds.
+    # One line, whatever a label or a file name in the message contains.
     typer.echo(" ".join(message.split()), err=True)
 
 
@@ -108,7 +119,7 @@ def leakwise(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """How much a randomized release reveals about a secret, and the release that reveals the least.
+    """Measure what a randomized release reveals about a secret, and design the most useful release within a limit.
 
     Leakage is in nats: an outcome with leakage ε makes no guess about the secret more than e^ε times as likely.
 

@@ -1,4 +1,4 @@
-"""``leakwise audit``: everything a mechanism leaks."""
+"""``leakwise audit``: everything that a mechanism leaks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command()(audit)
 
 
@@ -39,22 +39,23 @@ def audit(
     domain: DomainOption = None,
     failure: FailureOption = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "-e", help="The level to ask the tails about, in nats.")
+        str | None, typer.Option("--epsilon", "-e", help="Report how often the leakage exceeds this, in nats.")
     ] = None,
     lift: Annotated[
-        str | None, typer.Option("--lift", help="The same as a lift: 2 is 'twice as likely', the default.")
+        str | None, typer.Option("--lift", help="The same as a lift: 2 means 'twice as likely', the default.")
     ] = None,
-    delta: Annotated[str, typer.Option("--delta", help="The probability to ask the quantiles about.")] = "0.01",
+    delta: Annotated[
+        str, typer.Option("--delta", help="Report the leakage exceeded with at most this probability.")
+    ] = "0.01",
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it: a .png, .svg, .html or .json file.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show everything a mechanism leaks: all measures, each outcome, and what it means in words.
+    """Show everything that a mechanism leaks: all measures, each outcome, and what it means in words.
 
-    The mechanism is a saved file, a CSV matrix, or a name with parameters
-    (constant, identity, k-singular, randomized-response, symmetric-channel, truncated-geometric).
-    The prior is what can be known of the secret beforehand.
+    The mechanism is a saved file, a CSV matrix, or a name with parameters (constant, identity, k-singular,
+    randomized-response, symmetric-channel, truncated-geometric). The prior is the assumed distribution of the secret.
 
     \b
     leakwise audit randomized-response:n=2,epsilon=1 --prior 0.7,0.3
@@ -74,4 +75,4 @@ def audit(
         from leakwise.charts.render import save
 
         where = save(result.chart(), plot)
-        typer.echo(f"Drawn in {where}", err=True)
+        typer.echo(f"Picture saved: {where}", err=True)

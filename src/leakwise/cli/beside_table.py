@@ -1,4 +1,4 @@
-"""The files of a release beside its table: they change together with it, or not at all."""
+"""The mechanism and certificate files of a release: they change together with its table, or not at all."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = ["BesideTable", "waiting"]
 class BesideTable:
     """The mechanism and the certificate of a release: saved before its table is written, put in place after it.
 
-    While the table is replaced, the new files wait under names of their own. So at every moment the table that is there
-    has its mechanism beside it, and a mechanism file that does not belong to its table is known by that.
+    While the table is replaced, the new files wait under names of their own. So at every moment the table on disk has
+    its mechanism next to it, and a mechanism file that does not belong to its table can be recognized.
     """
 
     def __init__(self, data: Path | SqlTable, target: Path, columns: Sequence[str], *places: Path | None) -> None:
@@ -48,11 +48,11 @@ class BesideTable:
             proof.save(waiting(self._certificate))
 
     def _whole(self, mechanism: Mechanism) -> Mechanism:
-        """The mechanism, after that of an earlier release which the table already is."""
+        """Return the mechanism, composed with that of an earlier release if the table is already one."""
         return after_earlier(Carried(self._columns, mechanism), self._earlier).mechanism
 
     def bind(self, mechanism: Mechanism) -> None:
-        """Write into the mechanism's file which table it belongs to."""
+        """Record in the mechanism's file which table it belongs to."""
         if self._mechanism is None:
             return
         counts = _counts(self._target, self._columns, mechanism)
@@ -83,7 +83,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def earlier_release(table: Path, columns: tuple[str, ...]) -> list[Carried]:
-    """Return the releases of these columns that a table says it is, or that the mechanism file beside it belongs to."""
+    """Return earlier releases of these columns: from the table's metadata, or from the mechanism file next to it."""
     carried = carried_secrets(open_table(table, "TABLE").metadata, repr(str(table)))
     if carried:
         return [one for one in carried if set(columns).intersection(one.names)]
@@ -93,11 +93,11 @@ def earlier_release(table: Path, columns: tuple[str, ...]) -> list[Carried]:
     mechanism = Mechanism.load(beside)
     try:
         same = mechanism.outcomes_digest == digest_of_outcomes(_counts(table, columns, mechanism))
-    except InvalidInput:  # these columns hold other values than its outcomes
+    except InvalidInput:  # these columns contain values that are not among its outcomes
         return []
     return [Carried(columns, mechanism)] if same else []
 
 
 def _counts(table: Path, columns: tuple[str, ...], mechanism: Mechanism) -> npt.NDArray[np.int64]:
-    """How often each outcome of a mechanism stands in a released table."""
+    """Return how often each outcome of a mechanism occurs in a released table."""
     return check_file(table, columns, plain_alphabet(mechanism.output_alphabet), what="outputs").counts

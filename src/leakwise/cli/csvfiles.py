@@ -1,4 +1,4 @@
-"""CSV files that hold a matrix, a distribution, or a table: read as text, numbers kept exact."""
+"""CSV files that contain a matrix, a distribution, or a table: read as text, numbers kept exact."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLOSE = Fraction(1, 10**9)
 
 
 def exists(path: Path) -> bool:
-    """Whether a file is there; a text that can be no path is none."""
+    """Return whether a file exists; a text that cannot be a path is not one."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -28,7 +28,7 @@ def exists(path: Path) -> bool:
 
 
 def is_json(path: Path) -> bool:
-    """Whether a file begins like JSON: what Leakwise saves does, a CSV never."""
+    """Return whether a file begins like JSON: what Leakwise saves does, a CSV never."""
     with path.open("rb") as stream:
         return stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
@@ -48,12 +48,12 @@ def _rows(path: Path) -> list[Row]:
 
 
 def _filled_rows(path: Path) -> list[Row]:
-    """The rows that hold anything: spreadsheets end their files with rows of commas."""
+    """Return the rows that are not blank: spreadsheets end their files with rows of commas."""
     return [row for row in _rows(path) if any(row)]
 
 
 def _value(cell: str) -> Fraction | None:
-    """The exact number a cell holds, or None for a text ('nan' and 'inf' are texts)."""
+    """Return the exact number in a cell, or None for a text ('nan' and 'inf' are texts)."""
     try:
         return exact_fraction(cell, "cell")
     except InvalidInput:
@@ -68,10 +68,10 @@ def _is_number(cell: str) -> bool:
 
 
 def read_labelled_matrix(path: Path) -> tuple[list[list[Any]], Row | None, Row | None]:
-    """A matrix, the labels of its rows and those of its columns, as far as it has them.
+    """Return a matrix, the labels of its rows and those of its columns, as far as it has them.
 
-    The first row holds labels when a cell beyond its first is no number, or when its first cell is empty; the first
-    column when it holds a text, or when the rows sum to 1 without it and not with it.
+    The first row contains labels when a cell after its first is not a number, or when its first cell is empty; the
+    first column when it contains a text, or when the rows sum to 1 without it and not with it.
     """
     rows = _filled_rows(path)
     name = repr(str(path))
@@ -79,22 +79,22 @@ def read_labelled_matrix(path: Path) -> tuple[list[list[Any]], Row | None, Row |
     header = first[0] == "" or any(not _is_number(cell) for cell in first[1:])
     body = rows[1:] if header else rows
     if not body:
-        raise InvalidInput(f"{name} has a row of labels and no row of numbers.")
+        raise InvalidInput(f"{name} has a row of labels but no row of numbers.")
     # A corner cell may be left out altogether, as R does.
     shorter = header and all(len(row) == len(first) + 1 for row in body)
     width = len(body[0])
     uneven = [place for place, row in enumerate(body, 1 + header) if len(row) != width]
     if uneven or (header and len(first) != width - shorter):
-        raise InvalidInput(f"The rows of {name} must be of one length. Rows {some_of(uneven or [1])} are not.")
+        raise InvalidInput(f"The rows of {name} must all have the same length. Rows {some_of(uneven or [1])} do not.")
     labelled = shorter or (header and first[0] == "") or _first_column_is_labels(body)
     columns = first if shorter else first[1:] if labelled else first
     cells = [row[1:] if labelled else row for row in body]
     if not cells[0]:
-        raise InvalidInput(f"{name} has labels and no numbers.")
+        raise InvalidInput(f"{name} has labels but no numbers.")
     for place, row in enumerate(cells, 1 + header):
         bad = [cell for cell in row if not _is_number(cell)]
         if bad:
-            raise InvalidInput(f"{name} must hold numbers beside its labels. Row {place} has {some_of(bad)}.")
+            raise InvalidInput(f"{name} must contain only numbers besides its labels. Row {place} has {some_of(bad)}.")
     inputs = [row[0] for row in body] if labelled else None
     return _exact_or_float(cells), inputs, columns if header else None
 
@@ -114,7 +114,7 @@ def _sums_to_one(cells: Row) -> bool:
 
 
 def _exact_or_float(cells: list[Row]) -> list[list[Any]]:
-    """Decimals as they stand where every row sums to exactly 1, else as floats, which may miss 1 by 1e-9."""
+    """Return decimals exactly where every row sums to exactly 1, else floats, which may miss 1 by 1e-9."""
     exact = [[_value(cell) for cell in row] for row in cells]
     if all(None not in row and sum(v for v in row if v is not None) == 1 for row in exact):
         return exact
@@ -128,7 +128,7 @@ def _exact_or_float(cells: list[Row]) -> list[list[Any]]:
 
 
 def read_distribution(path: Path) -> tuple[Row, list[Any], bool]:
-    """Labels, values, and whether the values are counts, from rows of ``label,probability`` or ``label,count``.
+    """Return labels, values, and whether the values are counts, from rows of ``label,probability`` or ``label,count``.
 
     A header that says count decides; without one, whole numbers are counts.
     """
@@ -141,7 +141,7 @@ def read_distribution(path: Path) -> tuple[Row, list[Any], bool]:
     values = [_value(cell) for _, cell in body]
     bad = [cell for (_, cell), value in zip(body, values, strict=True) if value is None]
     if bad or not body:
-        raise InvalidInput(f"The second column of {name} must hold finite numbers. Got {some_of(bad) or 'none'}.")
+        raise InvalidInput(f"The second column of {name} must contain finite numbers. Got {some_of(bad) or 'none'}.")
     numbers = [value for value in values if value is not None]
     whole = all(value.denominator == 1 for value in numbers)
     counts = head[1].lower() in _COUNT_WORDS if head is not None else whole
@@ -152,7 +152,7 @@ def read_distribution(path: Path) -> tuple[Row, list[Any], bool]:
 
 
 def read_column(path: Path, column: str) -> Row:
-    """The cells of a named column; an empty one is kept, as a missing value."""
+    """Return the cells of a named column; an empty one is kept, as a missing value."""
     rows = _rows(path)
     while not rows[-1]:
         rows.pop()

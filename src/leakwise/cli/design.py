@@ -1,4 +1,4 @@
-"""``leakwise design``: the best mechanism within a leakage bound, with its proof."""
+"""``leakwise design``: the best mechanism within a leakage limit, with its proof."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ UtilityMatrixOption = Annotated[
     typer.Option(
         "--utility-matrix",
         metavar="FILE",
-        help="Instead of --utility: a CSV of what each output (column) is worth for each letter (row); labels in the "
+        help="Instead of --utility: a CSV of what each outcome (column) is worth for each value (row); labels in the "
         "first row and column, or plain numbers.",
     ),
 ]
 TimeLimitOption = Annotated[
     float | None,
-    typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best so far and its honest gap."),
+    typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best so far and its proven gap."),
 ]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command()(design)
 
 
@@ -69,7 +69,8 @@ def design(
         typer.Option(
             "--failure",
             metavar="PROBABILITY",
-            help="With --counts or --data: take them as a sample, and keep the bound for the true prior but for this.",
+            help="With --counts or --data: treat them as a sample, and keep the limit for the true prior, except with "
+            "this probability.",
         ),
     ] = None,
     strategy: Annotated[
@@ -81,44 +82,48 @@ def design(
         ),
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "-e", metavar="NATS", help="The bound on leakage (PML), in nats.")
+        str | None, typer.Option("--epsilon", "-e", metavar="NATS", help="The limit on leakage (PML), in nats.")
     ] = None,
     lift: Annotated[
         str | None,
-        typer.Option("--lift", metavar="FACTOR", help="The same as a factor: 2 is 'at most twice as likely'."),
+        typer.Option("--lift", metavar="LIFT", help="The same limit as a lift: 2 means 'at most twice as likely'."),
     ] = None,
     utility: UtilityOption = None,
     utility_matrix: UtilityMatrixOption = None,
     ldp: Annotated[
-        str | None, typer.Option("--ldp", metavar="NATS", help="Local differential privacy, too (or alone).")
+        str | None,
+        typer.Option("--ldp", metavar="NATS", help="A limit on local differential privacy as well (or alone)."),
     ] = None,
     lip: Annotated[
-        str | None, typer.Option("--lip", metavar="NATS", help="Local information privacy, too (or alone).")
+        str | None,
+        typer.Option("--lip", metavar="NATS", help="A limit on local information privacy as well (or alone)."),
     ] = None,
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="auto, columns, or enumeration for small alphabets.")
+        str, typer.Option("--method", metavar="NAME", help="auto, columns, or enumeration for small domains.")
     ] = "auto",
     time_limit: TimeLimitOption = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Save the mechanism, for release and audit.")
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the proof, for leakwise verify.")
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate, for leakwise verify.")
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw what each output raises: .png, .svg, .html or .json."),
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw what each outcome makes more likely: .png, .svg, .html or .json."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the mechanism of greatest utility that leaks at most so much, and prove both.
+    """Find the mechanism of greatest utility within a leakage limit, and prove both.
 
-    The value is what the mechanism reaches, the bound what no mechanism within the limit can beat, the gap how far
-    they are apart. An output is named after the letters that it makes more likely: {a,c} raises a and c, 'not b' raises
-    all but b. With guessing or a utility matrix the outputs are labels of their own.
+    The value is the utility that the mechanism attains, the upper bound what no mechanism within the limit exceeds, and
+    the gap the difference between them. An outcome is named after the values that it makes more likely: {a,c} raises a
+    and c, 'not b' raises all but b. With guessing or a utility matrix the outcomes have labels of their own.
 
-    Frequencies of a sample are no prior: with --failure the bound is kept for the true prior, whatever it is, unless
-    the sample misleads, and the other ways to that are told beside.
+    Frequencies in a sample are not the prior: with --failure the limit is kept for the true prior, whatever it is,
+    unless the sample misleads, and the result lists what the other strategies achieve.
 
     \b
     leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2
@@ -164,8 +169,8 @@ def design(
             )
     if certificate is not None and found.certificate is None:
         raise InvalidInput(
-            f"--certificate: a design by {found.strategy} leaves no certificate, its proof is the second half of the "
-            "sample. Take --strategy certified."
+            f"--certificate: a design by {found.strategy} has no certificate: its proof is the second half of the "
+            "sample. Use --strategy certified."
         )
     if save is not None:
         found.mechanism.save(save)
@@ -173,13 +178,13 @@ def design(
         found.certificate.save(certificate)
     show(found, as_json)
     if save is not None:
-        typer.echo(f"Mechanism in {save}", err=True)
+        typer.echo(f"Mechanism saved: {save}", err=True)
     if certificate is not None:
-        typer.echo(f"Proof in {certificate}; check it with: leakwise verify {certificate}", err=True)
+        typer.echo(f"Certificate saved: {certificate}; check it with: leakwise verify {certificate}", err=True)
     if plot is not None:
         from leakwise.charts.render import save as draw
 
-        typer.echo(f"Drawn in {draw(found.chart(), plot)}", err=True)
+        typer.echo(f"Picture saved: {draw(found.chart(), plot)}", err=True)
 
 
 def _given(text: str | None, option: str) -> Any:
@@ -187,7 +192,7 @@ def _given(text: str | None, option: str) -> Any:
 
 
 def read_utility(name: str | None, matrix: Path | None, prior: Prior) -> Any:
-    """The utility that the options name, its rows in the order of the prior's letters."""
+    """Return the utility that the options name, its rows in the order of the prior's values."""
     if matrix is None:
         return name or "mutual_information"
     if name is not None:
@@ -204,8 +209,8 @@ def read_utility(name: str | None, matrix: Path | None, prior: Prior) -> Any:
         missing = [str(letter) for letter in prior.labels if str(letter) not in places]
         if missing or len(places) != len(prior):
             raise InvalidInput(
-                f"--utility-matrix must have one row for each letter of the prior. It has rows for "
-                f"{', '.join(places)}; the letters are {', '.join(map(str, prior.labels))}."
+                f"--utility-matrix must have one row for each value of the prior. It has rows for "
+                f"{', '.join(places)}; the values are {', '.join(map(str, prior.labels))}."
             )
         rows = [rows[places[str(letter)]] for letter in prior.labels]
     return Expected(rows, outputs=names)

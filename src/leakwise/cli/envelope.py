@@ -1,4 +1,4 @@
-"""``leakwise envelope``: what survives whatever is done to the outcome."""
+"""``leakwise envelope``: the leakage guaranteed after any post-processing of the outcome."""
 
 from __future__ import annotations
 
@@ -31,33 +31,36 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command()(envelope)
 
 
 def envelope(
     mechanism: MechanismArgument,
     delta: Annotated[
-        str | None, typer.Option("--delta", "-d", metavar="δ", help="The probability given up, between 0 and 1.")
+        str | None,
+        typer.Option(
+            "--delta", "-d", metavar="δ", help="The probability with which the limit may be exceeded, between 0 and 1."
+        ),
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option("--epsilon", metavar="ε", help="Ask the other way round: the probability δ of more than ε nats."),
+        typer.Option("--epsilon", metavar="ε", help="The converse: the probability δ of leaking more than ε nats."),
     ] = None,
     lift: Annotated[
         str | None,
-        typer.Option("--lift", metavar="FACTOR", help="The same for e^ε: the probability of a larger lift."),
+        typer.Option("--lift", metavar="LIFT", help="The same for a lift e^ε: the probability of a larger one."),
     ] = None,
-    repeat: Annotated[int, typer.Option("--repeat", metavar="N", help="The joint release of N draws.")] = 1,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", help="Release N independent draws together.")] = 1,
     growth: Annotated[
         str | None,
-        typer.Option("--growth", metavar="N,N,…", help="A table of how leakage grows with so many releases."),
+        typer.Option("--growth", metavar="N,N,…", help="Print how leakage grows with the number of releases."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curve to a .svg, .png, .html or .json file.")
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the proof of the value at --delta.")
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate of the value at --delta.")
     ] = None,
     prior: PriorOption = None,
     counts: CountsOption = None,
@@ -67,10 +70,10 @@ def envelope(
     failure: FailureOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The leakage that holds with probability 1-δ whatever is done to the outcome afterwards.
+    """Find the leakage that is exceeded with probability at most δ, however the outcome is post-processed.
 
-    Without --delta it prints the whole curve with its bounds; --epsilon (or --lift) asks for the largest probability
-    of a greater leakage after any post-processing.
+    Without --delta, print the whole curve with its bounds. With --epsilon (or --lift), print the largest probability of
+    a greater leakage after any post-processing.
 
     \b
     leakwise envelope randomized-response:n=5,epsilon=1 --prior 0.1,0.2,0.2,0.2,0.3 --delta 0.05
@@ -91,11 +94,11 @@ def envelope(
     if len(asked) > 1 and not (growth and asked == ["--delta"]):
         raise InvalidInput(f"Give one of --delta, --epsilon and --lift. Got {' and '.join(asked)}.")
     if certificate is not None and delta is None:
-        raise InvalidInput("--certificate needs --delta: the proof is of the value at one δ.")
+        raise InvalidInput("--certificate needs --delta: a certificate proves the value at one δ.")
     if failure is not None and (delta is None or growth is not None or plot is not None or certificate is not None):
         raise InvalidInput(
-            "--failure goes with --delta alone: the curve, its picture, --epsilon, --lift, --growth and a saved proof "
-            "are for one prior."
+            "--failure goes with --delta alone: the curve, its picture, --epsilon, --lift, --growth and a "
+            "certificate are for one prior."
         )
     counted = taken_as_exact(known)
     if counted is not None and (delta is None or growth is not None):  # the sentence of an envelope says so itself
@@ -121,16 +124,16 @@ def envelope(
             print_json({**level, "failure_probability": value})
         else:
             words = " = ".join(str(part) for part in next(iter(level.items())))
-            title = "The largest probability of a greater leakage, whatever is done to the outcome"
-            print_table(["level", "failure probability δ_c"], [[words, value]], title=title)
+            title = "The largest probability of a greater leakage, after any post-processing"
+            print_table(["limit", "probability δ_c"], [[words, value]], title=title)
     else:
         show(lw.envelope_curve(release, known), as_json)
 
 
 def _grow(single: Mechanism, known: Prior, delta: str, steps: list[int], as_json: bool) -> None:
-    """Print the growth of leakage: each row on standard error as it is found, then the table of all that were.
+    """Print the growth of leakage: each row on standard error as it is found, then the table of all rows found.
 
-    An interruption, or a number of releases that cannot be enumerated, leaves the rows before it.
+    After an interruption, or a number of releases that cannot be enumerated, the earlier rows are still printed.
     """
     from leakwise.leakage.composition import CompositionTable, composition_rows
     from leakwise.leakage.envelopes.one_delta import open_delta

@@ -14,7 +14,7 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command()(estimate)
 
 
@@ -28,7 +28,7 @@ def estimate(
             "--mechanism",
             "-m",
             metavar="MECHANISM",
-            help="What released it; Parquet and Arrow files that leakwise wrote carry theirs.",
+            help="The mechanism that released it; Parquet and Arrow files written by leakwise contain theirs.",
         ),
     ] = None,
     column: Annotated[
@@ -37,15 +37,17 @@ def estimate(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="NAME", help="An untouched column: one estimate for each of its values."),
+        typer.Option(
+            "--by", metavar="NAME", help="A column that was not randomized: one estimate for each of its values."
+        ),
     ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Of the intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option("--confidence", help="The confidence of the intervals.")] = 0.95,
     simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="The confidence is that of all intervals together.")
+        bool, typer.Option("--simultaneous", help="Let the confidence hold for all intervals together.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """The frequencies of the true values behind a released column, with standard errors and intervals.
+    """Estimate the frequencies of the true values behind a released column, with standard errors and intervals.
 
     \b
     leakwise estimate out.parquet

@@ -1,4 +1,4 @@
-"""``leakwise ledger``: what was released of which secret, what it comes to, and the budget."""
+"""``leakwise ledger``: what was released of each secret, the total, and the budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_HELP = """What was released of which secret, what all of it reveals together, and the budget.
+_HELP = """Show what was released of each secret, what all releases reveal together, and the budget.
 
 \b
 leakwise release survey.csv -c smokes --domain no,yes --lift 2 --prior uniform --ledger ledger.db
@@ -27,15 +27,15 @@ leakwise ledger export ledger.db ledger.json
 
 _ledger = typer.Typer(no_args_is_help=True, help=_HELP)
 
-LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
-DatasetOption = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The data.")]
+LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.")]
+DatasetOption = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The name of the data in the ledger.")]
 SecretOption = Annotated[
     list[str], typer.Option("--column", "-c", metavar="NAME", help="The secret column; several are one joint secret.")
 ]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the commands on the command line."""
+    """Add the commands to the command line."""
     app.add_typer(_ledger, name="ledger")
 
 
@@ -43,13 +43,13 @@ def _open(path: Path) -> Ledger:
     from leakwise.tables import Ledger
 
     if not path.exists():
-        raise InvalidInput(f"There is no ledger {str(path)!r}. A release with --ledger, or a budget, makes one.")
+        raise InvalidInput(f"There is no ledger {str(path)!r}. A release with --ledger, or a budget, creates one.")
     return Ledger(path)
 
 
 @_ledger.command("show")
 def show_all(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
-    """What is revealed of every secret in all.
+    """Show what all releases of each secret reveal together.
 
     \b
     leakwise ledger show ledger.db
@@ -59,7 +59,7 @@ def show_all(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
 
 @_ledger.command()
 def entries(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
-    """Every release, in the order they were made."""
+    """List every release, in the order in which they were made."""
     found = [one.summary() for one in _open(ledger).entries()]
     if as_json:
         print_json(found)
@@ -70,7 +70,7 @@ def entries(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
 
 @_ledger.command()
 def total(ledger: LedgerArgument, dataset: DatasetOption, column: SecretOption, as_json: JsonOption = False) -> None:
-    """What all releases of one secret reveal together."""
+    """Show what all releases of one secret reveal together."""
     show(_open(ledger).total(dataset, column), as_json)
 
 
@@ -79,10 +79,10 @@ def budget(
     ledger: LedgerArgument,
     dataset: DatasetOption,
     column: SecretOption,
-    lift: Annotated[str | None, typer.Option("--lift", metavar="FACTOR", help="The most, as a factor.")] = None,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", metavar="NATS", help="The most, as ε.")] = None,
+    lift: Annotated[str | None, typer.Option("--lift", metavar="LIFT", help="The budget, as a lift.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", metavar="NATS", help="The budget, as ε in nats.")] = None,
 ) -> None:
-    """Set the most that all releases of a secret together may reveal; further ones are refused.
+    """Set the most that all releases of a secret together may reveal; a release beyond it is refused.
 
     \b
     leakwise ledger budget ledger.db --dataset survey.csv -c smokes --lift 4
@@ -103,15 +103,15 @@ def budget(
 def cancel(
     ledger: LedgerArgument, entry: Annotated[int, typer.Argument(metavar="ENTRY", help="The number of the entry.")]
 ) -> None:
-    """Take back an entry whose release was never made and of which nobody has seen anything."""
+    """Cancel an entry whose release was never made and of which nobody has seen anything."""
     _open(ledger).cancel(entry)
-    typer.echo(f"Entry {entry} counts no more.")
+    typer.echo(f"Entry {entry} no longer counts.")
 
 
 @_ledger.command()
 def export(
     ledger: LedgerArgument, out: Annotated[Path, typer.Argument(metavar="OUT", help="A .json or .csv file.")]
 ) -> None:
-    """Write the ledger for others to read; the key of its digests stays inside."""
+    """Export the ledger for others to read; the key of its digests stays inside."""
     _open(ledger).export(out)
-    typer.echo(f"Written: {out}")
+    typer.echo(f"Ledger exported: {out}")

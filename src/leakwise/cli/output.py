@@ -1,4 +1,4 @@
-"""What a command prints: a table for people, JSON for programs."""
+"""Printed results: a table for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ JsonOption = Annotated[
 
 
 class Printable(Protocol):
-    """A result object: readable as text, and plain data on request."""
+    """A result that can be read as text, and as plain data on request."""
 
     def to_dict(self) -> dict[str, Any]: ...
 
 
 def show(result: Printable, as_json: bool) -> None:
-    """Print a result object the way the user asked for."""
+    """Print a result as a table or as JSON."""
     if as_json:
         print_json(result.to_dict())
     else:
@@ -37,7 +37,7 @@ def print_json(data: Any) -> None:
 
 
 def _strict(data: Any) -> Any:
-    """The same without what JSON cannot say: infinities become text, NumPy numbers plain ones."""
+    """Return the same without what JSON cannot express: infinities become text, NumPy numbers plain ones."""
     if isinstance(data, Mapping):
         return {str(key): _strict(value) for key, value in data.items()}
     if hasattr(data, "tolist"):

@@ -18,7 +18,7 @@ Told = Callable[[str, float, str], None]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command("papers")(papers)
 
 
@@ -30,20 +30,22 @@ def papers(
             help="Papers (EX, worst-case-utility) or exhibits (WC/figure_1, figure_2a); everything when left out.",
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Name the exhibits and stop.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the exhibits and stop.")] = False,
     fast: Annotated[bool, typer.Option("--fast", help="Small settings: everything in a minute or two.")] = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where the files and the gallery go.")
     ] = Path("papers-output"),
-    again: Annotated[bool, typer.Option("--again", help="Make them even where their files are still true.")] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes work at the same time.")] = 2,
+    again: Annotated[
+        bool, typer.Option("--again", help="Compute them again even where their files are up to date.")
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes to run at the same time.")] = 2,
     as_json: JsonOption = False,
 ) -> None:
-    """Recompute every computed figure and table of the five papers, and their examples; show what is printed and true.
+    """Recompute every computed figure, table and example of the five papers; compare what is printed with what is true.
 
     Schematic ones are left out: [ED] Figure 1, [PR] Figure 2, Table 1 and Table 2. Each exhibit gets a CSV file, an SVG
-    and a PNG picture; index.html is the gallery, errata.html has errata, warnings to implementers and further results.
-    A run that was stopped goes on where it ended. Everything takes up to half an hour on two cores.
+    and a PNG picture; index.html is the gallery, errata.html lists errata, warnings to implementers and more results.
+    An interrupted run resumes where it stopped. Everything takes up to half an hour on two cores.
 
     \b
     leakwise papers --list
@@ -76,7 +78,7 @@ def papers(
 
 @contextmanager
 def _bars(names: list[str], show: bool) -> Iterator[Told | None]:
-    """A bar for all and one for each exhibit under way, on a terminal; in a pipe a line for each that is done."""
+    """Show a bar for all and one for each exhibit under way, on a terminal; in a pipe a line for each that is done."""
     if not show:
         yield None
         return

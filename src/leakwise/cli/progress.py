@@ -11,7 +11,7 @@ __all__ = ["rows_bar"]
 
 @contextmanager
 def rows_bar(show: bool = True) -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """What a release calls as it goes on: a bar for each stage on standard error."""
+    """Yield what a release calls as it proceeds: a bar for each stage on standard error."""
     if not show or not sys.stderr.isatty():
         yield None
         return

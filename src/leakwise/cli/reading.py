@@ -1,7 +1,7 @@
 """Mechanisms and priors as they are written on a command line.
 
 Shared by every command: the options, and what turns their texts into objects. A text that reads as a whole number is
-taken as that number wherever it names a letter, so that ``0=0.5,1=0.5`` and a file with numbered letters agree.
+taken as that number wherever it names a value, so that ``0=0.5,1=0.5`` and a file with numbered values agree.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ FailureOption = Annotated[
     typer.Option(
         "--failure",
         metavar="PROBABILITY",
-        help="With --counts or --data: take them as a sample, and answer for every prior that it leaves possible, "
+        help="With --counts or --data: treat them as a sample, and answer for every prior that it leaves possible, "
         "except with this probability. Without it the frequencies are taken as exact, and the answer says so.",
     ),
 ]
@@ -86,7 +86,7 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 
 
 def label(text: str) -> Label:
-    """A label as typed: a whole number where it reads as one."""
+    """Return a label as typed: a whole number where it reads as one."""
     word = text.strip()
     return int(word) if _WHOLE.fullmatch(word) else word
 
@@ -102,7 +102,7 @@ def _catalog() -> dict[str, Callable[..., Mechanism]]:
 
 
 def read_mechanism(text: str) -> Mechanism:
-    """A mechanism from a saved file, a CSV matrix, or a catalog name with parameters.
+    """Return a mechanism from a saved file, a CSV matrix, or a catalog name with parameters.
 
     >>> read_mechanism("randomized-response:n=2,lift=3").matrix.tolist()
     [[0.75, 0.25], [0.25, 0.75]]
@@ -141,7 +141,9 @@ def _named_mechanism(text: str, make: Callable[..., Mechanism], parameters: str)
             )
         given[key] = value.strip()
     if "letters" not in given:
-        raise InvalidInput(f"MECHANISM {text!r} must say for how many letters: n=4, or letters=no/yes to name them.")
+        raise InvalidInput(
+            f"MECHANISM {text!r} must say how many values there are: n=4, or letters=no/yes to name them."
+        )
     letters = given.pop("letters")
     if "k" in given:
         given["k"] = _whole(given["k"], "k")
@@ -166,7 +168,7 @@ def read_prior(
     *,
     mechanism: Mechanism | None = None,
 ) -> Prior:
-    """The prior that the shared options describe; with a mechanism, over its letters.
+    """Return the prior that the shared options describe; with a mechanism, over its values.
 
     >>> read_prior("a=0.5,b=0.5").labels
     ('a', 'b')
@@ -192,7 +194,7 @@ def read_prior(
 
 
 def named_after(mechanism: Mechanism, prior: Prior) -> Mechanism:
-    """The mechanism with the names of the prior's letters where it has only numbers of its own, such as from n=12."""
+    """Return the mechanism with the prior's names for its values where it has only numbers, such as from n=12."""
     from leakwise.mechanism import Mechanism
 
     mine, names = mechanism.input_alphabet, prior.alphabet
@@ -203,7 +205,7 @@ def named_after(mechanism: Mechanism, prior: Prior) -> Mechanism:
 
 
 def every_prior_left(prior: Prior, failure: str | None) -> PriorSet:
-    """The prior itself; with --failure every prior that its sample leaves possible."""
+    """Return the prior itself; with --failure every prior that its sample leaves possible."""
     if failure is None:
         return prior
     if prior.sample_size is None:
@@ -247,7 +249,7 @@ def _from_pairs(text: str, make: Callable[..., Prior], option: str) -> Prior:
 
 
 def number(text: str, name: str) -> int | Fraction:
-    """A number as typed, exact: 3, 0.25, 1/3."""
+    """Return a number as typed, exact: 3, 0.25, 1/3."""
     from leakwise.exact import exact_fraction
 
     value = exact_fraction(text, name)
@@ -263,7 +265,7 @@ def _is_number(text: str) -> bool:
 
 
 def read_domain(text: str) -> Alphabet:
-    """The declared values of a column: ``no,yes``, or ``bins:low,high,count`` for numbers."""
+    """Return the declared values of a column: ``no,yes``, or ``bins:low,high,count`` for numbers."""
     from leakwise.alphabet import Alphabet, bins
 
     kind, colon, rest = text.partition(":")
@@ -283,7 +285,7 @@ def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
     if column is None or domain is None:
         raise InvalidInput(
             "--data needs --column NAME and --domain VALUES. The domain must be declared: one read off the private "
-            "column gives away which values occur."
+            "column reveals which values occur."
         )
     letters = read_domain(domain)
     values = csvfiles.read_column(data, column)
@@ -294,7 +296,7 @@ def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
 
 
 def _with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
-    """The prior with the labels of a mechanism where the two differ only in kind, such as '1' and 1."""
+    """Return the prior with the labels of a mechanism where the two differ only in kind, such as '1' and 1."""
     from leakwise.alphabet import Alphabet
     from leakwise.priors import Prior
 
@@ -305,7 +307,7 @@ def _with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
     if len(by_text) < len(letters) or set(texts) != set(by_text):
         missing, extra = _difference(by_text, texts), _difference(texts, by_text)
         raise InvalidInput(
-            "The letters of the prior and of the mechanism must be the same."
+            "The values of the prior and of the mechanism must be the same."
             + (f" The prior lacks {some_of(missing)}." if missing else "")
             + (f" The mechanism has no {some_of(extra)}." if extra else "")
         )

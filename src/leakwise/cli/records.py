@@ -1,4 +1,4 @@
-"""``leakwise records``: datasets against an adversary who must be uncertain by b nats."""
+"""``leakwise records``: whole datasets, against an adversary who is uncertain by at least b nats."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ ChannelArgument = Annotated[
     ),
 ]
 EntropyOption = Annotated[
-    str, typer.Option("--entropy", "-b", help="How uncertain the adversary is at least, in nats; 'max' is log|X|.")
+    str, typer.Option("--entropy", "-b", help="The least uncertainty of the adversary, in nats; 'max' is log|X|.")
 ]
 MethodOption = Annotated[str, typer.Option("--method", help="global (proven) or alternating (the paper's algorithms).")]
 ToleranceOption = Annotated[float, typer.Option("--tolerance", help="The gap to close, in nats.")]
 TimeOption = Annotated[
-    float, typer.Option("--time-limit", help="Seconds after which both sides are reported as they are.")
+    float, typer.Option("--time-limit", help="Seconds after which both bounds are reported as they are.")
 ]
 PlotOption = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it: a .png, .svg, .html or .json file.")
+    Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
 ]
 
 
-_HELP = """Whole datasets against an adversary with bounded knowledge.
+_HELP = """Bound what an adversary with limited knowledge learns about one record of a dataset (mutual information).
 
 Example: leakwise records leakage parity:n=4 symmetric:flip=0.3 --entropy 2.0
 """
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the commands on the command line."""
+    """Add the commands to the command line."""
     group = typer.Typer(no_args_is_help=True, help=_HELP)
     group.command()(leakage)
     group.command()(curve)
@@ -72,7 +72,7 @@ def leakage(
     seed: Annotated[int, typer.Option("--seed", help="Seed of the alternating method.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """The most an adversary learns about one record, with the proof from both sides and the adversary in words.
+    """Find the most that an adversary learns about one record, with bounds from both sides and the adversary in words.
 
     \b
     leakwise records leakage parity:n=4 laplace:epsilon=1 --entropy 2
@@ -102,7 +102,7 @@ def curve(
     plot: PlotOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The leakage over all b, from an adversary who may know everything to one who knows nothing.
+    """Show the leakage for every b, from an adversary who may know everything to one who knows nothing.
 
     \b
     leakwise records curve parity:n=4 symmetric:flip=0.3 --points 6
@@ -117,14 +117,16 @@ def curve(
 
 def least_leakage(
     query: QueryArgument,
-    distortion: Annotated[float, typer.Option("--distortion", "-d", help="E|y - f(x)| at most, for uniform data.")],
+    distortion: Annotated[
+        float, typer.Option("--distortion", "-d", help="The limit on E|y - f(x)|, for uniform data.")
+    ],
     entropy: EntropyOption = "0",
     method: MethodOption = "global",
     tolerance: ToleranceOption = 1e-5,
     time_limit: TimeOption = 60.0,
     as_json: JsonOption = False,
 ) -> None:
-    """The mechanism that leaks least for a distortion.
+    """Find the mechanism that leaks least within a limit on distortion.
 
     \b
     leakwise records least-leakage parity:n=3 --distortion 0.2 --entropy 1.5
@@ -140,14 +142,16 @@ def least_leakage(
 
 def least_distortion(
     query: QueryArgument,
-    level: Annotated[float, typer.Option("--leakage", "-l", help="The leakage about any record at most, in nats.")],
+    level: Annotated[
+        float, typer.Option("--leakage", "-l", help="The limit on the leakage about any record, in nats.")
+    ],
     entropy: EntropyOption = "0",
     method: MethodOption = "global",
     tolerance: ToleranceOption = 1e-5,
     time_limit: TimeOption = 60.0,
     as_json: JsonOption = False,
 ) -> None:
-    """The mechanism of least distortion for a leakage.
+    """Find the mechanism of least distortion within a limit on leakage.
 
     \b
     leakwise records least-distortion parity:n=3 --leakage 0.1
@@ -170,7 +174,7 @@ def compare(
     time_limit: TimeOption = 20.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Laplace, exponential, symmetric channel and the best mechanism, side by side.
+    """Compare the Laplace, exponential, symmetric and best mechanisms.
 
     \b
     leakwise records compare parity:n=4 --epsilon 1 --entropy 2
@@ -201,11 +205,11 @@ def _draw(result: Any, where: Path | None) -> None:
         return
     from leakwise.charts.render import save
 
-    typer.echo(f"Drawn in {save(result.chart(), where)}", err=True)
+    typer.echo(f"Picture saved: {save(result.chart(), where)}", err=True)
 
 
 def _parts(text: str, known: dict[str, dict[str, type]], what: str) -> tuple[str, dict[str, Any]]:
-    """``name:key=value,…`` against the names and parameters that exist."""
+    """Read ``name:key=value,…`` against the names and parameters that exist."""
     name, _, rest = text.partition(":")
     name = name.strip().replace("_", "-")
     if name not in known:
@@ -244,7 +248,7 @@ CHANNELS: dict[str, dict[str, type]] = {
 
 
 def read_query(text: str) -> Query:
-    """A query as written on the command line."""
+    """Return a query as written on the command line."""
     from leakwise import records
 
     name, values = _parts(text, QUERIES, "query")
@@ -257,7 +261,7 @@ def read_query(text: str) -> Query:
 
 
 def read_channel(query: Query, text: str) -> Channel:
-    """A mechanism as written on the command line, or a CSV matrix with a row for each answer."""
+    """Return a mechanism as written on the command line, or from a CSV matrix with a row for each answer."""
     if Path(text).suffix.lower() in {".csv", ".txt"} or Path(text).is_file():
         import numpy as np
 

@@ -1,4 +1,4 @@
-"""``leakwise release``: a table with a secret column in, the released table, its report and its ledger entry out."""
+"""``leakwise release``: turn a table with a secret column into a released table, a report and a ledger entry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CARRY = (".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc")
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command()(release)
 
 
@@ -54,10 +54,10 @@ def release(
     ] = None,
     lift: Annotated[
         str | None,
-        typer.Option("--lift", metavar="FACTOR", help="No guess may become more times as likely."),
+        typer.Option("--lift", metavar="LIFT", help="The limit: no guess becomes more than LIFT times as likely."),
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", metavar="NATS", help="The same as ε = log FACTOR.")
+        str | None, typer.Option("--epsilon", metavar="NATS", help="The same limit as ε = log LIFT.")
     ] = None,
     use: Annotated[
         str,
@@ -82,12 +82,12 @@ def release(
         bool,
         typer.Option(
             "--prior-from-table",
-            help="Take the table itself as the sample that tells the prior; needs --failure.",
+            help="Estimate the prior from the table itself; needs --failure.",
         ),
     ] = False,
     failure: Annotated[
         float | None,
-        typer.Option("--failure", metavar="PROBABILITY", help="How often the rows may mislead about the prior."),
+        typer.Option("--failure", metavar="PROBABILITY", help="The probability that the rows mislead about the prior."),
     ] = None,
     mechanism: Annotated[
         str | None,
@@ -112,22 +112,22 @@ def release(
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", metavar="FILE", help="The report, .html or .json [default: beside --out]."),
+        typer.Option("--report", metavar="FILE", help="The report, .html or .json [default: next to --out]."),
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the proof, for leakwise verify.")
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate, for leakwise verify.")
     ] = None,
     save_mechanism: Annotated[
         Path | None,
         typer.Option(
             "--save-mechanism",
             metavar="FILE",
-            help="Save the mechanism, for leakwise estimate [default: beside --out for CSV, TSV and JSON].",
+            help="Save the mechanism, for leakwise estimate [default: next to --out for CSV, TSV and JSON].",
         ),
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option("--ledger", metavar="FILE", help="The ledger to enter the release in; its budget holds."),
+        typer.Option("--ledger", metavar="FILE", help="The ledger to enter the release in, within its budget."),
     ] = None,
     dataset: Annotated[
         str | None,
@@ -138,20 +138,20 @@ def release(
         typer.Option(
             "--order",
             metavar="ORDER",
-            help="shuffle (rows in random order) or keep (their own, whatever it tells) [default: keep, but stop where "
-            "a test finds that it tells the secret].",
+            help="shuffle (rows in random order) or keep (their own order, even if it reveals the secret) "
+            "[default: keep, but refuse an order that a test finds to reveal the secret].",
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there already.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Release a secret column so that no guess about it becomes more than FACTOR times as likely, and prove it.
+    """Release a secret column so that no guess about it becomes more than LIFT times as likely, and prove it.
 
-    The best mechanism for the use is designed and certified, every value is checked, and only then the released table
-    is written: whole, or not at all. Other columns stay as they are. A table whose row order tells the secret is
-    refused, unless --order says what is to be done. The prior is a choice
-    that you must make. With --prior-from-table the mechanism is designed for rounded frequencies of the table and
-    certified for every prior that its rows leave possible, but for --failure.
+    The best mechanism for the use is designed and certified, every value is checked, and only then is the released
+    table written, atomically. Other columns stay as they are. A table whose row order reveals the secret is refused,
+    unless --order says what to do. The prior is a choice that you must make. With --prior-from-table the mechanism is
+    designed for rounded frequencies of the table and certified for every prior that its rows leave possible, except
+    with probability --failure.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
@@ -203,7 +203,7 @@ def release(
         done.report(page)
     except LeakwiseError as error:
         raise InvalidInput(
-            f"The table was released to {str(target)!r}, but its report could not be: {error}"
+            f"The table was released to {str(target)!r}, but its report could not be written: {error}"
         ) from error
     _tell(done, {name: path for name, path in written.items() if path is not None}, as_json)
 
@@ -211,7 +211,7 @@ def release(
 def _source_and_target(
     table: str, out: str | None, from_sql: Path | None, to_sql: Path | None
 ) -> tuple[Path | SqlTable, Path | SqlTable]:
-    """The files, or the tables of databases, that are read and written."""
+    """Return the files, or the tables of databases, that are read and written."""
     if from_sql is None:
         if to_sql is not None:
             raise InvalidInput(
@@ -226,7 +226,7 @@ def _source_and_target(
 
 
 def _beside(target: Path | SqlTable) -> Path:
-    """The file whose name the report and the mechanism share."""
+    """Return the file whose name the report and the mechanism share."""
     if isinstance(target, Path):
         return target
     name = "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in target.table)
@@ -272,14 +272,14 @@ def _check_paths(
         if not place.parent.is_dir():
             raise InvalidInput(f"Cannot write {str(place)!r}: the folder {str(place.parent)!r} does not exist.")
         if place is not out and place.exists() and not overwrite:
-            raise InvalidInput(f"{str(place)!r} exists already. Name another file, or say --overwrite.")
+            raise InvalidInput(f"{str(place)!r} exists already. Name another file, or use --overwrite.")
 
 
 def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
     if (text is not None) == from_table:
         raise InvalidInput(
             "Choose what is known of the secret beforehand: --prior PRIOR from public knowledge, or "
-            "--prior-from-table with --failure to take the table itself as a sample of it. Got "
+            "--prior-from-table with --failure to estimate it from the table itself. Got "
             f"{'both' if from_table else 'neither'}."
         )
     if text is None:
@@ -291,7 +291,7 @@ def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
 
 
 def _letters(table: Path | SqlTable, columns: list[str], domains: list[str] | None) -> Alphabet | None:
-    """The declared values of the columns, of the type that the file holds them in."""
+    """Return the declared values of the columns, of the type that they have in the file."""
     from leakwise.tables.formats import check_names, open_table
     from leakwise.tables.kinds.joint_columns import Product
 
@@ -308,7 +308,7 @@ def _letters(table: Path | SqlTable, columns: list[str], domains: list[str] | No
 
 
 def _of_kind(letters: Alphabet, kind: type | None) -> Alphabet:
-    """The letters as texts or truth values where the column holds nothing else."""
+    """Return the values as texts or truth values where the column contains nothing else."""
     from leakwise.alphabet import Alphabet as Letters
     from leakwise.alphabet import Bins
 

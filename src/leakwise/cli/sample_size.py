@@ -12,28 +12,30 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command("sample-size")(sample_size)
 
 
 def sample_size(
-    letters: Annotated[int, typer.Argument(metavar="LETTERS", help="How many values the secret can take.")],
+    letters: Annotated[int, typer.Argument(metavar="VALUES", help="How many values the secret can take.")],
     epsilon: Annotated[
         str | None,
-        typer.Option("--epsilon", "-e", help="The leakage at the estimate in nats, values never seen included."),
+        typer.Option(
+            "--epsilon", "-e", help="The leakage at the estimated prior in nats, including for values never seen."
+        ),
     ] = None,
-    lift: Annotated[str | None, typer.Option("--lift", help="The same as a factor.")] = None,
+    lift: Annotated[str | None, typer.Option("--lift", help="The same as a lift.")] = None,
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="The leakage to keep for the true prior, in nats.")
     ] = None,
-    target_lift: Annotated[str | None, typer.Option("--target-lift", help="The same as a factor.")] = None,
-    failure: Annotated[str, typer.Option("--failure", help="How often the sample may mislead.")] = "1e-6",
+    target_lift: Annotated[str | None, typer.Option("--target-lift", help="The same as a lift.")] = None,
+    failure: Annotated[str, typer.Option("--failure", help="The probability that the sample misleads.")] = "1e-6",
     as_json: JsonOption = False,
 ) -> None:
-    """Tell how many i.i.d. samples make the estimate of a prior good enough.
+    """Compute how many i.i.d. samples make the estimate of a prior good enough.
 
-    A mechanism that leaks ε at the estimate then leaks at most the target for the true prior, but for the failure,
-    whatever the true prior is and whichever mechanism is chosen after seeing the sample.
+    A mechanism that leaks ε at the estimate then leaks at most the target for the true prior, except with the failure
+    probability, whatever the true prior is and whichever mechanism is chosen after seeing the sample.
 
     \b
     leakwise sample-size 20 --lift 5 --target-lift 6 --failure 1e-5
@@ -49,7 +51,9 @@ def sample_size(
         print_json({"letters": letters, "failure": float(failure), "samples": found["layer-cake"], "by_method": found})
         return
     rows = [
-        ["all sets of letters, Chernoff", f"{found['layer-cake']:,}"],
+        ["all sets of values, Chernoff", f"{found['layer-cake']:,}"],
         ["l1 ball, as in [ED] (8)", f"{found['weissman']:,}"],
     ]
-    print_table(["bound", "samples"], rows, title=f"Samples needed for {letters} letters at failure {failure}")
+    print_table(
+        ["bound", "samples"], rows, title=f"Samples needed for {letters} values at failure probability {failure}"
+    )

@@ -1,4 +1,4 @@
-"""How a search is doing, on a terminal: the gap as it falls, and designs done; nothing in a pipe."""
+"""The progress of a search, on a terminal: the gap as it falls, and designs done; nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _DECADES = 11
 
 
 def closeness(value: float, bound: float) -> float:
-    """How full the bar is, from 0 to 1: the decades that the gap has fallen below the value.
+    """Return how full the bar is, from 0 to 1: the decades that the gap has fallen below the value.
 
-    >>> closeness(0.9, 1.0) < closeness(0.99, 1.0) < closeness(1.0, 1.0)
-    True
+    >>> [round(closeness(value, 1.0), 2) for value in (0.9, 0.99, 1.0)]
+    [0.09, 0.18, 1.0]
     """
     if not (math.isfinite(value) and math.isfinite(bound)):
         return 0.0
@@ -27,7 +27,7 @@ def closeness(value: float, bound: float) -> float:
 
 @contextmanager
 def gap_bar(show: bool = True) -> Iterator[Callable[[str, float, float], None] | None]:
-    """What a design calls as it goes on: value, bound and gap on standard error, a bar that fills as the gap falls."""
+    """Yield what a design calls as it proceeds: a bar on standard error that fills as the gap falls."""
     if not show or not sys.stderr.isatty():
         yield None
         return
@@ -40,7 +40,7 @@ def gap_bar(show: bool = True) -> Iterator[Callable[[str, float, float], None] |
 
         def update(stage: str, value: float, bound: float) -> None:
             known = math.isfinite(value) and math.isfinite(bound)
-            figures = f"value {value:.6g}  bound {bound:.6g}  gap {max(bound - value, 0.0):.1e}" if known else ""
+            figures = f"value {value:.6g}  upper bound {bound:.6g}  gap {max(bound - value, 0.0):.1e}" if known else ""
             bar.update(task, description=stage, completed=closeness(value, bound), figures=figures)
 
         yield update
@@ -48,7 +48,7 @@ def gap_bar(show: bool = True) -> Iterator[Callable[[str, float, float], None] |
 
 @contextmanager
 def count_bar(what: str, show: bool = True) -> Iterator[Callable[[int, int], None] | None]:
-    """What a curve calls as it goes on: how many of its points are done."""
+    """Yield what a curve calls as it proceeds: how many of its points are done."""
     if not show or not sys.stderr.isatty():
         yield None
         return

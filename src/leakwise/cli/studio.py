@@ -1,4 +1,4 @@
-"""``leakwise studio``: see the leakage, turn the knob, in a browser."""
+"""``leakwise studio``: see and adjust the leakage in a browser."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command()(studio)
 
 
 def studio(
     port: Annotated[
         int | None,
-        typer.Option("--port", metavar="N", help="Where to listen on 127.0.0.1 [default: 8765, or any that is free]."),
+        typer.Option("--port", metavar="N", help="The port on 127.0.0.1 [default: 8765, or any that is free]."),
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address and open no browser.")] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Explore a secret on a local page: its prior, its mechanism, what it leaks, what that costs.
+    """Explore a secret on a local page: its prior, its mechanism, what it leaks, what protection costs.
 
-    The page is served to this machine only and asks nothing of any other. A table that is opened there is counted in
-    the browser; the state of the page is in its address, after the #, which a browser sends to nobody.
+    The page is served to this machine only and loads nothing from any other. A table that is opened there is counted in
+    the browser; the state of the page is in its address after the #, which browsers do not send.
 
     \b
     leakwise studio

@@ -1,4 +1,4 @@
-"""``leakwise tradeoff``: the largest utility at each leakage bound."""
+"""``leakwise tradeoff``: the largest utility at each leakage limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command()(tradeoff)
 
 
@@ -28,7 +28,7 @@ def tradeoff(
         typer.Option(
             "--epsilons",
             metavar="NATS,…",
-            help="The leakage bounds [default: 40 from 0 to ε_max, with the borders of the privacy regions].",
+            help="The leakage limits [default: 40 from 0 to ε_max, with the borders of the privacy regions].",
         ),
     ] = None,
     utility: UtilityOption = None,
@@ -39,10 +39,10 @@ def tradeoff(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a leakage bound costs: the optimum at each ε, and simpler mechanisms beside it.
+    """Show what a leakage limit costs: the optimum at each ε, compared with simpler mechanisms.
 
-    Beside the optimum stand randomized response of the same leakage and, for up to 12 letters, the best mechanism
-    with local differential privacy ε. The time limit is for each point.
+    The optimum is compared with randomized response of the same leakage and, for up to 12 values, the best mechanism
+    with local differential privacy ε. The time limit applies to each point.
 
     \b
     leakwise tradeoff --prior a=0.5,b=0.3,c=0.2
@@ -60,4 +60,4 @@ def tradeoff(
     if plot is not None:
         from leakwise.charts.render import save
 
-        typer.echo(f"Drawn in {save(found.chart(), plot)}", err=True)
+        typer.echo(f"Picture saved: {save(found.chart(), plot)}", err=True)

@@ -13,7 +13,7 @@ __all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command()(verify)
 
 
@@ -21,10 +21,10 @@ def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate that certify() or a design saved.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Check a certificate again, from the exact integers it carries, without trusting who made it.
+    """Check a certificate from the exact integers in it, without trusting whoever made it.
 
-    Ends with 0 and prints the guarantee when it holds; with 1 when the certificate does not prove its claim; with 2
-    when the file is damaged or is no certificate.
+    The exit code is 0, and the guarantee is printed, when the certificate proves its claim; 1 when it does not; 2 when
+    the file is damaged or is not a certificate.
 
     \b
     leakwise verify certificate.json

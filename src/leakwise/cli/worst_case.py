@@ -1,4 +1,4 @@
-"""``leakwise worst-case``: never give an answer that is too wrong."""
+"""``leakwise worst-case``: the least leakage at which no outcome is worse than a threshold."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OPTIONS = ("power", "below", "above", "below_factor", "above_factor")
 
 
 def register(app: typer.Typer) -> None:
-    """Hang the command on the command line."""
+    """Add the command to the command line."""
     app.command("worst-case")(worst_case)
 
 
@@ -38,8 +38,8 @@ def worst_case(
         str,
         typer.Argument(
             metavar="UTILITY",
-            help="A CSV file (outputs in the first row, letters in the first column, 'never' for a forbidden pair), "
-            "distance:power=2,below=1 for letters that are numbers, or order:above=1 for letters in their order.",
+            help="A CSV file (outcomes in the first row, values in the first column, 'never' for a forbidden pair), "
+            "distance:power=2,below=1 for values that are numbers, or order:above=1 for ordered values.",
         ),
     ],
     prior: PriorOption = None,
@@ -48,19 +48,19 @@ def worst_case(
     column: ColumnOption = None,
     domain: DomainOption = None,
     by: Annotated[
-        str, typer.Option("--by", help="value: levels are utilities; order: ranks within the row.")
+        str, typer.Option("--by", help="value: thresholds are utilities; order: they are ranks within the row.")
     ] = "value",
-    level: Annotated[
-        float | None, typer.Option("--level", help="The least leakage for this level of the worst answer.")
-    ] = None,
+    level: Annotated[float | None, typer.Option("--level", help="Find the least leakage for this threshold.")] = None,
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", "-e", help="The best level within this leakage, in nats.")
+        str | None, typer.Option("--epsilon", "-e", help="Find the best threshold within this leakage limit, in nats.")
     ] = None,
-    lift: Annotated[str | None, typer.Option("--lift", help="The same as a factor: 2 is 'twice as likely'.")] = None,
+    lift: Annotated[
+        str | None, typer.Option("--lift", help="The same limit as a lift: 2 means 'at most twice as likely'.")
+    ] = None,
     then: Annotated[
         str | None,
         typer.Option(
-            "--then", help="With --epsilon or --lift: maximise this next, e.g. mutual_information or expected."
+            "--then", help="With --epsilon or --lift: maximize this next, e.g. mutual_information or expected."
         ),
     ] = None,
     mechanism: Annotated[
@@ -68,14 +68,14 @@ def worst_case(
         typer.Option("--save", metavar="FILE", help="Save the mechanism (with --level, --epsilon, --lift)."),
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate of it.")
+        Path | None, typer.Option("--certificate", metavar="FILE", help="Save its certificate.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw it: a .png, .svg, .html or .json file.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The least leakage at which no possible answer is worse than a level; without a level, all levels at once.
+    """Find the least leakage at which no possible outcome is worse than a threshold; without --level, for every one.
 
     \b
     leakwise worst-case distance:power=2,below=1 --prior uniform:7 --by order
@@ -91,7 +91,9 @@ def worst_case(
     if level is not None and asked:
         raise InvalidInput("--level and --epsilon (or --lift) are two questions: give one of them.")
     if then is not None and not asked:
-        raise InvalidInput("--then goes with --epsilon or --lift: it says what to do with the leakage that is left.")
+        raise InvalidInput(
+            "--then goes with --epsilon or --lift: it names what to maximize within the leakage that is left."
+        )
     result: Any
     if asked:
         from leakwise.optimize import Expected, design
@@ -111,18 +113,18 @@ def worst_case(
     show(result, as_json)
     if mechanism is not None:
         result.mechanism.save(mechanism)
-        typer.echo(f"Mechanism in {mechanism}", err=True)
+        typer.echo(f"Mechanism saved: {mechanism}", err=True)
     if certificate is not None:
         result.certificate.save(certificate)
-        typer.echo(f"Certificate in {certificate}", err=True)
+        typer.echo(f"Certificate saved: {certificate}", err=True)
     if plot is not None:
         from leakwise.charts.render import save
 
-        typer.echo(f"Drawn in {save(result.chart(), plot)}", err=True)
+        typer.echo(f"Picture saved: {save(result.chart(), plot)}", err=True)
 
 
 def read_utility_argument(text: str, prior: Prior) -> tuple[Any, list[Any] | None]:
-    """A utility as written on the command line, and the labels of its outputs."""
+    """Return a utility as written on the command line, and the labels of its outcomes."""
     from leakwise.optimize.worst_case import distance_utility, ordered_utility, read_utility
 
     name, _, rest = text.partition(":")
