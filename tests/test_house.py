@@ -127,3 +127,15 @@ def test_lock_holds_names_and_versions_only() -> None:
 @pytest.mark.parametrize("name", [".ci/run", "scripts/check", "scripts/find-python", "scripts/lock"])
 def test_scripts_can_be_run(name: str) -> None:
     assert os.access(ROOT / name, os.X_OK)
+
+
+def test_files_are_written_in_one_place() -> None:
+    """Whole or not at all: only the atomic writer opens a file to write, and Spark in a draft folder of its own."""
+    writes = re.compile(r"\.write_(text|bytes)\(|open\([^)]*[\"'][wax]b?\+?[\"']|NamedTemporaryFile|mkstemp")
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if any(writes.search(line) for line in path.read_text(encoding="utf-8").splitlines())
+    }
+    assert found <= {"documents/atomic.py", "spark/folders.py"}
+    assert "documents/atomic.py" in found

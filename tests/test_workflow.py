@@ -226,7 +226,7 @@ def test_a_release_that_fails_is_cancelled(tmp_path, monkeypatch):
     def fail(*_args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("leakwise.tables.release.atomic.os.replace", fail)
+    monkeypatch.setattr("leakwise.documents.atomic.os.replace", fail)
     with pytest.raises(lw.InvalidInput, match="No space left"):
         lw.protect(tmp_path / "a.csv", "smokes", prior=PRIOR, lift=2, ledger=book, out=tmp_path / "b.csv")
     assert [one.state for one in book.entries()] == ["cancelled"]

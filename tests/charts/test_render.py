@@ -199,3 +199,18 @@ def test_importing_charts_loads_no_plotting_library() -> None:
     code = "import sys, leakwise.charts\nprint(sorted({'altair', 'vl_convert', 'pandas', 'scipy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("suffix", [".json", ".html", ".svg", ".png"])
+def test_a_full_disk_leaves_the_picture_that_was_there(spec, suffix, tmp_path, monkeypatch):
+    target = tmp_path / f"chart{suffix}"
+    target.write_bytes(b"old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("leakwise.documents.atomic.os.fsync", full)
+    with pytest.raises(InvalidInput, match="Cannot write .*No space left"):
+        render.save(spec, target)
+    assert target.read_bytes() == b"old"
+    assert [one.name for one in tmp_path.iterdir()] == [target.name]

@@ -133,7 +133,7 @@ def test_a_full_disk_changes_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("leakwise.tables.release.atomic._open", full)
+    monkeypatch.setattr("leakwise.documents.atomic._open", full)
     monkeypatch.chdir(folder)
     done = CliRunner().invoke(app, [*WORDS, "--certificate", "c.json"])
     assert done.exit_code != 0

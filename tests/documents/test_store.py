@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,18 @@ def test_an_interrupt_leaves_nothing_aside(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(tmp_path / "file", b"new")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_process_that_is_killed_leaves_nothing_aside(tmp_path: Path) -> None:
+    """The file has no name until it is whole, so that no handler has to run."""
+    code = (
+        "import os, sys; from leakwise.documents import write_atomically\n"
+        "os.fsync = lambda *_: os._exit(9)\n"
+        "write_atomically(sys.argv[1], b'new')"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "file")], check=False)
+    assert done.returncode == 9
     assert os.listdir(tmp_path) == []
 
 

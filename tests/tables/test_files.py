@@ -24,8 +24,8 @@ from scipy.stats import chi2
 
 import leakwise as lw
 from leakwise.data import adult_table
+from leakwise.documents import atomic as aside
 from leakwise.tables.formats import SUFFIXES, delimited, json_lines, open_table, parquet
-from leakwise.tables.release import atomic as aside
 
 # The tables here are made of patterns, whose order tells everything; their tests are about something else.
 pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")

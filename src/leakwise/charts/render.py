@@ -12,6 +12,7 @@ from typing import Any
 
 from leakwise.charts._plain import plain
 from leakwise.charts._theme import Spec
+from leakwise.documents import write_atomically
 from leakwise.errors import InvalidInput, did_you_mean, require
 
 __all__ = ["html", "javascript", "png", "save", "script_json", "svg", "to_altair"]
@@ -132,7 +133,7 @@ vegaEmbed("#chart", JSON.parse(document.getElementById("spec").textContent), {op
 
 
 def save(spec: Spec, path: str | PathLike[str]) -> Path:
-    """Write the chart to a file and give back its path; the suffix chooses the format.
+    """Write the chart to a file, whole or not at all, and give back its path; the suffix chooses the format.
 
     ``.json`` is the specification, ``.html`` a self-contained page, ``.svg`` and ``.png`` are pictures.
     """
@@ -144,11 +145,10 @@ def save(spec: Spec, path: str | PathLike[str]) -> Path:
             f"{did_you_mean(suffix, _SUFFIXES) if suffix else ''}"
         )
     if suffix == ".png":
-        target.write_bytes(png(spec))
-        return target
-    if suffix == ".json":
-        text = json.dumps(plain(spec), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        content = png(spec)
+    elif suffix == ".json":
+        content = (json.dumps(plain(spec), ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
     else:
-        text = html(spec) if suffix == ".html" else svg(spec)
-    target.write_text(text, encoding="utf-8")
+        content = (html(spec) if suffix == ".html" else svg(spec)).encode()
+    write_atomically(target, content)
     return target

@@ -5,28 +5,22 @@ The body is a typed msgspec structure; what does not fit it is reported with the
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
-import secrets
-from collections.abc import Iterator
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from leakwise.documents.atomic import write_atomically
 from leakwise.errors import InvalidInput
 
 __all__ = [
-    "created_like",
-    "creation_mode",
     "document_format",
     "read_document",
     "read_integer",
     "to_plain",
-    "write_atomically",
     "write_document",
     "write_integer",
 ]
@@ -76,54 +70,6 @@ def _checksum(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-_MODE: ContextVar[int] = ContextVar("mode", default=0o666)
-
-
-@contextlib.contextmanager
-def created_like(*paths: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Files that are made meanwhile get no permission that one of the given files lacks.
-
-    What is made of a table that only its owner may read must not be open to all. A path that is not there, or None,
-    asks for nothing.
-    """
-    mode = _MODE.get()
-    for path in paths:
-        with contextlib.suppress(OSError):
-            mode &= 0o666 if path is None else os.stat(path).st_mode
-    token = _MODE.set(mode | 0o600)  # the owner can write and read what was just made
-    try:
-        yield
-    finally:
-        _MODE.reset(token)
-
-
-def creation_mode() -> int:
-    """The permissions that a new file asks for; the user's umask takes away from them, as always."""
-    return _MODE.get()
-
-
-def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file whole or not at all: aside first, then moved into place."""
-    target = Path(path)
-    aside = target.parent / f".{secrets.token_hex(12)}.part"
-    try:
-        # Opened by hand and not by tempfile: the file then has the permissions that the user's umask gives.
-        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, creation_mode()), "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(aside, target)
-    except (OSError, ValueError) as error:  # a ValueError is a path with a zero byte
-        raise InvalidInput(f"Cannot write {str(target)!r}: {_reason(error)}.") from error
-    finally:
-        with contextlib.suppress(OSError, ValueError):
-            aside.unlink()
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
 def write_document(path: str | os.PathLike[str], format: str, version: int, body: msgspec.Struct) -> None:
     """Write a body in its envelope."""
     try:
@@ -139,7 +85,7 @@ def _envelope_of(path: str | os.PathLike[str]) -> _Envelope:
     try:
         content = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # a ValueError is a path with a zero byte
-        raise InvalidInput(f"Cannot read {name!r}: {_reason(error)}.") from error
+        raise InvalidInput(f"Cannot read {name!r}: {getattr(error, 'strerror', None) or error}.") from error
     try:
         return msgspec.json.decode(content, type=_Envelope)
     except _UNREADABLE as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakwise.charts.table import html_table, number
+from leakwise.documents import write_atomically
 from leakwise.papers.exhibit import COMPUTED, PAPERS, Exhibit, exhibits
 from leakwise.papers.runner import code, read_record
 from leakwise.report.style import STYLE
@@ -41,9 +42,9 @@ def write_gallery(directory: Path) -> Path:
     """Write ``index.html`` and ``errata.html`` from the records in a directory; gives back the path of the first."""
     directory.mkdir(parents=True, exist_ok=True)
     found = [(made, record) for made in exhibits() if (record := read_record(directory, made)) is not None]
-    (directory / "errata.html").write_text(_errata_page(_demonstrated(directory), found), encoding="utf-8")
+    write_atomically(directory / "errata.html", _errata_page(_demonstrated(directory), found).encode())
     index = directory / "index.html"
-    index.write_text(_index(directory, found), encoding="utf-8")
+    write_atomically(index, _index(directory, found).encode())
     return index
 
 
@@ -200,7 +201,7 @@ def _demonstrated(directory: Path) -> dict[str, list[dict[str, Any]]]:
         return kept
     shown = {entry.name: [finding.to_dict() for finding in entry.demonstrate()] for entry in errata()}
     text = json.dumps({"stamp": stamp, "shown": shown}, ensure_ascii=False, indent=1)
-    file.write_text(text + "\n", encoding="utf-8")
+    write_atomically(file, f"{text}\n".encode())
     return shown
 
 

@@ -24,6 +24,7 @@ from threading import Thread
 from typing import Any
 
 import leakwise.errors
+from leakwise.documents import write_atomically
 from leakwise.errors import InvalidInput
 from leakwise.papers.exhibit import PAPERS, Exhibit, exhibits, find
 
@@ -147,7 +148,7 @@ def make(
     for suffix in ("csv", "svg", "png", "json"):
         _file(base, suffix).unlink(missing_ok=True)
     for suffix, content in files.items():
-        _file(base, suffix).write_bytes(content)
+        write_atomically(_file(base, suffix), content)
     record = {
         "stamp": mark,
         "files": {suffix: hashlib.sha256(content).hexdigest() for suffix, content in files.items()},
@@ -165,9 +166,7 @@ def make(
         "findings": [{**f.to_dict(), "ours": _number(f.ours)} for f in result.findings],
         "notes": sorted({str(note.message) for note in notes}),
     }
-    draft = _file(base, "json.part")
-    draft.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    draft.replace(_file(base, "json"))
+    write_atomically(_file(base, "json"), (json.dumps(record, ensure_ascii=False, indent=1) + "\n").encode())
     if told is not None:
         told(made.full_name, 1.0, "made")
 

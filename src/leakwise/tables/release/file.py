@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.documents import created_like
+from leakwise.documents import created_like, written_aside
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.tables.formats import TableFile, check_names, open_table, readable, same_kind
 from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
-from leakwise.tables.release.atomic import check_target, written_aside
 from leakwise.tables.release.exchange import Exchanger, Watch
 
 if TYPE_CHECKING:
@@ -157,7 +156,22 @@ def refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
             f"out {str(target)!r} must be a file of the same kind as {str(source)!r} ({source.suffix}). Convert the "
             "released file afterwards."
         )
-    check_target(target, (source,), overwrite=overwrite)
+    folder = target.parent
+    if not folder.is_dir():
+        raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} does not exist.")
+    if target.is_dir():
+        raise InvalidInput(f"Cannot write {str(target)!r}: it is a folder. Name a file in it.")
+    if target.exists() and source.exists() and os.path.samefile(target, source):
+        raise InvalidInput(
+            f"out must not be the table itself: {str(target)!r}. The true values would be lost. Choose another name."
+        )
+    if target.exists() and not overwrite:
+        raise InvalidInput(
+            f"{str(target)!r} exists already. A second release of the same secret reveals more than the first alone; "
+            "if it is to take the first one's place, say overwrite (overwrite=True, --overwrite)."
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} is not open for writing.")
 
 
 def refuse_partition(paths: Iterable[Path], names: Iterable[Hashable]) -> None:

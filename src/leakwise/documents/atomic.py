@@ -1,4 +1,4 @@
-"""A file written whole or not at all."""
+"""A file written whole or not at all, with no permission that the file it is made of lacks."""
 
 from __future__ import annotations
 
@@ -7,37 +7,40 @@ import errno
 import os
 import secrets
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
-from leakwise.documents import creation_mode
 from leakwise.errors import InvalidInput
 
-__all__ = ["check_target", "written_aside"]
+__all__ = ["created_like", "write_atomically", "written_aside"]
 
 _HANDLES = "/proc/self/fd"
+_MODE: ContextVar[int] = ContextVar("mode", default=0o666)
 
 
-def check_target(target: Path, sources: tuple[Path, ...] = (), *, overwrite: bool = False) -> None:
-    """Refuse a place that cannot or must not be written to, before any work is done."""
-    folder = target.parent
-    if not folder.is_dir():
-        raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} does not exist.")
-    if target.is_dir():
-        raise InvalidInput(f"Cannot write {str(target)!r}: it is a folder. Name a file in it.")
-    for source in sources:
-        if target.exists() and source.exists() and os.path.samefile(target, source):
-            raise InvalidInput(
-                f"out must not be the table itself: {str(target)!r}. The true values would be lost. Choose another "
-                "name."
-            )
-    if target.exists() and not overwrite:
-        raise InvalidInput(
-            f"{str(target)!r} exists already. A second release of the same secret reveals more than the first alone; "
-            "if it is to take the first one's place, say overwrite (overwrite=True, --overwrite)."
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} is not open for writing.")
+@contextlib.contextmanager
+def created_like(*paths: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Files that are made meanwhile get no permission that one of the given files lacks.
+
+    What is made of a table that only its owner may read must not be open to all. A path that is not there, or None,
+    asks for nothing.
+    """
+    mode = _MODE.get()
+    for path in paths:
+        with contextlib.suppress(OSError):
+            mode &= 0o666 if path is None else os.stat(path).st_mode
+    token = _MODE.set(mode | 0o600)  # the owner can write and read what was just made
+    try:
+        yield
+    finally:
+        _MODE.reset(token)
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file whole or not at all."""
+    with written_aside(Path(path)) as stream:
+        stream.write(content)
 
 
 @contextlib.contextmanager
@@ -47,6 +50,8 @@ def written_aside(target: Path) -> Iterator[BinaryIO]:
     Where the system has files without a name, a process that is killed leaves no trace: the file gets a name
     only when it is whole.
     """
+    if "\0" in str(target):
+        raise InvalidInput(f"Cannot write {str(target)!r}: a path has no zero byte.")
     aside = target.parent / f".{secrets.token_hex(12)}.part"
     try:
         handle, nameless = _open(aside)
@@ -69,15 +74,18 @@ def written_aside(target: Path) -> Iterator[BinaryIO]:
 
 
 def _open(aside: Path) -> tuple[int, bool]:
-    """A new file: without a name where that is possible, else under a name of its own."""
+    """A new file: without a name where that is possible, else under a name of its own.
+
+    Opened by hand and not by tempfile: the user's umask takes away from the permissions asked for, as always.
+    """
     unnamed = getattr(os, "O_TMPFILE", 0)
     if unnamed and Path(_HANDLES).is_dir():
         try:
-            return os.open(aside.parent, os.O_RDWR | unnamed, creation_mode()), True
+            return os.open(aside.parent, os.O_RDWR | unnamed, _MODE.get()), True
         except OSError as error:
             if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
                 raise
-    return os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), creation_mode()), False
+    return os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), _MODE.get()), False
 
 
 def _name(handle: int, aside: Path) -> None:
