@@ -210,7 +210,7 @@ def test_a_full_disk_leaves_the_picture_that_was_there(spec, suffix, tmp_path, m
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("leakwise.documents.atomic.os.fsync", full)
-    with pytest.raises(InvalidInput, match="Cannot write .*No space left"):
+    with pytest.raises(InvalidInput, match=r"Cannot write .*No space left"):
         render.save(spec, target)
     assert target.read_bytes() == b"old"
     assert [one.name for one in tmp_path.iterdir()] == [target.name]
