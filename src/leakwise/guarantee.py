@@ -228,12 +228,11 @@ def never_certain(lift: Any) -> str:
     )
 
 
-def taken_as_exact(priors: PriorSet) -> str | None:
+def taken_as_exact(priors: PriorSet, covers: str = "A failure probability (prior.confidence, --failure)") -> str | None:
     """Return the warning that a prior was counted and not known, or None where it was given or is a set."""
     if not isinstance(priors, Prior) or priors.sample_size is None:
         return None
     return (
         f"The prior is an estimate from {priors.sample_size:,} rows and was taken as exact: for the true prior the "
-        "lift may be larger. A failure probability (prior.confidence, --failure) covers every prior that the rows "
-        "leave possible."
+        f"lift may be larger. {covers} covers every prior that the rows leave possible."
     )

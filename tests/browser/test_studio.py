@@ -6,8 +6,10 @@ import base64
 import itertools
 import json
 import os
+import re
 import shutil
 import statistics
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import leakwise as lw
+from leakwise.guarantee import at_most
 from leakwise.studio.examples import counted
 from leakwise.studio.server import Running
 from studio.states import brought, design_for, distance, make_state, matrix, worst_case
@@ -104,7 +107,8 @@ def visit(browser: Browser, studio: str) -> Iterator[Visit]:
 
 
 def fragment(state: dict[str, Any]) -> str:
-    return "#s=" + base64.urlsafe_b64encode(json.dumps(state).encode()).decode().rstrip("=")
+    body = json.dumps(state).encode()
+    return f"#s={base64.urlsafe_b64encode(body).decode().rstrip('=')}.{zlib.crc32(body):08x}"
 
 
 def point_at(page: Page, mark: str) -> None:
@@ -130,7 +134,7 @@ def heat_map(page: Page) -> list[str]:
 
 
 def state_of(page: Page) -> Any:
-    text = page.evaluate("location.hash").removeprefix("#s=")
+    text = page.evaluate("location.hash").removeprefix("#s=").partition(".")[0]
     return json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
 
@@ -283,7 +287,13 @@ def test_a_column_is_pasted_over_a_declared_domain(visit: Visit) -> None:
         "kind": "counts",
         "labels": ["(empty)", "maybe", "no", "yes"],
         "values": ["1", "1", "3", "1"],
+        "origin": "table",
     }
+    pick(page, "prior-source", "example")
+    page.locator("#take-example").click()
+    visit.settled()
+    assert "origin" not in shown_state(page)["prior"]
+    expect(page.locator("#seal b")).to_have_text("Proven")
 
 
 def test_a_csv_file_is_counted_in_the_page(visit: Visit, tmp_path: Path) -> None:
@@ -302,6 +312,9 @@ def test_a_csv_file_is_counted_in_the_page(visit: Visit, tmp_path: Path) -> None
     visit.settled()
     prior = shown_state(page)["prior"]
     assert dict(zip(prior["labels"], prior["values"], strict=True)) == {"no": "2", "yes": "1", "unknown": "0"}
+    expect(page.locator("#seal b")).to_have_text("Proven for the counted prior only")
+    expect(page.locator("#prior-note")).to_contain_text("The prior was counted from your table.")
+    expect(page.locator("#prior-facts")).to_contain_text("counted from your table of 3 rows")
     pick(page, "prior-source", "csv")
     page.select_option("#csv-column", label="age; years")
     page.fill("#domain", "bins: 0, 100, 4")
@@ -372,20 +385,41 @@ def test_a_mechanism_is_brought(visit: Visit) -> None:
     page = visit.open(make_state(["no", "yes"], ["0.7", "0.3"], level=("lift", "1.5")))
     pick(page, "goal-kind", "mechanism")
     visit.settled()
-    expect(page.locator("#seal")).to_contain_text("Not kept")
-    expect(page.locator("#promise")).to_contain_text("1.88")
+    expect(page.locator("#promise")).to_have_text("Some guess becomes 1.875 times as likely; you allow 1.5.")
+    expect(page.locator("#seal b")).to_have_text("Limit broken")
+    red = page.locator("#promise").evaluate("one => getComputedStyle(one).color")
+    assert red == page.locator("#seal b").evaluate("one => getComputedStyle(one).color") == "rgb(155, 28, 36)"
+    expect(page.locator("#chart-outcomes")).to_contain_text("your limit, ε = 0.40547")
+    # The circle of the mechanism is right of the line of the limit.
+    expect(page.locator("#caption-tradeoff")).to_contain_text("The solid vertical line is your limit")
+    page.wait_for_function(
+        """() => { const at = (mark) => document.querySelector(`#chart-tradeoff svg ${mark}`)?.getBoundingClientRect();
+        return at('line[stroke-width="2"]')?.left < at('path[stroke="#D55E00"][stroke-width="2.5"]')?.left }"""
+    )
     page.select_option("#catalog", "matrix")
     visit.settled()
     page.fill("#matrix", "low high\n0.6 0.4\n0.4 0.6")
     page.keyboard.press("Tab")
     visit.settled()
-    expect(page.locator("#seal")).to_contain_text("Proven")
+    expect(page.locator("#seal b")).to_have_text("Proven")
+    expect(page.locator("#answer")).not_to_have_class(re.compile("broken"))
     assert shown_state(page)["goal"]["source"]["outputs"] == ["low", "high"]
     page.fill("#matrix", "0.6 0.4\n0.4 0.7")
     page.keyboard.press("Tab")
     expect(page.locator("#answer-error")).to_contain_text("sum")
     visit.settled()
     visit.expect_error()
+
+
+def test_the_knob_and_the_guarantee_show_one_number(visit: Visit) -> None:
+    page = visit.open(make_state(level=("epsilon", "0.9933")))
+    assert page.input_value("#lift") == "2.7002"
+    expect(page.locator("#promise")).to_contain_text("more than 2.7002 times as likely")
+    expect(page.locator("#seal")).to_contain_text("your limit is 2.7002 (ε = 0.9933)")
+    assert "at most 2.7002 times as likely" in str(page.get_attribute("#slider", "aria-valuetext"))
+    js = """numbers => import('./text.js').then((text) => numbers.map((one) => text.atMost(one)))"""
+    numbers = [2.0, 1.0, 2.00004, 1004.91, 0.6931471805599453, 3333.3333333333335, 0.1, 2.5, 1.0000001, 99999.5]
+    assert page.evaluate(js, numbers) == [at_most(one).replace(",", "") for one in numbers]
 
 
 def test_the_bound_can_be_typed_and_mistakes_are_told(visit: Visit) -> None:
@@ -466,10 +500,49 @@ def test_what_is_no_state_is_refused_in_words(visit: Visit, tmp_path: Path) -> N
         (tmp_path / name).write_text(text, encoding="utf-8")
         page.set_input_files("#import-file", tmp_path / name)
         expect(page.locator("#answer-error")).to_contain_text(f"{name} cannot be imported")
-    page.goto(visit.address + "#s=%%%")
-    page.reload()
-    expect(page.locator("#answer-error")).to_contain_text("does not hold a state")
+
+
+def test_a_damaged_link_shows_no_answer_for_other_data(visit: Visit) -> None:
+    """It ended as "Proven", on the example or on what was there before."""
+    whole = fragment(make_state())
+    one_half = base64.urlsafe_b64encode(b'"0.5"').decode()[2:4]
+    other = whole.replace(one_half, one_half.swapcase(), 1)
+    assert other != whole
+    address = visit.address
+    for opened_before in (False, True):
+        for damaged in (whole[:-9], whole[:40], other, whole[2:], "#s=%%%", "#s", whole.swapcase()):
+            visit.page.goto("about:blank")
+            if opened_before:
+                visit.open(make_state(["x", "y"], ["0.5", "0.5"], goal=brought()))
+            visit.page.goto(f"{address}#{damaged.removeprefix('#')}")
+            page = visit.settled()
+            expect(page.locator("#answer-error")).to_contain_text("This link is damaged")
+            for place in ("#found", "#pictures", "#prior", "#goal", "#take", "#export"):
+                expect(page.locator(place)).to_be_hidden()
+            assert "Proven" not in page.inner_text("body")
+            assert not page.locator("#chart-mechanism svg").count()
+    page.locator("#restart").click()
     visit.settled()
+    expect(page.locator("#seal b")).to_have_text("Proven")
+    expect(page.locator("#prior-facts")).to_contain_text("from 32,561 rows")
+    expect(page.locator("#answer-error")).to_be_hidden()
+    page.goto(address + "#answer")  # a place in the page is not a link to a state
+    expect(page.locator("#promise")).to_contain_text("2 times as likely")
+
+
+def test_what_was_found_for_other_data_does_not_stay(visit: Visit) -> None:
+    page = visit.open(make_state())
+    refused = make_state(level=("lift", "0.5"))
+    page.evaluate("address => { location.hash = address; }", fragment(refused))
+    expect(page.locator("#answer-error")).to_contain_text("at least 1")
+    assert "Proven" not in page.inner_text("#found")
+    visit.settled()
+    page.goto(visit.address + fragment(make_state()))
+    visit.settled()
+    page.get_by_label("Number of a", exact=True).fill("0.25")
+    expect(page.locator("#seal b")).to_have_text("Out of date")
+    visit.settled()
+    visit.expect_error()
 
 
 def test_hostile_labels_stay_text(visit: Visit) -> None:
@@ -559,7 +632,7 @@ def test_every_control_has_a_name_and_results_are_announced(visit: Visit) -> Non
     assert page.locator("svg[role=graphics-document], svg[role=img], svg [role=graphics-object]").count() > 0
     expect(page.locator("#live")).to_contain_text("Proven on exact integers")
     assert page.get_attribute("#live", "aria-live") == "polite"
-    for name in ("Prior", "Goal", "Answer", "Take away"):
+    for name in ("Prior", "Goal", "Answer", "Export"):
         assert page.get_by_role("region", name=name, exact=True).count() == 1
     headings = page.locator("h1, h2, h3").evaluate_all("all => all.map((one) => Number(one.tagName[1]))")
     assert headings[0] == 1

@@ -13,6 +13,7 @@ def make_state(
     sample: Any = None,
     level: Any = ("lift", "2"),
     goal: Any = None,
+    origin: str | None = None,
 ) -> dict[str, Any]:
     """A state as the page sends it."""
     return {
@@ -21,6 +22,7 @@ def make_state(
             "labels": list(labels),
             "values": list(values),
             **({"sample": sample} if sample else {}),
+            **({"origin": origin} if origin else {}),
         },
         "level": {"kind": level[0], "value": level[1]},
         "goal": goal or design_for("mutual_information"),

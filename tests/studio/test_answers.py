@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,14 @@ from typer.testing import CliRunner
 import leakwise as lw
 from leakwise.cli.app import app
 from leakwise.errors import InvalidInput, LeakwiseError
+from leakwise.leakage import lifts
 from leakwise.studio.answers import AboutPrior, answer, prior_facts, solve
 from leakwise.studio.curves import steps, tradeoff_parts
 from leakwise.studio.examples import counted, examples
+from leakwise.studio.figures import between, first_figures, gap_words
 from leakwise.studio.reading import label, number, read_prior
 from leakwise.studio.state import Part, State
+from leakwise.studio.takeaway import NAMES
 from studio.states import GOALS, brought, design_for, distance, make_state, matrix, worst_case
 
 
@@ -133,8 +138,8 @@ def test_a_draft_is_quick_and_has_no_files() -> None:
     assert list(found) == ["answer"]
     assert "files" not in found["answer"]
     assert list(found["answer"]["charts"]) == ["mechanism"]
-    (lifts,) = answer(typed(make_state()), draft=True, progress=quiet, view="lifts")
-    assert lifts.body["charts"]["lifts"]["title"]["text"].startswith("How many times as likely")
+    (raised,) = answer(typed(make_state()), draft=True, progress=quiet, view="lifts")
+    assert raised.body["charts"]["lifts"]["title"]["text"].startswith("How many times as likely")
 
 
 def test_a_search_that_was_stopped_says_so() -> None:
@@ -145,10 +150,106 @@ def test_a_search_that_was_stopped_says_so() -> None:
     assert "gap" in body["figures"][1]["note"]
 
 
-def test_a_promise_that_is_not_kept_is_said_not_to_be() -> None:
-    certificate = parts_of(make_state(level=("lift", "1.5"), goal=brought()))["answer"]["certificate"]
-    assert not certificate["holds"]
-    assert certificate["words"].startswith("Not kept")
+# The secret itself makes a value of one row in 1,416 so many times as likely.
+RARE = make_state(["a", "c"], ["1415/1416", "1/1416"], goal=brought("identity", "none", ""))
+
+
+def test_a_broken_limit_is_said_and_drawn() -> None:
+    body = parts_of(RARE)["answer"]
+    assert body["promise"] == "Some guess becomes 1,416 times as likely; you allow 2."
+    assert (body["certificate"]["holds"], body["certificate"]["state"]) == (False, "Limit broken")
+    assert "at the outcome 'c' for the value 'c', and your limit is 2." in body["certificate"]["words"]
+    chart = body["charts"]["outcomes"]
+    lines = [layer["data"]["values"] for layer in chart["layer"] if layer["mark"]["type"] == "rule"]
+    assert lines == [[{"at": pytest.approx(np.log(2)), "name": "your limit, ε = 0.69315"}]]
+    assert [one["over"] for one in chart["data"]["values"]] == [True, False]
+    assert "beyond the dashed line breaks the limit" in body["captions"]["outcomes"]
+    assert body["limit"] == {"x": pytest.approx(np.log(2))}
+    assert "Some guess becomes 1,416 times as likely; you allow 2." in body["files"]["report"].text
+
+
+def test_a_limit_that_is_missed_by_a_hair_is_broken_with_the_digits_that_show_it() -> None:
+    hair = matrix("1/2 1/2", "1/4 3/4", "1/4 3/4")
+    body = parts_of(make_state(level=("lift", "1.33333333"), goal=hair))["answer"]
+    assert body["promise"] == "Some guess becomes 1.3333333334 times as likely; you allow 1.33333333."
+    assert not body["certificate"]["holds"]
+    exact = parts_of(make_state(level=("lift", "4/3"), goal=hair))["answer"]
+    assert exact["certificate"]["state"] == "Proven"
+    assert not any(one["over"] for one in exact["charts"]["outcomes"]["data"]["values"])
+
+
+def test_a_limit_that_limits_nothing_does_not_squeeze_the_bars() -> None:
+    for level in (("epsilon", "5000"), ("lift", "1e300")):
+        body = parts_of(make_state(level=level, goal=brought()))["answer"]
+        assert body["certificate"]["holds"]
+        assert all(layer["mark"]["type"] != "rule" for layer in body["charts"]["outcomes"]["layer"])
+        assert body["limit"] is None
+
+
+@pytest.mark.parametrize("goal", [design_for("mutual_information"), brought("identity", "none", "")])
+def test_one_bound_has_one_number(goal: dict[str, Any]) -> None:
+    """2.70, 2.71 and 2.700131 stood on one screen for one limit."""
+    body = parts_of(make_state(values=["0.5", "0.12965", "0.37035"], level=("epsilon", "0.9933"), goal=goal))["answer"]
+    shown = [body["promise"], body["certificate"]["words"], *(one["note"] for one in body["figures"])]
+    limit = {number for words in shown for number in re.findall(r"\b2\.7\d*", words)}
+    assert limit == {"2.7002"}
+    if not body["certificate"]["holds"]:
+        assert set(re.findall(r"\b7\.7\d*", " ".join(shown))) == {"7.7131"}
+
+
+def test_pictures_say_which_values_and_outcomes_they_leave_out() -> None:
+    """The rarest values, which are the most exposed, were dropped without a word."""
+    names = [f"v{k}" for k in range(40)]
+    body = parts_of(make_state(names, [str(1000 - 20 * k) for k in range(40)], kind="counts", goal=brought()))["answer"]
+    drawn = [one["label"] for one in body["charts"]["beliefs"]["data"]["values"]]
+    assert drawn == names[10:]
+    caption = body["captions"]["beliefs"]
+    assert "the 30 most exposed of 40 values; each of the other 10 becomes at most 2.8111 times as likely" in caption
+    prior = lw.Prior.from_counts([1000 - 20 * k for k in range(40)], labels=names)
+    left = lifts(lw.randomized_response(names, lift=3), prior)[:10]
+    assert 2.8110 < left.max() <= 2.8111
+    assert "These are the 30 outcomes of 40 that leak the most." in body["captions"]["outcomes"]
+    for name in names:
+        assert f'<th scope="row">{name}</th>' in body["files"]["report"].text
+    few = parts_of(make_state(goal=brought()))["answer"]["captions"]
+    assert "most" not in few["beliefs"] + few["outcomes"]
+
+
+def test_the_gap_of_a_standard_error_is_a_standard_error() -> None:
+    """It was shown in squares beside a value that was not."""
+    assert gap_words("frequencies", -9.0, -4.0) == "gap at most 1"
+    counts = counted("occupation")
+    plain = make_state(list(counts), [str(n) for n in counts.values()], kind="counts", goal=design_for("frequencies"))
+    solved = solve(typed(plain), draft=True, progress=quiet)
+    value, bound = solved.design.value, solved.design.bound
+    tile = first_figures(solved)[1]
+    assert float(tile["value"]) == pytest.approx(np.sqrt(-value), rel=1e-4)
+    gap = float(tile["note"].rpartition("gap at most ")[2])
+    assert gap == pytest.approx(np.sqrt(-value) - np.sqrt(-bound), rel=0.1)
+    assert gap < 0.6 * solved.design.gap, "far from the square"
+    assert tile["note"].rpartition("; ")[2] in " ".join(solved.notes)
+    assert between("frequencies", -9.0, -4.0) == "between 2 and 3"
+    assert gap_words("guessing", 0.5, 0.75) == "gap at most 25 percentage points"
+    assert gap_words("frequencies", float("-inf"), -4.0) == "no upper bound yet"
+
+
+def test_a_prior_that_was_counted_from_the_table_is_said_to_be() -> None:
+    counts: Any = {"values": ["500", "300", "200"], "kind": "counts"}
+    body = parts_of(make_state(**counts, origin="table"))["answer"]
+    assert body["certificate"]["state"] == "Proven for the counted prior only"
+    assert "an estimate from 1,000 rows and was taken as exact" in body["about_prior"]
+    assert "counted from your table" in body["about_prior"]
+    assert "counted from your table" in body["files"]["report"].text
+    draft = parts_of(make_state(**counts, origin="table"), draft=True)["answer"]
+    assert draft["certificate"]["state"] == "Proven for the counted prior only"
+    typed_in = parts_of(make_state(**counts))["answer"]
+    assert "taken as exact" in typed_in["about_prior"]
+    assert "table" not in typed_in["about_prior"]
+    covered = parts_of(make_state(**counts, origin="table", sample={"failure": "1e-6"}))["answer"]
+    assert covered["certificate"]["state"] == "Proven"
+    assert "counted from your table" in covered["about_prior"]
+    assert "taken as exact" not in covered["about_prior"]
+    assert parts_of(make_state())["answer"]["about_prior"] == ""
 
 
 def test_an_outcome_that_says_nothing_has_no_envelope_to_draw() -> None:
@@ -299,7 +400,25 @@ def test_the_python_lines_make_the_same_files(plain: dict[str, Any], tmp_path: P
         lw.verify(tmp_path / "certificate.json")
 
 
-NAMES = {"prior": "prior.csv", "utility": "utility.csv", "matrix": "matrix.csv", "mechanism": "mechanism.json"}
+@pytest.mark.parametrize("plain", [RARE, *TAKEN.values(), *SAMPLED.values()], ids=["broken", *TAKEN, *SAMPLED])
+def test_the_report_names_only_files_that_its_lines_write_or_the_page_offers(
+    plain: dict[str, Any], tmp_path: Path, capsys: Any
+) -> None:
+    """It named a certificate that nobody had written, and files of the page without saying where they come from."""
+    body = parts_of(plain)["answer"]
+    code, offered = body["code"], {file.name for file in body["files"].values()}
+    report = html.unescape(body["files"]["report"].text)
+    lines = [code["python"], code["cli"] or "", code["cli_note"], report]
+    assert set(re.findall(r"\b\w+\.(?:json|csv|html)\b", " ".join(lines))) <= offered
+    for what in code["cli_reads"]:
+        assert f"{NAMES[what]} (saved by the button" in report
+        assert f"{NAMES[what]} (saved by the button" in code["cli_note"]
+    _in(tmp_path, lambda: exec(compile(code["python"], "lines", "exec"), {}))
+    (checked,) = set(re.findall(r"leakwise verify ([\w.]+\w)", report))
+    assert (tmp_path / checked).is_file()
+    result = CliRunner().invoke(app, ["verify", str(tmp_path / checked)])
+    assert (result.exit_code == 0) == body["certificate"]["holds"], result.output
+    assert ("rejects it" in report) != body["certificate"]["holds"]
 
 
 @pytest.mark.parametrize("plain", TAKEN.values(), ids=TAKEN)

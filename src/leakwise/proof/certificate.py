@@ -107,8 +107,9 @@ class Certificate(ShownCertificate):
         """The largest lift as text, rounded up; with the digits that show it when it is above the limit."""
         if self.ratio is None:
             return "∞"
-        missed = self.asked is not None and not self.holds
-        return at_most(self.ratio, telling_digits(self.ratio, self.asked) if self.asked and missed else 6)
+        if self.asked is None or self.holds:
+            return at_most(self.ratio)
+        return at_most(self.ratio, telling_digits(self.ratio, self.asked))
 
     @property
     def holds(self) -> bool:

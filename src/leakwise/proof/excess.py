@@ -23,7 +23,7 @@ _MOST_ENTRIES = 2_000
 
 def telling_digits(ratio: Fraction, asked: Level) -> int:
     """Return how many digits show that the ratio is above the limit: the last one is worth less than the excess."""
-    digits, share = 5, (ratio - asked.above) / ratio
+    digits, share = 4, (ratio - asked.above) / ratio
     while digits < _MOST_DIGITS and share * 10 ** (digits - 1) < 1:
         digits += 1
     return digits + 1

@@ -11,16 +11,26 @@ from typing import Any
 
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning
-from leakwise.guarantee import at_least, at_most, failure_at_most, for_anyone, misleads, no_guess, percent
+from leakwise.guarantee import failure_at_most, percent
 from leakwise.leakage import Audit, audit, mutual_information
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import Certificate, certify
 from leakwise.report.comparison import Worth, compare
+from leakwise.studio.figures import between, first_figures, gap_words, more_figures
 from leakwise.studio.limits import LIMITS
-from leakwise.studio.pictures import beliefs, envelope, lifts, outcomes, without_envelope
+from leakwise.studio.pictures import (
+    beliefs,
+    envelope,
+    lifts,
+    outcomes,
+    which_outcomes,
+    which_values,
+    without_envelope,
+)
 from leakwise.studio.reading import level_arguments, read_mechanism, read_prior, read_utility
-from leakwise.studio.state import DesignGoal, Distance, Named, Part, PriorState, State
+from leakwise.studio.seal import about_prior, promise, seal
+from leakwise.studio.state import DesignGoal, Distance, Named, Part, PriorState, State, WorstCaseGoal
 from leakwise.studio.takeaway import files, how_to_reproduce
 
 __all__ = ["AboutPrior", "Solved", "answer", "prior_facts", "solve"]
@@ -56,16 +66,13 @@ class Solved:
     @property
     def utility(self) -> str | None:
         """The kind of utility that was maximised."""
-        if not isinstance(self.state.goal, DesignGoal):
-            return None
-        utility = self.state.goal.utility
-        return (
-            utility.name
-            if isinstance(utility, Named)
-            else "expected"
-            if isinstance(utility, Distance)
-            else "worst_case"
-        )
+        return _kind(self.state.goal.utility) if isinstance(self.state.goal, DesignGoal) else None
+
+
+def _kind(utility: Named | Distance | WorstCaseGoal) -> str:
+    if isinstance(utility, Named):
+        return utility.name
+    return "expected" if isinstance(utility, Distance) else "worst_case"
 
 
 def solve(state: State, *, draft: bool, progress: Progress) -> Solved:
@@ -78,20 +85,24 @@ def solve(state: State, *, draft: bool, progress: Progress) -> Solved:
     from leakwise.optimize import design
 
     limit = LIMITS.draft if draft else LIMITS.solve
-    utility = read_utility(state.goal.utility, priors.nominal)
+    utility, kind = read_utility(state.goal.utility, priors.nominal), _kind(state.goal.utility)
     began = time.monotonic()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", LeakwiseWarning)
-        found = design(priors, utility=utility, time_limit=limit, progress=_told(progress), **asked)
+        found = design(priors, utility=utility, time_limit=limit, progress=_told(progress, kind), **asked)
     notes = tuple(dict.fromkeys(str(one.message) for one in told if issubclass(one.category, LeakwiseWarning)))
     complete = not notes and time.monotonic() - began < limit
+    if notes and kind == "frequencies":
+        # The library tells the gap of the utility, which is minus the square of what the page shows.
+        gap = gap_words(kind, found.value, found.bound)
+        notes = (f"A smaller standard error may be possible: {gap}. What the mechanism leaks is proven all the same.",)
     return Solved(state, priors, found.mechanism, found.certificate, found, complete, notes)
 
 
-def _told(progress: Progress) -> Callable[[str, float, float], None]:
+def _told(progress: Progress, utility: str) -> Callable[[str, float, float], None]:
     def tell(stage: str, value: float, bound: float) -> None:
-        known = math.isfinite(value) and math.isfinite(bound)
-        progress(f"{stage}: between {number(value)} and {number(bound)}" if known else stage, None)
+        known = between(utility, value, bound)
+        progress(stage if known is None else f"{stage}: {known}", None)
 
     return tell
 
@@ -170,15 +181,17 @@ def answer(state: State, *, draft: bool, progress: Progress, view: str = "mechan
 
 
 def _moving(solved: Solved, *, draft: bool) -> dict[str, Any]:
-    """What is shown anew at every turn of the knob."""
+    """What is shown again at every turn of the knob."""
     return {
         "draft": draft,
         "complete": solved.complete,
         "notes": list(solved.notes),
-        "promise": _promise(solved),
-        "certificate": _certificate(solved),
-        "figures": _first_figures(solved),
+        "promise": promise(solved),
+        "certificate": seal(solved),
+        "about_prior": about_prior(solved),
+        "figures": first_figures(solved),
         "point": _point(solved),
+        "limit": _limit(solved),
         "shape": list(solved.mechanism.shape),
     }
 
@@ -186,11 +199,11 @@ def _moving(solved: Solved, *, draft: bool) -> dict[str, Any]:
 def _resting(solved: Solved, looked: Audit) -> dict[str, Any]:
     """What is shown when the knob rests."""
     first = looked.sentences[0]
-    # The level asked about is the bound itself: that nothing passes it has been said.
+    # The level asked about is the limit itself: that nothing passes it has been said.
     said = [words for words in looked.sentences if words != first and "No outcome makes any" not in words]
     return {
         "sentences": said,
-        "figures": [*_first_figures(solved), *_more_figures(solved, looked)],
+        "figures": [*first_figures(solved), *more_figures(solved, looked)],
         "worth": _worth(solved),
         "charts": {
             "mechanism": solved.mechanism.chart(),
@@ -198,95 +211,9 @@ def _resting(solved: Solved, looked: Audit) -> dict[str, Any]:
             "outcomes": outcomes(looked),
             "beliefs": beliefs(looked),
         },
+        "captions": {"outcomes": which_outcomes(looked), "beliefs": which_values(looked)},
         "code": how_to_reproduce(solved),
     }
-
-
-def _promise(solved: Solved) -> str:
-    return no_guess(solved.certificate.ratio, for_anyone(solved.priors))
-
-
-def _certificate(solved: Solved) -> dict[str, Any]:
-    certificate = solved.certificate
-    asked = "" if certificate.asked is None else certificate.asked.words
-    exact = certificate.printed_lift
-    if certificate.holds:
-        words = f"Proven on exact integers: the largest lift is {exact}, within what was asked ({asked})."
-    else:
-        words = (
-            f"Not kept: the largest lift is {exact}, more than was asked ({asked}). It is proven that it is no more."
-        )
-    claim = certificate.optimality
-    if claim is not None and solved.utility == "frequencies":
-        least = at_least(math.sqrt(max(0.0, -claim.bound)) * (1 - 1e-15))
-        words += f" Proven as well: no mechanism within the limit has a standard error below {least}."
-    elif claim is not None:
-        words += f" Proven as well: no mechanism within the limit has a utility above {at_most(claim.bound, 6)}."
-    if certificate.failure:
-        words += f" The prior is an estimate. {misleads(certificate.prior)}"
-    return {
-        "holds": certificate.holds,
-        "state": "proven" if certificate.holds else "not kept",
-        "words": words,
-        "epsilon": float(certificate.epsilon_upper),
-        "lift": certificate.largest_lift,
-        "optimal": claim is not None,
-    }
-
-
-_UTILITIES = {
-    "mutual_information": ("Information kept", "nats of mutual information"),
-    "frequencies": ("Standard error", "of the frequencies, from one row"),
-    "guessing": ("Guessed right", "by the best guess after the outcome"),
-    "expected": ("Expected worth", "minus the expected distance"),
-    "worst_case": ("Worst answer", "no answer that can occur is worth less"),
-}
-
-
-def _first_figures(solved: Solved) -> list[dict[str, str]]:
-    """The leakage and the utility."""
-    certificate, design = solved.certificate, solved.design
-    factor = at_most(certificate.ratio)
-    shown = [_figure("Leakage", f"{at_most(certificate.epsilon_upper)} nats", f"at most {factor} times as likely")]
-    if solved.utility is not None:
-        title, note = _UTILITIES[solved.utility]
-        gap = design.gap
-        better = "nothing is better" if gap <= 1e-6 * max(1.0, abs(design.value)) else f"gap {number(gap, 2)}"
-        if not math.isfinite(gap):
-            better = "no bound yet"
-        shown.append(_figure(title, _shown(solved.utility, design.value), f"{note}; {better}"))
-    return shown
-
-
-def _more_figures(solved: Solved, looked: Audit) -> list[dict[str, str]]:
-    """The other numbers that stand in a row above the pictures."""
-    shown = []
-    if solved.utility != "mutual_information":
-        information = looked.mutual_information
-        shown.append(_figure("Information kept", f"{number(information)} nats", "mutual information"))
-    infinite = math.isinf(looked.ldp)
-    shown.append(
-        _figure(
-            "Without a prior",
-            "no limit" if infinite else f"{at_most(looked.ldp)} nats",
-            "local differential privacy gives none" if infinite else "ε of local differential privacy",
-        )
-    )
-    rows, columns = solved.mechanism.shape
-    shown.append(_figure("Outcomes", f"{columns:,}", f"for {rows:,} values"))
-    return shown
-
-
-def _figure(name: str, value: str, note: str) -> dict[str, str]:
-    return {"name": name, "value": value, "note": note}
-
-
-def _shown(utility: str, value: float) -> str:
-    if utility == "frequencies":
-        return number(math.sqrt(-value)) if math.isfinite(value) and value < 0 else "not determined"
-    if utility == "guessing":
-        return percent(value)
-    return f"{number(value)} nats" if utility == "mutual_information" else number(value)
 
 
 def _point(solved: Solved) -> dict[str, float] | None:
@@ -302,8 +229,16 @@ def _point(solved: Solved) -> dict[str, float] | None:
     return {"x": min(at, solved.nominal.epsilon_max), "y": math.sqrt(-value) if utility == "frequencies" else value}
 
 
+def _limit(solved: Solved) -> dict[str, float] | None:
+    """Where the limit lies on the trade-off curve; None beyond its end, where it limits nothing."""
+    asked = solved.certificate.asked
+    if asked is None or asked.epsilon > solved.nominal.epsilon_max:
+        return None
+    return {"x": asked.epsilon}
+
+
 def _worth(solved: Solved) -> list[dict[str, str]]:
-    """This mechanism beside randomized response of the same leakage, in terms that need no mathematics."""
+    """This mechanism compared with randomized response of the same leakage, in terms that need no mathematics."""
     prior = solved.nominal
     if len(prior) < 2 or not prior.support.all():
         return []
@@ -314,7 +249,7 @@ def _worth(solved: Solved) -> list[dict[str, str]]:
         return "not determined" if one.rows_worth is None else number(one.rows_worth, 3)
 
     def agreement(one: Worth) -> str:
-        return "outcomes are not values" if one.agreement is None else percent(one.agreement)
+        return "outcomes are not values" if one.agreement is None else percent(round(one.agreement, 9))
 
     return [
         {

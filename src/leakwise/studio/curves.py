@@ -75,11 +75,12 @@ def tradeoff_parts(state: State, *, progress: Progress) -> Iterator[Part]:
 def _words(state: State, local: bool) -> str:
     """What stands below the curve."""
     of = "" if isinstance(state.goal, DesignGoal) else "information kept, as "
-    words = f"The circle is {of}what you see here. Beside it: randomized response of the same leakage"
+    words = f"The solid vertical line is your limit, the circle {of}what you see here. "
+    words += "For comparison: randomized response of the same leakage"
     words += ", and the best mechanism with local differential privacy." if local else "."
     if state.prior.sample is not None:
         words += (
-            " The curves are for the prior in the middle of the set; a promise for the whole set costs a little more."
+            " The curves are for the prior in the middle of the set; a guarantee for the whole set costs a little more."
         )
     return words
 
@@ -114,14 +115,19 @@ def _rounds(prior: Prior) -> list[list[float]]:
 
 
 def with_current_point(spec: Spec) -> Spec:
-    """The curve with a layer for the point on the screen; its data is empty until the page fills it."""
+    """The curve with layers for the point on the screen and for the limit, empty until the page fills them."""
     axes = next(layer["encoding"] for layer in spec["layer"] if "x" in layer["encoding"] and "y" in layer["encoding"])
     point = {
         "data": {"name": "current", "values": []},
         "mark": {"type": "point", "shape": "circle", "size": 150, "strokeWidth": 2.5, "filled": False, "opacity": 1},
         "encoding": {"x": {**axes["x"], "field": "x"}, "y": {**axes["y"], "field": "y"}, "color": {"value": "#D55E00"}},
     }
-    return {**spec, "layer": [*spec["layer"], point]}
+    limit = {
+        "data": {"name": "limit", "values": []},
+        "mark": {"type": "rule", "strokeWidth": 2},  # solid: the borders of the regions are dashed
+        "encoding": {"x": {**axes["x"], "field": "x"}},
+    }
+    return {**spec, "layer": [*spec["layer"], limit, point]}
 
 
 def steps(state: State, *, progress: Progress) -> Iterator[Part]:

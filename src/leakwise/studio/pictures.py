@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leakwise.charts.specs import Spec, bars, dots_with_intervals, heatmap
-from leakwise.charts.table import number
-from leakwise.guarantee import percent
+from leakwise.guarantee import at_most, percent
 from leakwise.leakage import Audit, envelope_curve
+from leakwise.leakage.audit import Letter, Outcome
 
 if TYPE_CHECKING:
     from leakwise.studio.answers import Solved
 
-__all__ = ["beliefs", "envelope", "lifts", "outcomes", "without_envelope"]
+__all__ = ["beliefs", "envelope", "lifts", "outcomes", "which_outcomes", "which_values", "without_envelope"]
 
 _MOST_BARS = 30
+_BEYOND = "#D55E00"  # of the palette of the charts, and unlike its first for every eye
 _MOST_LIFTS = 40_000
 # Up to so many entries the curve of the envelope is traced within a second or two.
 _MOST_TRACED = 4_000
@@ -37,29 +39,73 @@ def lifts(solved: Solved) -> Spec | None:
         ratios,
         title="How many times as likely each outcome makes each value",
         value_title="lift",
-        row_title="letter",
+        row_title="value",
         column_title="outcome",
         diverging_at=1.0,
     )
 
 
+def _worst(looked: Audit) -> list[Outcome]:
+    return sorted(looked.outcomes, key=lambda one: -one.leakage)[:_MOST_BARS]
+
+
+def which_outcomes(looked: Audit) -> str:
+    """Return what the picture of the outcomes shows, and what it leaves out."""
+    words = "The limit holds for every single outcome, not for their average."
+    if not looked.level.allows(Fraction(looked.ratio)):
+        words = "An outcome beyond the dashed line breaks the limit."
+    left = len(looked.outcomes) - _MOST_BARS
+    if left > 0:
+        words += f" These are the {_MOST_BARS} outcomes of {len(looked.outcomes):,} that leak the most."
+    return words
+
+
 def outcomes(looked: Audit) -> Spec:
-    worst = sorted(looked.outcomes, key=lambda one: -one.leakage)[:_MOST_BARS]
-    more = len(looked.outcomes) - len(worst)
-    return bars(
+    """Return the leakage of each outcome, and the limit; what is beyond it in another colour."""
+    worst = _worst(looked)
+    limit = looked.level.epsilon
+    # A limit that no mechanism could reach would squeeze the bars to nothing.
+    shown = limit <= max(looked.prior.nominal.epsilon_max, looked.epsilon)
+    spec = bars(
         [f"{one.label} ({percent(round(one.probability, 9))})" for one in worst],
         [one.leakage for one in worst],
-        title="Leakage of each outcome" + (f" (the {len(worst)} largest; {more} more)" if more else ""),
+        title="Leakage of each outcome",
         value_title="leakage ℓ (nats)",
         label_title="outcome",
-        reference=float(looked.epsilon),
-        reference_label=f"ε = {number(looked.epsilon)}",
+        reference=limit if shown else None,
+        reference_label=f"your limit, ε = {at_most(limit)}" if shown else None,
     )
+    bar = spec["layer"][0]
+    # Decided here, on exact numbers: a float a hair above the limit may still keep it.
+    broken = [not looked.level.allows(Fraction(one.ratio)) for one in worst]
+    for record, over in zip(spec["data"]["values"], broken, strict=True):
+        record["over"] = over
+    bar["encoding"]["color"] = {"condition": {"test": "datum.over", "value": _BEYOND}, "value": bar["mark"]["color"]}
+    return spec
+
+
+def _by_lift(looked: Audit) -> list[tuple[Fraction, Letter]]:
+    """Each value with how many times as likely it can become, the most exposed first."""
+    prior = looked.prior.nominal
+    before = dict(zip(prior.labels, prior.fractions, strict=True))
+    lifts = [(Fraction(one.range[1]) / before[one.label], one) for one in looked.letters]
+    return sorted(lifts, key=lambda pair: (-pair[0], -pair[1].prior))
+
+
+def which_values(looked: Audit) -> str:
+    """Return what the picture of the beliefs shows, and what it leaves out."""
+    words = "How likely each value is before, and the range of what it can be after any outcome."
+    if left := _by_lift(looked)[_MOST_BARS:]:
+        words += (
+            f" These are the {_MOST_BARS} most exposed of {len(looked.letters)} values; each of the other {len(left)} "
+            f"becomes at most {at_most(left[0][0])} times as likely. The report lists all of them."
+        )
+    return f"{words} For the prior in the middle of the set." if looked.of_set else words
 
 
 def beliefs(looked: Audit) -> Spec | None:
     """How likely each value is before, and the range of what it can be after."""
-    letters = sorted(looked.letters, key=lambda one: -one.prior)[:_MOST_BARS]
+    letters = sorted((one for _, one in _by_lift(looked)[:_MOST_BARS]), key=lambda one: -one.prior)
     if not letters:
         return None
     spec = dots_with_intervals(

@@ -9,13 +9,16 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from leakwise.charts.table import html_table, number
+from leakwise.charts.table import html_table
 from leakwise.guarantee import percent, percent_at_least, percent_at_most
 from leakwise.leakage import Audit
 from leakwise.leakage.audit_tables import tables
 from leakwise.priors import Prior
 from leakwise.report.pictures import bar, heat_table
 from leakwise.report.style import STYLE
+from leakwise.studio.figures import first_figures, gap_words, upper_bound
+from leakwise.studio.seal import about_prior, promise, seal
+from leakwise.studio.takeaway import NAMES, how_to_reproduce
 
 if TYPE_CHECKING:
     from leakwise.studio.answers import Solved
@@ -67,21 +70,20 @@ def _p(text: str) -> str:
 
 
 def _promise(solved: Solved, looked: Audit) -> str:
-    first, *others = looked.sentences
-    items = "".join(f"<li>{escape(words)}</li>\n" for words in others)
-    return f'<p class="promise">{escape(first)}</p>\n{_p(solved.certificate.sentence)}<ul>{items}</ul>\n'
+    items = "".join(f"<li>{escape(words)}</li>\n" for words in looked.sentences[1:])
+    words = seal(solved)["words"]
+    return f'<p class="promise">{escape(promise(solved))}</p>\n{_p(words)}<ul>{items}</ul>\n'
 
 
 def _prior(solved: Solved) -> str:
     priors = solved.priors
+    rests_on = about_prior(solved)
+    note = _p(rests_on) if rests_on else ""
     if isinstance(priors, Prior):
-        return _p("This prior, taken as known:") + priors._repr_html_()
+        return _p("This prior, taken as known:") + priors._repr_html_() + note
     about: str = priors._repr_html_() if hasattr(priors, "_repr_html_") else ""
-    return (
-        _p("The frequencies of a sample, and every prior that the sample leaves possible:")
-        + about
-        + (priors.nominal._repr_html_())
-    )
+    words = "The frequencies of a sample, and every prior that the sample leaves possible:"
+    return _p(words) + about + priors.nominal._repr_html_() + note
 
 
 def _beliefs(looked: Audit) -> str:
@@ -100,7 +102,8 @@ def _mechanism(solved: Solved) -> str:
     rows, columns = mechanism.shape
     if max(rows, columns) > _MOST_DRAWN:
         return _p(
-            f"It has {rows:,} values and {columns:,} outcomes, too many to draw. The file mechanism.json holds it."
+            f"It has {rows:,} values and {columns:,} outcomes, too many to draw. The Python lines below write it to "
+            f"{NAMES['mechanism']}."
         )
     words = "Each row is a true value, each column an outcome; a cell says how often the outcome is drawn, in %."
     picture = heat_table(
@@ -113,10 +116,12 @@ def _worth(solved: Solved) -> str:
     design = solved.design
     if design is None:
         return _p("The mechanism was brought, not designed: no utility was maximised.")
-    rows = [["utility", design.utility], ["value", number(design.value, 6)]]
+    utility = solved.utility
+    assert utility is not None
+    rows = [[figure["name"], figure["value"]] for figure in first_figures(solved)[1:]]
+    rows += [["proven", gap_words(utility, design.value, design.bound)], ["found by", design.method]]
     if math.isfinite(design.bound):
-        rows += [["nothing within the bound has more than", number(design.bound, 6)], ["gap", number(design.gap, 2)]]
-    rows += [["found by", design.method]]
+        rows.insert(1, ["upper bound", upper_bound(utility, design.bound)])
     return html_table(["", "design"], rows, caption="The design")
 
 
@@ -125,9 +130,13 @@ def _measures(looked: Audit) -> str:
 
 
 def _lines(solved: Solved) -> str:
-    from leakwise.studio.takeaway import how_to_reproduce
-
     code = how_to_reproduce(solved)
-    check = "Anybody can check the certificate again with: leakwise verify certificate.json"
+    name = NAMES["certificate"]
+    check = (
+        f"The Python lines write {name}. Anyone who has it can check it again with: leakwise verify {name}"
+        if solved.certificate.holds
+        else f"The Python lines write {name}. leakwise verify {name} rejects it, because the limit is broken."
+    )
     line = "" if code["cli"] is None else f"<pre><code>{escape(code['cli'])}</code></pre>\n"
-    return f"<pre><code>{escape(code['python'])}</code></pre>\n{line}{_p(check)}"
+    note = _p(code["cli_note"]) if code["cli_note"] else ""
+    return f"<pre><code>{escape(code['python'])}</code></pre>\n{_p(check)}{line}{note}"

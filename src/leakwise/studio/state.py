@@ -61,6 +61,7 @@ class PriorState(_Strict, frozen=True):
     labels: Labels
     values: Labels
     sample: Sample | None = None
+    origin: Literal["given", "table"] = "given"  # a table: its rows were counted in the page
 
 
 class Level(_Strict, frozen=True):

@@ -1,4 +1,4 @@
-"""What a person takes away: files, and the lines that reproduce what is on the screen."""
+"""What a person exports: files, and the lines that reproduce what is on the screen and name these files."""
 
 from __future__ import annotations
 
@@ -31,26 +31,36 @@ from leakwise.studio.state import (
 if TYPE_CHECKING:
     from leakwise.studio.answers import Solved
 
-__all__ = ["command_line", "files", "how_to_reproduce", "python_lines"]
+__all__ = ["NAMES", "command_line", "files", "how_to_reproduce", "python_lines", "where_from"]
 
+# What the page saves each file as: every line that reads or writes one names it by this.
+NAMES = {
+    "mechanism": "mechanism.json",
+    "certificate": "certificate.json",
+    "report": "report.html",
+    "prior": "prior.csv",
+    "utility": "utility.csv",
+    "matrix": "matrix.csv",
+}
+_BUTTONS = {"mechanism": "Mechanism", "prior": "Prior (CSV)", "utility": "Utility (CSV)", "matrix": "Matrix (CSV)"}
 _JSON, _CSV, _HTML = "application/json", "text/csv", "text/html"
 
 
 def files(solved: Solved, looked: Audit) -> dict[str, File]:
-    """Every file that can be taken away."""
+    """Every file that can be exported."""
     from leakwise.studio.report import page
 
     found = {
-        "mechanism": File("mechanism.json", _JSON, _saved(solved.mechanism)),
-        "certificate": File("certificate.json", _JSON, _saved(solved.certificate)),
-        "report": File("report.html", _HTML, page(solved, looked)),
-        "prior": File("prior.csv", _CSV, _prior_csv(solved.state.prior)),
+        "mechanism": File(NAMES["mechanism"], _JSON, _saved(solved.mechanism)),
+        "certificate": File(NAMES["certificate"], _JSON, _saved(solved.certificate)),
+        "report": File(NAMES["report"], _HTML, page(solved, looked)),
+        "prior": File(NAMES["prior"], _CSV, _prior_csv(solved.state.prior)),
     }
     goal = solved.state.goal
     if isinstance(goal, DesignGoal) and not isinstance(goal.utility, Named):
-        found["utility"] = File("utility.csv", _CSV, _utility_csv(goal.utility, solved.nominal))
+        found["utility"] = File(NAMES["utility"], _CSV, _utility_csv(goal.utility, solved.nominal))
     if isinstance(goal, MechanismGoal) and isinstance(goal.source, Matrix):
-        found["matrix"] = File("matrix.csv", _CSV, _matrix_csv(goal.source, solved))
+        found["matrix"] = File(NAMES["matrix"], _CSV, _matrix_csv(goal.source, solved))
     return found
 
 
@@ -105,7 +115,18 @@ def _list(values: Iterable[object]) -> str:
 def how_to_reproduce(solved: Solved) -> dict[str, Any]:
     """A Python snippet and a command line, with the files that the command line reads."""
     line, reads, note = command_line(solved.state, solved.nominal)
-    return {"python": python_lines(solved.state, solved.nominal), "cli": line, "cli_reads": reads, "cli_note": note}
+    words = " ".join(part for part in (where_from(reads), note) if part)
+    return {"python": python_lines(solved.state, solved.nominal), "cli": line, "cli_reads": reads, "cli_note": words}
+
+
+def where_from(reads: Sequence[str]) -> str:
+    """Return which files a command reads, and which buttons of the page save them.
+
+    >>> print(where_from(["utility"]))
+    It reads utility.csv (saved by the button "Utility (CSV)").
+    """
+    files = " and ".join(f'{NAMES[one]} (saved by the button "{_BUTTONS[one]}")' for one in reads)
+    return f"It reads {files}." if reads else ""
 
 
 def python_lines(state: State, prior: Prior) -> str:
@@ -132,8 +153,8 @@ def python_lines(state: State, prior: Prior) -> str:
         [
             *lines,
             f"print(lw.audit(mechanism, {known}, {asked}))",
-            'mechanism.save("mechanism.json")',
-            'certificate.save("certificate.json")',
+            f"mechanism.save({_text(NAMES['mechanism'])})",
+            f"certificate.save({_text(NAMES['certificate'])})",
             "",
         ]
     )
@@ -213,22 +234,22 @@ def command_line(state: State, prior: Prior) -> tuple[str | None, list[str], str
         )
     known, reads = _prior_option(state.prior)
     asked = [f"--{state.level.kind}", state.level.value.strip()]
-    saved = ["--save", "mechanism.json", "--certificate", "certificate.json"]
+    saved = ["--save", NAMES["mechanism"], "--certificate", NAMES["certificate"]]
     goal = state.goal
     if isinstance(goal, DesignGoal):
         utility = goal.utility
         if isinstance(utility, Named):
             words = ["leakwise", "design", *known, *asked, "--utility", utility.name]
         elif isinstance(utility, Distance):
-            words = ["leakwise", "design", *known, *asked, "--utility-matrix", "utility.csv"]
+            words = ["leakwise", "design", *known, *asked, "--utility-matrix", NAMES["utility"]]
             reads = [*reads, "utility"]
         else:
             then = [] if utility.then == "nothing" else ["--then", utility.then]
-            words = ["leakwise", "worst-case", "utility.csv", *known, *asked, "--by", utility.by, *then]
+            words = ["leakwise", "worst-case", NAMES["utility"], *known, *asked, "--by", utility.by, *then]
             return shlex.join([*words, *saved]), [*reads, "utility"], ""
         return shlex.join([*words, "--time-limit", f"{LIMITS.solve:g}", *saved]), reads, ""
     text, more = _mechanism_argument(goal.source, prior)
-    note = "The certificate is in the Python lines; this command prints the audit."
+    note = "It prints the audit. The Python lines write the certificate as well."
     return shlex.join(["leakwise", "audit", text, *known, *asked]), [*reads, *more], note
 
 
@@ -237,7 +258,7 @@ def _prior_option(state: PriorState) -> tuple[list[str], list[str]]:
     names = [name.strip() for name in state.labels]
     option = "--counts" if state.kind == "counts" else "--prior"
     if any("," in name or "\n" in name for name in names):
-        return ["--prior", "prior.csv"], ["prior"]
+        return ["--prior", NAMES["prior"]], ["prior"]
     values = (value.strip() for value in state.values)
     return [option, ",".join(f"{name}={value}" for name, value in zip(names, values, strict=True))], []
 
@@ -245,9 +266,9 @@ def _prior_option(state: PriorState) -> tuple[list[str], list[str]]:
 def _mechanism_argument(source: Catalog | Matrix, prior: Prior) -> tuple[str, list[str]]:
     """A named mechanism as a word, or a matrix as a file."""
     if isinstance(source, Matrix):
-        return "matrix.csv", ["matrix"]
+        return NAMES["matrix"], ["matrix"]
     letters = [str(name) for name in prior.labels]
     if len(letters) == 1 or any(set(name) & set(",/=") for name in letters):
-        return "mechanism.json", ["mechanism"]
+        return NAMES["mechanism"], ["mechanism"]
     given = "" if source.parameter == "none" else f",{source.parameter}={source.value.strip()}"
     return f"{source.name.replace('_', '-')}:letters={'/'.join(letters)}{given}", []

@@ -1,13 +1,13 @@
-// The answer as it comes: the promise, the figures, the pictures, and what to take away.
+// The answer as it comes: the guarantee, the figures, the pictures, and what to export.
 
-import { clear, draw, setPoint } from "./charts.js";
+import { clear, draw, setMarks } from "./charts.js";
 import { byId, chosen, make, say, showError } from "./dom.js";
 
 const MOST_CELLS = 900;
 
 export class AnswerPanel {
   constructor() {
-    this.body = null;
+    this.clear();
     for (const input of document.querySelectorAll('input[name="view"]')) input.addEventListener("change", () => this.body && this.mechanism());
     byId("numbers").addEventListener("toggle", () => this.table());
   }
@@ -21,9 +21,23 @@ export class AnswerPanel {
     else bar.value = done;
   }
 
+  // What is on the screen is about an earlier input: it is paler, and its seal says so.
   stale(is) {
     byId("found").classList.toggle("stale", is);
     byId("pictures").classList.toggle("stale", is);
+    const badge = byId("seal").querySelector("b");
+    if (is && badge) badge.textContent = "Out of date";
+  }
+
+  // Nothing that was found for other data stays on the screen.
+  clear() {
+    this.body = null;
+    byId("answer").classList.remove("broken");
+    byId("promise").textContent = "…";
+    say("");
+    for (const id of ["seal", "figures", "sentences", "numbers-table"]) byId(id).replaceChildren();
+    for (const id of ["notes", "prior-note"]) byId(id).hidden = true;
+    for (const id of ["mechanism", "outcomes", "beliefs", "tradeoff", "steps", "envelope"]) clear(`chart-${id}`);
   }
 
   failed(error) {
@@ -38,7 +52,7 @@ export class AnswerPanel {
     byId("promise").textContent = body.promise;
     this.seal(body);
     this.figures(body);
-    setPoint("chart-tradeoff", body.point);
+    setMarks("chart-tradeoff", this.marks());
     await this.mechanism();
     drawn();
     // What does not follow the knob at every turn waits, a little paler, until it rests.
@@ -50,6 +64,7 @@ export class AnswerPanel {
     byId("worth-rows").replaceChildren(...body.worth.map(({ name, ours, other }) =>
       make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", { textContent: ours }), make("td", { textContent: other }))));
     this.code(body.code);
+    for (const [name, words] of Object.entries(body.captions)) byId(`caption-${name}`).textContent = words;
     const pictures = [draw("chart-outcomes", body.charts.outcomes)];
     byId("figure-beliefs").hidden = !body.charts.beliefs;
     if (body.charts.beliefs) pictures.push(draw("chart-beliefs", body.charts.beliefs));
@@ -57,11 +72,19 @@ export class AnswerPanel {
     say(`${body.promise} ${body.certificate.words}`);
   }
 
-  seal({ certificate, complete, notes, draft }) {
+  // The circle and the line of the trade-off.
+  marks() {
+    return { current: this.body?.point, limit: this.body?.limit };
+  }
+
+  seal({ certificate, about_prior: about, notes, draft }) {
     const seal = byId("seal");
-    seal.className = `seal ${certificate.holds ? "" : "broken"} ${certificate.holds && !complete ? "draft" : ""}`;
-    const state = certificate.holds ? (complete ? "Proven" : "Proven, perhaps not the best") : "Not kept";
-    seal.replaceChildren(make("b", { textContent: state }), make("span", { textContent: certificate.words }));
+    byId("answer").classList.toggle("broken", !certificate.holds);
+    seal.className = `seal ${certificate.state === "Proven" ? "" : "draft"}`;
+    seal.replaceChildren(make("b", { textContent: certificate.state }), make("span", { textContent: certificate.words }));
+    byId("prior-note").hidden = !about;
+    byId("prior-note").className = certificate.state === "Proven" ? "hint" : "note";
+    byId("prior-note").textContent = about;
     byId("notes").hidden = !notes.length || draft;
     byId("notes").textContent = notes.join(" ");
   }
@@ -111,13 +134,11 @@ export class AnswerPanel {
     else clear("chart-envelope", words);
   }
 
-  code({ python, cli, cli_reads: reads, cli_note: note }) {
+  code({ python, cli, cli_note: note }) {
     byId("python").textContent = python;
     byId("cli").textContent = cli ?? "";
     byId("cli").parentElement.hidden = !cli;
-    const files = { prior: "prior.csv", utility: "utility.csv", matrix: "matrix.csv", mechanism: "mechanism.json" };
-    const needs = reads.length ? `It reads ${reads.map((what) => files[what]).join(" and ")}: take ${reads.length > 1 ? "them" : "it"} from above. ` : "";
-    byId("cli-note").textContent = needs + note;
+    byId("cli-note").textContent = note;
     document.querySelector('[data-copy="cli"]').hidden = !cli;
   }
 }

@@ -87,7 +87,7 @@ export class Panel {
         }
       } catch (error) {
         const replaced = error.name === "AbortError" || error.kind === "Cancelled";
-        if (!replaced) this.failed(error);
+        if (!replaced) this.failed(error, body);
       } finally {
         clearTimeout(this.timer);
         this.timer = 0;

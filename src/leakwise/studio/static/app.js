@@ -11,6 +11,7 @@ import { checked, DEFAULT, exported, fromFragment, hasSteps, isWorstCase, toFrag
 const SETTLED = 300; // milliseconds without a change after which a full solve begins
 
 const state = structuredClone(DEFAULT);
+let example = DEFAULT; // what the page begins with
 const answer = new AnswerPanel();
 const prior = new PriorPanel(state, () => changed({ prior: true }));
 const goal = new GoalPanel(state, changed);
@@ -36,7 +37,8 @@ const panels = {
       if (!body.draft) curves();
     },
     progress: ({ stage, done: share }) => answer.busy(stage, share),
-    failed: (error) => {
+    failed: (error, asked) => {
+      if (JSON.stringify(asked.state) !== JSON.stringify(state)) return; // of an input that is no longer there
       if (error.about !== "prior") answer.failed(error);
       else { showError("prior-error", error.message); answer.stale(true); }
     },
@@ -49,7 +51,7 @@ const panels = {
   tradeoff: new Panel("tradeoff", {
     part: ({ body }) => {
       byId("caption-tradeoff").textContent = body.words;
-      return draw("chart-tradeoff", body.chart, answer.body?.point);
+      return draw("chart-tradeoff", body.chart, answer.marks());
     },
     failed: (error) => { clear("chart-tradeoff"); showError("tradeoff-error", error.message); },
   }),
@@ -112,7 +114,12 @@ const mark = (name) => performance.mark(`leakwise-${name}`);
 // ---------------------------------------------------------------------------------------------- the state as file
 
 function adopt(given) {
-  Object.assign(state, structuredClone(checked(given)));
+  const next = structuredClone(checked(given));
+  for (const panel of Object.values(panels)) panel.stop();
+  Object.assign(state, next);
+  Object.assign(done, { tradeoff: "", steps: "" });
+  answer.clear();
+  delete document.body.dataset.damaged;
   prior.show();
   goal.show();
   changed({ settled: true, prior: true });
@@ -130,7 +137,7 @@ byId("import-file").addEventListener("change", async () => {
     adopt(JSON.parse(await given.text()));
     say("The state was imported.");
   } catch (error) {
-    showError("answer-error", `${given.name} cannot be imported. ${error instanceof SyntaxError ? "It is no JSON file." : error.message}`);
+    showError("answer-error", `${given.name} cannot be imported. ${error instanceof SyntaxError ? "It is not a JSON file." : error.message}`);
   }
   byId("import-file").value = "";
 });
@@ -168,31 +175,46 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", () => copy(byId(button.dataset.copy).textContent, button));
 }
 
-addEventListener("hashchange", () => {
+// A link that was cut or changed on its way: nothing is shown in its place, since it would be about other data.
+function damaged(error) {
+  for (const panel of Object.values(panels)) panel.stop();
+  clearTimeout(full);
+  clearTimeout(keeping);
+  full = 0;
+  answer.clear();
+  answer.busy(null);
+  showError("answer-error", `This link is damaged: ${error.message} Nothing was computed. Ask for the link again, or import the exported file.`);
+  document.body.dataset.damaged = "yes";
+  document.body.dataset.idle = "yes";
+}
+
+// The state that the address holds; null for an address without one; undefined, and said so, for a damaged one.
+function linked() {
   try {
-    const given = fromFragment(location.hash);
-    if (given) adopt(given);
+    return fromFragment(location.hash);
   } catch (error) {
-    showError("answer-error", `The address does not hold a state of the studio. ${error.message}`);
+    damaged(error);
+    return undefined;
   }
+}
+addEventListener("hashchange", () => {
+  const given = linked();
+  if (given) adopt(given);
 });
+byId("restart").addEventListener("click", () => adopt(example));
 
 // ------------------------------------------------------------------------------------------------------ beginning
 
 try {
-  const given = await start();
-  setLook(given.look);
-  byId("version").textContent = `Leakwise ${given.version}`;
-  prior.setExamples(given.examples);
-  const [first] = given.examples;
+  const { look, version, examples } = await start();
+  setLook(look);
+  byId("version").textContent = `Leakwise ${version}`;
+  prior.setExamples(examples);
+  const [first] = examples;
   state.prior = { kind: "counts", labels: [...first.labels], values: [...first.values] };
-  let linked = null;
-  try {
-    linked = fromFragment(location.hash);
-  } catch (error) {
-    showError("answer-error", `The address does not hold a state of the studio. ${error.message}`);
-  }
-  adopt(linked ?? state);
+  example = structuredClone(state);
+  const given = linked();
+  if (given !== undefined) adopt(given ?? example);
   loadVega().catch((error) => showError("answer-error", error.message));
 } catch (error) {
   showError("answer-error", error.message);

@@ -5,7 +5,7 @@ import { byId, make } from "./dom.js";
 let look = { light: {}, dark: {} };
 let vegaLoads = null;
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const drawn = new Map(); // element id → { spec, view, width, point }
+const drawn = new Map(); // element id → { spec, view, width, marks }
 
 export function setLook(given) {
   look = given;
@@ -23,13 +23,14 @@ export function loadVega() {
 
 export function clear(id, words) {
   const place = byId(id);
+  place.turn = null; // a picture that is on its way is not shown
   drawn.get(id)?.view?.finalize();
   drawn.delete(id);
   place.replaceChildren(words ? make("p", { className: "waiting", textContent: words }) : "");
 }
 
 // Draws aside and swaps, so that nothing flickers while the slider moves.
-export async function draw(id, spec, point = null) {
+export async function draw(id, spec, marks = null) {
   await loadVega();
   const place = byId(id);
   const width = Math.floor(place.clientWidth);
@@ -44,23 +45,25 @@ export async function draw(id, spec, point = null) {
   const before = drawn.get(id);
   place.replaceChildren(aside);
   before?.view?.finalize();
-  drawn.set(id, { spec, view, width, point });
-  if (point) setPoint(id, point);
+  drawn.set(id, { spec, view, width, marks });
+  if (marks) setMarks(id, marks);
 }
 
-export function setPoint(id, point) {
+// Fills the layers whose data the picture leaves open: a mark for each name, or none.
+export function setMarks(id, marks) {
   const here = drawn.get(id);
   if (!here) return;
-  here.point = point;
-  here.view.data("current", point ? [point] : []).runAsync();
+  here.marks = marks;
+  for (const [name, mark] of Object.entries(marks)) here.view.data(name, mark ? [mark] : []);
+  here.view.runAsync();
 }
 
 export const specOf = (id) => drawn.get(id)?.spec;
 
 function redraw() {
-  for (const [id, { spec, width, point }] of [...drawn]) {
+  for (const [id, { spec, width, marks }] of [...drawn]) {
     const now = Math.floor(byId(id).clientWidth);
-    if (now && (now !== width || redraw.colours)) draw(id, spec, point);
+    if (now && (now !== width || redraw.colours)) draw(id, spec, marks);
   }
   redraw.colours = false;
 }

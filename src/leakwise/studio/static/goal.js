@@ -2,7 +2,7 @@
 
 import { byId, choose, chosen, make, showError, showOnly } from "./dom.js";
 import { isWorstCase, levelOf } from "./state.js";
-import { parseMatrix, short, times } from "./text.js";
+import { atMost, parseMatrix } from "./text.js";
 
 const STEPS = 1000;
 const PARAMETERS = {
@@ -35,7 +35,7 @@ export class GoalPanel {
 
   // -- the knob --------------------------------------------------------------------------------------------------
 
-  // The square gives small bounds, where most is decided, more of the way.
+  // The square gives small limits, where most is decided, more of the way.
   at(place) { return this.end * (place / STEPS) ** 2; }
   place(epsilon) { return STEPS * Math.sqrt(Math.min(1, Math.max(0, epsilon / this.end))); }
 
@@ -50,7 +50,7 @@ export class GoalPanel {
     const value = Number(text.trim().replace(",", "."));
     const least = kind === "lift" ? 1 : 0;
     if (!text.trim() || !(value >= least) || !Number.isFinite(value)) {
-      showError("goal-error", kind === "lift" ? `The factor must be a number of at least 1 (1 reveals nothing). Got “${text}”.`
+      showError("goal-error", kind === "lift" ? `The limit must be a number of at least 1 (1 reveals nothing). Got “${text}”.`
         : `ε must be a number of at least 0 (0 reveals nothing). Got “${text}”.`);
       byId(kind).setAttribute("aria-invalid", "true");
       return;
@@ -63,8 +63,8 @@ export class GoalPanel {
   reading(moveSlider = true) {
     const epsilon = levelOf(this.state);
     const { kind, value } = this.state.level;
-    byId("lift").value = kind === "lift" ? value : times(Math.exp(epsilon));
-    byId("epsilon").value = kind === "epsilon" ? value : short(epsilon, 4);
+    byId("lift").value = kind === "lift" ? value : atMost(Math.exp(epsilon));
+    byId("epsilon").value = kind === "epsilon" ? value : atMost(epsilon);
     for (const id of ["lift", "epsilon"]) byId(id).removeAttribute("aria-invalid");
     showError("goal-error", "");
     const slider = byId("slider");
@@ -76,7 +76,7 @@ export class GoalPanel {
       ? "Nothing is hidden any more: the secret itself may be released."
       : `Privacy region ${region} of ${this.borders.length}: an outcome may rule out ${zeros === 0 ? "no value" : zeros === 1 ? "at most 1 value" : `at most ${zeros} values`}.`;
     byId("region").textContent = words;
-    slider.setAttribute("aria-valuetext", `ε ${short(epsilon)}: at most ${times(Math.exp(epsilon))} times as likely. ${words}`);
+    slider.setAttribute("aria-valuetext", `ε ${atMost(epsilon)}: at most ${byId("lift").value} times as likely. ${words}`);
   }
 
   setRange(end, borders) {
@@ -168,7 +168,7 @@ export class GoalPanel {
     if (kind === "distance") return { kind, power: Number(byId("power").value) };
     if (kind !== "worst_case") return { kind: "named", name: kind };
     if (isWorstCase(this.state)) return { ...this.state.goal.utility, by: byId("by").value, then: byId("then").value };
-    // The least leakage for the best level is often a constant answer: what is left of the bound goes to information.
+    // The least leakage for the best level is often a constant answer: what is left of the limit goes to information.
     byId("then").value = this.state.prior.sample ? "nothing" : "mutual_information";
     return { kind, matrix: this.worth("steps"), by: byId("by").value, then: byId("then").value };
   }
@@ -180,7 +180,7 @@ export class GoalPanel {
     return { kind: "catalog", name, parameter: byId("parameter").value, value: byId("parameter-value").value };
   }
 
-  // When the values of the secret change in number, a matrix that was made for the old ones is made anew.
+  // When the values of the secret change in number, a matrix that was made for the old ones is made again.
   fitToPrior() {
     const size = this.state.prior.labels.length;
     const { goal } = this.state;

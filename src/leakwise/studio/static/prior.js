@@ -86,6 +86,7 @@ export class PriorPanel {
     this.edit((prior) => {
       prior.labels = lines.map(([name]) => name.trim());
       prior.values = lines.map(([, value]) => value.trim());
+      delete prior.origin;
     });
   }
 
@@ -103,7 +104,7 @@ export class PriorPanel {
 
   facts(facts) {
     const parts = [`${facts.labels.length} values`];
-    if (facts.sample_size) parts.push(`from ${facts.sample_size.toLocaleString("en")} rows`);
+    if (facts.sample_size) parts.push(`${this.state.prior.origin === "table" ? "counted from your table of" : "from"} ${facts.sample_size.toLocaleString("en")} rows`);
     parts.push(`ε max ${short(facts.epsilon_max)}`);
     if (facts.never.length) parts.push(`never seen: ${facts.never.slice(0, 4).join(", ")}`);
     byId("prior-facts").textContent = parts.join(" · ");
@@ -129,9 +130,9 @@ export class PriorPanel {
     }
   }
 
-  take(kind, labels, values, words) {
+  take(kind, labels, values, words, origin = "given") {
     if (labels.length > 100) throw new Error(`${labels.length} values are more than the page takes (100). Group some of them.`);
-    this.state.prior = { kind, labels, values, ...(this.state.prior.sample && kind === "counts" ? { sample: { ...this.state.prior.sample, size: null } } : {}) };
+    this.state.prior = { kind, labels, values, ...(origin === "table" ? { origin } : {}), ...(this.state.prior.sample && kind === "counts" ? { sample: { ...this.state.prior.sample, size: null } } : {}) };
     this.show();
     this.showSource("type");
     say(words);
@@ -194,7 +195,7 @@ export class PriorPanel {
   count() {
     const counts = countColumn(this.cells(), parseDomain(byId("domain").value));
     const total = [...counts.values()].reduce((sum, one) => sum + one, 0);
-    this.take("counts", [...counts.keys()], [...counts.values()].map(String), `${total.toLocaleString("en")} rows counted.`);
+    this.take("counts", [...counts.keys()], [...counts.values()].map(String), `${total.toLocaleString("en")} rows counted.`, "table");
   }
 
   suggest() {

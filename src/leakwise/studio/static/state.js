@@ -12,13 +12,32 @@ export function toFragment(state) {
   const bytes = new TextEncoder().encode(JSON.stringify(state));
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
-  return "#s=" + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return `#s=${btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}.${checksum(bytes)}`;
 }
 
+// A single changed character can still be a state, of other numbers: the checksum tells.
 export function fromFragment(fragment) {
-  if (!fragment.startsWith("#s=")) return null;
-  const text = atob(fragment.slice(3).replaceAll("-", "+").replaceAll("_", "/"));
-  return checked(JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (mark) => mark.charCodeAt(0)))));
+  if (!fragment.slice(1) || document.getElementById(fragment.slice(1))) return null; // a place in the page
+  const [, body, sum] = fragment.match(/^#s=([\w-]+)\.([0-9a-f]{8})$/) ?? [];
+  if (!body) throw new Error("it is not whole.");
+  let bytes;
+  try {
+    bytes = Uint8Array.from(atob(body.replaceAll("-", "+").replaceAll("_", "/")), (mark) => mark.charCodeAt(0));
+  } catch {
+    throw new Error("it is not whole.");
+  }
+  if (checksum(bytes) !== sum) throw new Error("some of it was changed.");
+  return checked(JSON.parse(new TextDecoder().decode(bytes)));
+}
+
+// CRC-32, as in zip files.
+function checksum(bytes) {
+  let sum = ~0;
+  for (const byte of bytes) {
+    sum ^= byte;
+    for (let bit = 0; bit < 8; bit++) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0);
+  }
+  return (~sum >>> 0).toString(16).padStart(8, "0");
 }
 
 // Enough to draw the controls from; every value is checked again, with words, when it is solved.

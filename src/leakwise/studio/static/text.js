@@ -96,8 +96,10 @@ export function short(value, digits = 3) {
   return Number(value.toFixed(Math.max(0, digits))).toString();
 }
 
-export function times(factor) {
-  if (!Number.isFinite(factor) || factor >= 1e6) return factor.toExponential(2);
-  if (factor >= 100) return factor.toFixed(0);
-  return factor >= 10 ? factor.toFixed(1) : factor.toFixed(2);
+// A limit as the server prints it: five digits, rounded up (at_most in guarantee.py).
+export function atMost(value, digits = 5) {
+  if (!Number.isFinite(value) || value <= 0) return value === 0 ? "0" : "∞";
+  const near = value.toExponential(digits - 1);
+  const step = 10 ** (Number(near.split("e")[1]) - digits + 1);
+  return String(Number((Number(near) < value ? Number(near) + step : Number(near)).toPrecision(digits)));
 }

@@ -1,0 +1,87 @@
+"""What an answer guarantees, in words: the sentence, its proof or its breach, and what the prior rests on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from leakwise.guarantee import at_most, for_anyone, misleads, no_guess, taken_as_exact
+from leakwise.priors import Prior
+from leakwise.proof.excess import telling_digits
+from leakwise.studio.figures import upper_bound
+
+if TYPE_CHECKING:
+    from leakwise.studio.answers import Solved
+
+__all__ = ["about_prior", "promise", "seal"]
+
+
+def promise(solved: Solved) -> str:
+    """Return the guarantee in one sentence; where the limit is broken, that it is."""
+    certificate = solved.certificate
+    if certificate.holds:
+        return no_guess(certificate.ratio, for_anyone(solved.priors))
+    where = "" if isinstance(solved.priors, Prior) else "For a prior that the sample leaves possible: "
+    lift = certificate.printed_lift
+    return f"{where}Some guess becomes {lift} times as likely; you allow {_allowed(solved)}."
+
+
+def _allowed(solved: Solved) -> str:
+    """The limit as a lift, with the digits that tell it from a lift above it."""
+    ratio, asked = solved.certificate.ratio, solved.certificate.asked
+    assert asked is not None
+    assert ratio is not None
+    # Of a limit that was kept, the text is rounded as that of the lift: the two never seem to be the wrong way round.
+    return at_most(asked.above) if solved.certificate.holds else at_most(asked.above, telling_digits(ratio, asked))
+
+
+def seal(solved: Solved) -> dict[str, Any]:
+    """Return what is proven of the answer, and a word for it."""
+    certificate = solved.certificate
+    lift, allowed = certificate.printed_lift, _allowed(solved)
+    if solved.state.level.kind == "epsilon":
+        allowed += f" (ε = {solved.state.level.value.strip()})"
+    if certificate.holds:
+        words = f"Proven on exact integers: the largest lift is {lift}, and your limit is {allowed}."
+    else:
+        words = (
+            f"The limit is broken: the largest lift is {lift}, at the outcome {certificate.outcome!r} for the value "
+            f"{certificate.letter!r}, and your limit is {allowed}. Bring another mechanism, or allow more."
+        )
+    claim = certificate.optimality
+    if claim is not None and solved.utility is not None:
+        words += f" Proven as well: {upper_bound(solved.utility, claim.bound)}."
+    if certificate.failure:
+        words += f" The prior is an estimate. {misleads(certificate.prior)}"
+    return {
+        "holds": certificate.holds,
+        "state": _state(solved),
+        "words": words,
+        "epsilon": float(certificate.epsilon_upper),
+        "lift": certificate.largest_lift,
+        "optimal": claim is not None,
+    }
+
+
+def _state(solved: Solved) -> str:
+    """The badge."""
+    if not solved.certificate.holds:
+        return "Limit broken"
+    if solved.state.prior.origin == "table" and not solved.certificate.failure:
+        return "Proven for the counted prior only"
+    return "Proven" if solved.complete else "Proven, perhaps not the best"
+
+
+def about_prior(solved: Solved) -> str:
+    """Return what a prior that was counted means for the guarantee; nothing for one that was given."""
+    words = []
+    if (estimated := taken_as_exact(solved.priors, '"Only known from a sample"')) is not None:
+        words.append(estimated)
+    if solved.state.prior.origin == "table":
+        words.append(
+            "The prior was counted from your table. The guarantee takes these frequencies as known to anyone and does "
+            "not cover what they reveal about the rows: the mechanism was made for the exact counts, and the "
+            "certificate, the report, the prior file and the link contain them. Keep these with the table. To release "
+            'this very table, use lw.protect(..., prior="table") or leakwise release --prior-from-table, which rest on '
+            "rounded frequencies."
+        )
+    return " ".join(words)
