@@ -11,7 +11,7 @@ import pytest
 
 from leakwise.errors import InvalidInput
 from leakwise.tables.release.row_order import FALSE_ALARM, RowOrder
-from leakwise.tables.release.row_order_tests import Trace
+from leakwise.tables.release.row_order_tests import Trace, _won
 
 
 def seen(codes, values=2, parts=None):
@@ -77,6 +77,25 @@ def test_files_split_by_the_secret_are_found():
 def test_sorted_values_that_never_repeat_are_found():
     assert seen(np.arange(500), 500).dependent
     assert not seen(rng.permutation(500), 500).dependent
+
+
+@pytest.mark.parametrize(("rows", "values"), [(40, 40), (60, 12), (90, 30), (128, 64), (100, 50)])
+def test_a_few_sorted_rows_of_many_values_are_found(rows, values):
+    """Each value is too rare to stand out by itself."""
+    codes = np.sort(np.random.default_rng(rows).integers(0, values, rows))
+    assert seen(codes, values).dependent
+
+
+def test_equal_values_that_come_together_are_found_whatever_the_order_of_the_values():
+    generator = np.random.default_rng(3)
+    codes = generator.permutation(50)[np.sort(generator.integers(0, 50, 100))]
+    assert seen(codes, 50).dependent
+
+
+@pytest.mark.parametrize("period", [11, 47, 97, 1009])
+def test_every_period_up_to_a_thousand_is_found(period):
+    assert seen((np.arange(20 * period) % period == 3).astype(int), 2).dependent
+    assert seen(np.arange(4 * period) % period, period).dependent
 
 
 def test_a_joint_secret_sorted_by_one_of_its_columns_is_found():
@@ -147,6 +166,12 @@ def test_likelihood_ratios_have_expectation_at_most_one(shares):
         parts.append(math.exp(trace._whole - trace._arranged()))
     assert np.mean(blocks) <= 1 + 1e-12
     assert np.mean(parts) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("shares", [(3, 2, 2), (1, 1, 1, 1, 2), (5, 2)])
+def test_bets_on_neighbours_have_expectation_one(shares):
+    codes = np.repeat(np.arange(len(shares)), shares)
+    assert np.mean([math.exp(_won(rows)) for rows in _arrangements(codes)]) == pytest.approx(1, abs=1e-12)
 
 
 def _arrangements(codes):

@@ -24,9 +24,9 @@ __all__ = ["FALSE_ALARM", "OrderVerdict", "RowOrder", "check_order", "refuse_ord
 FALSE_ALARM = 1e-7
 """The p-value below which the order is held to tell the secret. Ten secrets in one table stay below 1e-6 together."""
 
-# Beyond this many values, neighbours in the declared domain are also looked at as one: a sorted column of numbers that
-# hardly repeat has no runs, but low numbers before high ones.
-_MANY, _GROUPS = 64, 16
+# Neighbours in the declared domain are also looked at as one, in so many groups where the values are at least twice as
+# many: a sorted column of numbers that hardly repeat has no runs, but low numbers before high ones.
+_GROUPS = (2, 4, 16)
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,15 @@ class RowOrder:
     likely as every other) the p-value is valid at every size: P(p ≤ α) ≤ α, by exact distributions and inequalities,
     not by approximations. It combines, by the union bound:
 
-    - the number of runs of each value, whose distribution is hypergeometric; on the first rows also among the rows
-      that are 2, 3, … apart, which finds alternating and periodic placement;
+    - the number of runs of each value, whose distribution is hypergeometric, and on the first rows the rows that have
+      the value of the row before, all values together; both also among the rows that are 2, 3, … apart, which finds
+      alternating and periodic placement;
     - the mean position of each value (Hoeffding's inequality for draws without replacement);
     - the counts per file or partition and per block of rows, at sizes four times apart, by a likelihood ratio against
       counts that differ from block to block.
 
-    Of a joint secret the combinations and every column of it are tested; of a secret with many values also groups of
-    neighbouring ones.
+    Of a joint secret the combinations and every column of it are tested; of a secret with more than three values also
+    groups of neighbouring ones.
 
     It sees the secret and the position, nothing else. It cannot see a secret that other columns tell (rows sorted by
     a postcode that goes with the secret keep an order that tells no more than the postcode does), a regular placement
@@ -100,9 +101,9 @@ class RowOrder:
             index = {value: code for code, value in enumerate(dict.fromkeys(part))}
             names = tuple(f"{value!r} as value {place + 1}" for value in index)
             self._views.append((np.array([index[value] for value in part], dtype=np.intp), names))
-        if size > _MANY:
-            groups = np.arange(size) * _GROUPS // size
-            edges = [np.flatnonzero(groups == group)[[0, -1]] for group in range(_GROUPS)]
+        for number in (number for number in _GROUPS if size >= 2 * number):
+            groups = np.arange(size) * number // size
+            edges = [np.flatnonzero(groups == group)[[0, -1]] for group in range(number)]
             names = tuple(f"{self.labels[low]!r} to {self.labels[high]!r}" for low, high in edges)
             self._views.append((groups, names))
         self._traces = [Trace(size if not names else len(names)) for _, names in self._views]

@@ -18,11 +18,14 @@ from leakwise.types import Counts, Floats, Indices
 __all__ = ["Finding", "Trace"]
 
 
-# Rows handled at once; rows whose codes are kept for the longer distances; and those distances.
+# Rows handled at once; rows whose codes are kept for the longer distances; those of them on which striking distances
+# are looked for, and the longest distance.
 _CHUNK = 1 << 16
 _KEPT = 1 << 16
-_APART = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 30, 32, 50, 60, 64, 100, 128, 256, 500, 1000, 1024)
+_SEARCHED, _FAR = 1 << 13, 1024
 _GROWTH = 4
+# How many times as often as by chance a row may have the value of the row before.
+_STICKY = np.array([0.1, 3.0, 30.0, 1000.0])
 
 
 @dataclass(frozen=True)
@@ -136,15 +139,23 @@ class Trace:
         if there.size < 2:
             return Finding(0.0, "the secret has one value only")
         kept = np.concatenate(self._kept)
-        apart = [distance for distance in _APART if 2 * distance <= kept.size]
-        found = [self._runs(names, self.counts, self.rows, self._equal, 1), self._mean(names, there), self._blocks()]
+        found = [
+            self._runs(names, self.counts, self.rows, self._equal, 1),
+            self._mean(names, there),
+            self._blocks(),
+            _neighbours(kept, 1),
+        ]
         in_kept = np.bincount(kept, minlength=self.size)
-        for distance in apart:
+        chosen, among = _striking(kept[:_SEARCHED], self.size)
+        for distance in chosen:
             # The rows taken in steps of the distance, from the first, then from the second, …: an arrangement of the
             # same rows that does not look at them, so that its runs have the same distribution.
             taken = np.concatenate([kept[start::distance] for start in range(distance)])
             equal = np.bincount(taken[1:][taken[1:] == taken[:-1]], minlength=self.size)
-            found.append(self._runs(names, in_kept, kept.size, equal, distance))
+            runs = self._runs(names, in_kept, kept.size, equal, distance)
+            for one in (runs, _neighbours(taken, distance)):
+                # All distances and both tests pay for those that were looked at because they stood out.
+                found.append(Finding(one.log_p + float(np.log(2 * among)), one.words))
         if self._parts > 1:
             found.append(self._between_parts())
         best = min(found, key=lambda finding: finding.log_p)
@@ -275,6 +286,50 @@ class _Levels:
         a = self._closed + [mine] * (levels - len(self._closed))
         b = scores + [theirs] * (levels - len(scores))
         self._closed = [one + other for one, other in zip(a, b, strict=True)]
+
+
+def _striking(codes: npt.NDArray[Any], size: int) -> tuple[list[int], int]:
+    """Choose the distances at which rows have one value most and least often, and tell among how many."""
+    rows, far = codes.size, min(_FAR, codes.size // 2)
+    if far < 2:
+        return [], 1
+    apart = np.arange(2, far + 1)
+    equal = np.empty((apart.size, size))
+    for place, distance in enumerate(apart.tolist()):
+        later = codes[distance:]
+        equal[place] = np.bincount(later[later == codes[:-distance]], minlength=size)
+    usual = (rows - apart)[:, None] * (np.bincount(codes, minlength=size) / rows) ** 2
+    off = equal - usual
+    whole = off.sum(axis=1) / np.sqrt(usual.sum(axis=1))
+    single = (off / np.sqrt(usual + 1)).max(axis=1)
+    return sorted({int(apart[place]) for place in (whole.argmax(), whole.argmin(), single.argmax())}), apart.size
+
+
+def _neighbours(codes: npt.NDArray[Any], distance: int) -> Finding:
+    """The rows with the value of the row before: all values together, each of which may be too rare to stand out."""
+    equal, counts = int(np.count_nonzero(codes[1:] == codes[:-1])), np.bincount(codes).astype(np.float64)
+    before = "before" if distance == 1 else f"{distance:,} before"
+    words = (
+        f"{equal:,} of {codes.size:,} rows have the value of the row {before}, "
+        f"where a random order gives about {float(counts @ (counts - 1) / codes.size):,.0f}"
+    )
+    return Finding(min(_slack(codes.size) - _won(codes), 0.0), words)
+
+
+def _won(codes: npt.NDArray[Any]) -> float:
+    """Bet, row by row, that the next row has the value of this one more (or less) often than what is left gives.
+
+    With r of the R rows to come having it, it comes next with probability r/R. So the product of w^[it comes] over
+    1 + (w - 1) r/R has expectation one for every w, and so has the mean over w, of which this is the logarithm.
+    """
+    counts = np.bincount(codes)
+    later = np.empty(codes.size, np.intp)
+    later[np.argsort(codes, kind="stable")] = np.repeat(np.cumsum(counts), counts) - 1 - np.arange(codes.size)
+    chance = later[:-1] / np.arange(codes.size - 1, 0, -1)
+    equal = np.count_nonzero(codes[1:] == codes[:-1])
+    bets = np.array([equal * np.log(w) - np.log1p((w - 1) * chance).sum() for w in _STICKY])
+    top = float(bets.max())
+    return top + float(np.log(np.exp(bets - top).mean()))
 
 
 def _log_likelihood(counts: Counts) -> Floats:
