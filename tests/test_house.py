@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import json
@@ -67,6 +68,29 @@ def test_modules_stay_small() -> None:
     }
     assert len(lengths) > 5
     assert {name: n for name, n in lengths.items() if n > 400} == {}
+
+
+def folders(*rooms: str) -> list[Path]:
+    """The folders of the rooms (all without names) that hold modules."""
+    found = [folder for folder in [SOURCE, *SOURCE.rglob("*")] if any(folder.glob("*.py"))]
+    return [f for f in found if not rooms or f.relative_to(SOURCE).parts[:1] in [(room,) for room in rooms]]
+
+
+def test_no_folder_is_a_heap() -> None:
+    rooms = folders("optimize", "leakage", "tables")
+    assert len(rooms) > 12
+    heaps = {str(f.relative_to(SOURCE)): len(list(f.glob("*.py"))) - 1 for f in rooms}  # but for its __init__
+    assert {name: modules for name, modules in heaps.items() if modules > 15} == {}
+
+
+def test_every_folder_says_what_it_holds() -> None:
+    silent = [
+        str(folder.relative_to(SOURCE))
+        for folder in folders()
+        if not (folder / "__init__.py").is_file()
+        or not ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    ]
+    assert silent == []
 
 
 # ------------------------------------------------------------------------------- no machine in the tree

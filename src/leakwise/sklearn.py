@@ -292,7 +292,7 @@ def _over(prior: Any, domain: Any) -> Any:
     if not isinstance(known, Prior):
         return known
     places = range(len(letters)) if order is None else order
-    return Prior._from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
+    return Prior.from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
 
 
 def _bare(prior: Any) -> bool:

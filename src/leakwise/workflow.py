@@ -139,7 +139,7 @@ prior (rows independent).
     if public is not None:
         refuse_impossible(seen.counts, public, source.secret_names)
     counts = seen.counts.tolist()
-    basis = _Sample(Prior._from_integers(letters, counts, sum(counts)), failure) if public is None else public
+    basis = _Sample(Prior.from_integers(letters, counts, sum(counts)), failure) if public is None else public
     found, certificate, shown = _certified(basis, asked, use, mechanism, source.secret_names, time_limit)
     if certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
@@ -243,7 +243,7 @@ def _over(prior: Any, letters: Alphabet) -> PriorSet:
     if not isinstance(known, Prior):
         return known if order is None else known.reordered(np.array(list(order), dtype=np.intp))
     places = range(len(letters)) if order is None else order
-    return Prior._from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
+    return Prior.from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
 
 
 class _Sample(NamedTuple):
@@ -265,18 +265,17 @@ def _certified(
 
     They differ where the prior comes from the table: the receiver's rests on its rounded frequencies alone.
     """
-    options: dict[str, Any] = {} if asked is None else asked.arguments
     found: Design | DataDesign | None = None
     if isinstance(basis, PriorSet):
         known = public = basis
         if mechanism is None:
             from leakwise.optimize import design
 
-            found = design(known, utility=_utility(use, len(known.nominal)), time_limit=time_limit, **options)
+            found = design(known, asked, utility=_utility(use, len(known.nominal)), time_limit=time_limit)
     else:
         known, public = basis.prior.confidence(basis.failure, "layer-cake"), RoundedLayerCake(*basis)
         if mechanism is None:
-            found = _from_rows(basis, use, time_limit, options)
+            found = _from_rows(basis, asked, use, time_limit)
             if found.certificate is not None and isinstance(found.certificate.prior, AllPriors):
                 known = public = AllPriors(public.nominal)
     claim: dict[str, Any] = {}
@@ -286,9 +285,9 @@ def _certified(
         if found.certificate is not None:
             claim = {"optimality": found.certificate.optimality, "remark": found.certificate.remark}
     mechanism = mechanism.dyadic(60) if _must_round(mechanism) else mechanism
-    certificate = replace(certify(mechanism, known, **options), **claim)
+    certificate = replace(certify(mechanism, known, asked), **claim)
     # Whether a release is made is seen, too: the rounded frequencies decide it.
-    shown = certificate if public is known else certify(mechanism, public, **options)
+    shown = certificate if public is known else certify(mechanism, public, asked)
     if not (certificate.holds and shown.holds):
         refused = certificate if shown.holds else shown
         raise CertificateRejected(f"{refused.sentence} Nothing was released.")
@@ -302,19 +301,19 @@ def _certified(
     return found, certificate, shown
 
 
-def _from_rows(basis: _Sample, use: str, time_limit: float, options: dict[str, Any]) -> DataDesign:
+def _from_rows(basis: _Sample, asked: Level | None, use: str, time_limit: float) -> DataDesign:
     """Return a mechanism that follows from the rounded frequencies alone."""
     from leakwise.optimize.from_data import design_from_data
 
     found = design_from_data(
         basis.prior,
+        asked,
         failure=basis.failure,
         strategy="certified",
         utility=_utility(use, len(basis.prior)),
         compare=False,
         rounded=True,
         time_limit=time_limit,
-        **options,
     )
     assert found.certificate is not None
     if isinstance(found.certificate.prior, AllPriors) and len(basis.prior) > 1:

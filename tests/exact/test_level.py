@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leakwise.errors import InvalidInput
-from leakwise.exact import exp_lower, exp_upper, level, log_upper
+from leakwise.exact import Level, exp_lower, exp_upper, level, log_upper
 from strategies import exp_bracket
 
 
@@ -60,7 +60,17 @@ def test_a_typed_float_is_designed_for_as_it_reads_and_allowed_as_it_is(typed: f
     assert asked.above == Fraction(typed)
     assert asked.allows(Fraction(typed))
     assert not asked.allows(Fraction(typed) + Fraction(1, 10**30))
-    assert level(**asked.arguments) == asked
+
+
+@pytest.mark.parametrize("asked", [level(0.8), level(lift=1.1), level(lift="3/2"), level("0")])
+def test_a_level_passes_through_unchanged(asked: Level) -> None:
+    assert level(asked) is asked
+    assert level(asked, name="target") is asked
+
+
+def test_a_level_beside_a_lift_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="Got both"):
+        level(level(1), 2)
 
 
 def test_a_computed_float_is_its_binary_value() -> None:
@@ -88,6 +98,7 @@ def test_decimal_texts() -> None:
         ({"lift": -1}, "lift must be at least 1"),
         ({"lift": math.inf}, "lift must be finite"),
         ({"lift": math.nan}, "lift must be finite"),
+        ({"lift": level(1)}, "lift must be a number"),
     ],
 )
 def test_bad_levels(arguments: dict[str, object], message: str) -> None:

@@ -438,9 +438,37 @@ def test_a_mechanism_file_is_no_prior(tmp_path: Path) -> None:
         Prior.load(tmp_path / "m.json")
 
 
+def test_integers_keep_their_proportions_and_the_sample_size_that_is_said() -> None:
+    prior = Prior.from_integers(["a", "b", "c"], [30, 0, np.int64(10)], sample_size=4000)
+    assert prior.fractions == (Fraction(3, 4), 0, Fraction(1, 4))
+    assert (prior.labels, prior.sample_size) == (("a", "b", "c"), 4000)
+    assert Prior.from_integers(2, [2**70, 2**70]).sample_size is None
+    bins = lw.bins(0, 2, 2)
+    assert Prior.from_integers(bins, [1, 3]).alphabet is bins
+
+
+@pytest.mark.parametrize(
+    ("weights", "sample_size", "message"),
+    [
+        ([1], None, "weights must be as many as the labels. Got 1 for 2"),
+        ([1, 2, 3], None, "Got 3 for 2"),
+        ([1, -1], None, "weights must not be negative. Those of 'b' are"),
+        ([0, 0], None, "weights must not all be zero"),
+        ([1, 0.5], None, "weights must be whole numbers. Those of 'b'"),
+        ([1, True], None, "the weight of 'b' must be a number"),
+        ([1, 1], 0, "sample_size must be a whole number of rows, at least 1, or None. Got 0"),
+        ([1, 1], 2.5, "sample_size must be a whole number"),
+        ([1, 1], True, "sample_size must be a whole number"),
+    ],
+)
+def test_integers_that_make_no_prior(weights: list[Any], sample_size: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Prior.from_integers(["a", "b"], weights, sample_size)
+
+
 def test_a_label_that_cannot_be_stored_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be stored"):
-        Prior({Decimal("0.5"): 1}).save(tmp_path / "p.json")
+        Prior({Fraction(1, 3): 1}).save(tmp_path / "p.json")
     assert list(tmp_path.iterdir()) == []
 
 

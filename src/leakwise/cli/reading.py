@@ -311,7 +311,7 @@ def _with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
             + (f" The prior lacks {some_of(missing)}." if missing else "")
             + (f" The mechanism has no {some_of(extra)}." if extra else "")
         )
-    return Prior._from_integers(
+    return Prior.from_integers(
         Alphabet([by_text[text] for text in texts]),
         [int(weight) for weight in prior.weights],
         prior.sample_size,

@@ -52,24 +52,21 @@ class Level:
         return f"lift = {exact if len(exact) <= 12 or self.above > 10**300 else float(self.above)}"
 
     @property
-    def arguments(self) -> dict[str, object]:
-        """The level as the arguments of another call, which reads the same level from them."""
-        if self.exponent is not None:
-            return {"epsilon": self.exponent}
-        return {"lift": self.below if self.below == self.above else float(self.above)}
-
-    @property
     def stored(self) -> tuple[str, Fraction]:
         """The kind of the level and its exact number, as files keep it."""
         return ("lift", self.above) if self.exponent is None else ("epsilon", self.exponent)
 
 
 def level(epsilon: object = None, lift: object = None, *, name: str = "epsilon") -> Level:
-    """The level for ``epsilon=`` or for ``lift=`` (exactly one of them).
+    """The level for ``epsilon=`` or for ``lift=`` (exactly one of them); a level that was read already is itself.
 
     >>> level(lift=2).below, level(epsilon=0).above
     (Fraction(2, 1), Fraction(1, 1))
+    >>> level(level(lift=2)) == level(lift=2)
+    True
     """
+    if isinstance(epsilon, Level) and lift is None:
+        return epsilon
     if (epsilon is None) == (lift is None):
         got = "neither" if epsilon is None else "both"
         raise InvalidInput(f"Give either {name}= (nats) or lift= (the factor e^ε). Got {got}.")

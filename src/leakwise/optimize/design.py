@@ -104,7 +104,8 @@ def design(
             f"method must be one of {', '.join(_METHODS)}. Got {method!r}.{did_you_mean(method, _METHODS)}"
         )
     limits = Limits(tolerance, time_limit, progress)
-    found = designed(prior, epsilon, lift, utility, ldp, lip, method, limits)
+    asked = None if epsilon is None and lift is None else level(epsilon, lift)
+    found = designed(prior, asked, utility, ldp, lip, method, limits)
     _tell_of_gap(found, limits)
     return found
 
@@ -134,16 +135,15 @@ def _tell_of_gap(found: Design, limits: Limits) -> None:
 
 
 def designed(
-    prior: Any, epsilon: object, lift: object, utility: Any, ldp: object, lip: object, method: str, limits: Limits
+    prior: Any, asked: Level | None, utility: Any, ldp: object, lip: object, method: str, limits: Limits
 ) -> Design:
     """The design within limits that others share, without a warning: what :func:`design` and other designs rest on."""
     if isinstance(utility, WorstCase):
         _only_auto(method, "lw.WorstCase")
-        return _worst_case(prior, utility, epsilon, lift, ldp, lip, limits)
+        return _worst_case(prior, asked, utility, ldp, lip, limits)
     if isinstance(prior, PriorSet) and not isinstance(prior, Prior):
-        return _robust(prior, epsilon, lift, utility, ldp, lip, method, limits)
+        return _robust(prior, asked, utility, ldp, lip, method, limits)
     known, goal = as_prior(prior), as_utility(utility)
-    asked = None if epsilon is None and lift is None else level(epsilon, lift)
     supported = _on_support(known)
     cone = constraint_cone(supported, asked, ldp=ldp, lip=lip)
     kernel, bound, how = _closed(supported, asked, goal, cone) if method == "auto" else (None, 0.0, "")
@@ -169,7 +169,7 @@ def designed(
     value, _ = utility_interval(kernel, supported, _restricted(goal, known))
     mechanism = labelled(kernel, known, supported, goal, says)
     bound = max(bound, value)
-    certificate = certify(mechanism, known, **({} if asked is None else asked.arguments)).verify()
+    certificate = certify(mechanism, known, asked).verify()
     claim, remark = optimality_claim(cone, asked, ldp, lip, goal, known, value, bound, duals, root, limits)
     certificate, bound = replace(certificate, optimality=claim, remark=remark), close_to(claim, known, bound)
     constraint = describe_constraint(asked, ldp, lip)
@@ -185,7 +185,7 @@ def _only_auto(method: str, what: str) -> None:
 
 
 def _worst_case(
-    prior: Any, utility: WorstCase, epsilon: object, lift: object, ldp: object, lip: object, limits: Limits
+    prior: Any, asked: Level | None, utility: WorstCase, ldp: object, lip: object, limits: Limits
 ) -> Design:
     if ldp is not None or lip is not None:
         raise InvalidInput(
@@ -194,11 +194,11 @@ def _worst_case(
         )
     from leakwise.optimize.worst_case.design import design_worst_case
 
-    return design_worst_case(as_prior_set(prior), level(epsilon, lift), utility, limits)
+    return design_worst_case(as_prior_set(prior), level(asked), utility, limits)
 
 
 def _robust(
-    priors: PriorSet, epsilon: object, lift: object, utility: Any, ldp: object, lip: object, method: str, limits: Limits
+    priors: PriorSet, asked: Level | None, utility: Any, ldp: object, lip: object, method: str, limits: Limits
 ) -> Design:
     """A design for every prior of a set ([ED])."""
     from leakwise.optimize.search.robust import designed_for_all
@@ -209,7 +209,7 @@ def _robust(
             "ldp= and lip= go with a single prior. For a set of priors give epsilon= or lift=; LDP is the set of all "
             "priors, lw.AllPriors."
         )
-    return designed_for_all(priors, level(epsilon, lift), as_utility(utility), limits, closed_forms=method == "auto")
+    return designed_for_all(priors, level(asked), as_utility(utility), limits, closed_forms=method == "auto")
 
 
 def _on_support(prior: Prior) -> Prior:

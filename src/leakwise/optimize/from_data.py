@@ -93,7 +93,7 @@ class DataDesign:
         if self.certificate is None:
             return self  # it is one already
         known = coarse_prior(counts_of(self.prior), self.prior.alphabet)
-        rounded = Prior._from_integers(known.alphabet, known.weights.tolist(), self.prior.sample_size)
+        rounded = Prior.from_integers(known.alphabet, known.weights.tolist(), self.prior.sample_size)
         options = tuple(replace(option, certificate=None) for option in self.alternatives)
         return replace(self, prior=rounded, certificate=None, alternatives=options)
 

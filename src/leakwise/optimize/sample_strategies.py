@@ -113,8 +113,8 @@ class Strategies:
         if self.rounded:
             return coarse_prior(counts, letters)
         if all(counts):
-            return self.prior if sum(counts) == self.prior.sample_size else Prior._from_integers(letters, counts)
-        return Prior._from_integers(letters, [2 * count or 1 for count in counts])
+            return self.prior if sum(counts) == self.prior.sample_size else Prior.from_integers(letters, counts)
+        return Prior.from_integers(letters, [2 * count or 1 for count in counts])
 
     def _designed(self, plan: Prior, epsilon: float) -> Mechanism:
         from leakwise.optimize.design import designed
@@ -123,7 +123,7 @@ class Strategies:
         if lift <= 1:
             return constant(plan.alphabet)
         part = self.limits.part(_SHARE, _LONGEST)
-        found = designed(plan, None, lift, self.goal, None, None, "auto", part)
+        found = designed(plan, level(lift=lift), self.goal, None, None, "auto", part)
         self.limits.stopped |= part.stopped
         return found.mechanism
 

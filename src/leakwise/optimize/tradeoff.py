@@ -71,10 +71,10 @@ def tradeoff(
     with shared_tables(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", LeakwiseWarning)
         for bound in asked:
-            designs.append(design(known, epsilon=bound.exponent, utility=goal, time_limit=time_limit))
+            designs.append(design(known, epsilon=bound, utility=goal, time_limit=time_limit))
             responses.append(_response(supported, bound, matched))
             if len(supported) <= _LDP_LETTERS:
-                local.append(design(known, ldp=bound.exponent, utility=goal, time_limit=time_limit).value)
+                local.append(design(known, ldp=bound, utility=goal, time_limit=time_limit).value)
             if progress is not None:
                 progress(len(designs), len(asked))
     stopped = [warning for warning in told if issubclass(warning.category, LeakwiseWarning)]

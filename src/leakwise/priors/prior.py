@@ -26,7 +26,7 @@ from leakwise.alphabet import (
 )
 from leakwise.charts.table import html_table, number, text_table
 from leakwise.documents import read_document, read_integer, write_document, write_integer
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput
 from leakwise.exact import (
     IntegerArray,
     integer_array,
@@ -35,7 +35,7 @@ from leakwise.exact import (
     ratio_array,
 )
 from leakwise.priors.prior_set import PriorSet
-from leakwise.priors.reading import exact_values, refuse_negative, values_and_alphabet
+from leakwise.priors.reading import exact_values, refuse_negative, values_and_alphabet, whole_numbers
 from leakwise.types import Bools, Floats, Indices
 
 if TYPE_CHECKING:
@@ -116,12 +116,6 @@ class Prior(PriorSet):
         ):
             object.__setattr__(self, name, value)
 
-    @classmethod
-    def _from_integers(cls, alphabet: Alphabet, numerators: Sequence[int], sample_size: int | None = None) -> Prior:
-        prior = cls.__new__(cls)
-        prior._fill(alphabet, numerators, sample_size)
-        return prior
-
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A Prior cannot be changed ({name!r}); make a new one.")
 
@@ -135,14 +129,8 @@ class Prior(PriorSet):
         1000
         """
         values, alphabet = values_and_alphabet(counts, labels, "counts")
-        numerators, denominator = exact_values(values, alphabet, "count")
-        refuse_negative(numerators, alphabet, "counts")
-        if denominator != 1:  # the least common one, so that some count is broken
-            broken = [label for label, count in zip(alphabet, numerators, strict=True) if count % denominator]
-            raise InvalidInput(f"counts must be whole numbers. Those of {some_of(broken)} are not.")
-        if sum(numerators) == 0:
-            raise InvalidInput("counts must not all be zero: there is nothing to estimate from.")
-        return cls._from_integers(alphabet, numerators, sum(numerators))
+        numerators = whole_numbers(values, alphabet, "counts")
+        return cls.from_integers(alphabet, numerators, sum(numerators))
 
     @classmethod
     def from_data(cls, column: Any, domain: Iterable[Label] | Alphabet) -> Prior:
@@ -162,7 +150,29 @@ class Prior(PriorSet):
         if not len(codes):
             raise InvalidInput("column must hold at least one value. Got none.")
         counts = np.bincount(codes, minlength=len(alphabet))
-        return cls._from_integers(alphabet, counts.tolist(), len(codes))
+        return cls.from_integers(alphabet, counts.tolist(), len(codes))
+
+    @classmethod
+    def from_integers(
+        cls, labels: int | Iterable[Label] | Alphabet, weights: Sequence[int], sample_size: int | None = None
+    ) -> Prior:
+        """The prior proportional to whole numbers, one for each label, with the sample size that is said.
+
+        Where :meth:`from_counts` takes the sum of the counts for the sample size, this takes none unless one is given:
+        for weights that were rounded, scaled or reordered.
+
+        >>> Prior.from_integers(["no", "yes"], [30, 10], sample_size=4000).fractions
+        (Fraction(3, 4), Fraction(1, 4))
+        """
+        alphabet = as_alphabet(labels, name="labels")
+        numerators = whole_numbers(list(weights), alphabet, "weights")
+        if sample_size is not None and (type(sample_size) is not int or sample_size < 1):
+            raise InvalidInput(
+                f"sample_size must be a whole number of rows, at least 1, or None. Got {sample_size!r} instead."
+            )
+        prior = cls.__new__(cls)
+        prior._fill(alphabet, numerators, sample_size)
+        return prior
 
     @classmethod
     def uniform(cls, letters: int | Iterable[Label]) -> Prior:
@@ -172,7 +182,7 @@ class Prior(PriorSet):
         [0.25, 0.25, 0.25, 0.25]
         """
         alphabet = as_alphabet(letters, name="letters")
-        return cls._from_integers(alphabet, [1] * len(alphabet))
+        return cls.from_integers(alphabet, [1] * len(alphabet))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prior:
@@ -191,7 +201,7 @@ class Prior(PriorSet):
             raise InvalidInput(f"{name!r} is not a valid prior: all its weights are zero.")
         if body.sample_size is not None and body.sample_size < 1:
             raise InvalidInput(f"{name!r} is not a valid prior: it says it comes from {body.sample_size} samples.")
-        return cls._from_integers(alphabet, numerators, body.sample_size)
+        return cls.from_integers(alphabet, numerators, body.sample_size)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the prior as versioned JSON with exact integers and a checksum."""
@@ -293,7 +303,7 @@ class Prior(PriorSet):
         labels = self.labels
         # Once letters have moved their numbers are names: declared, so that nobody takes them for positions.
         alphabet = Alphabet([labels[place] for place in order])
-        return Prior._from_integers(alphabet, [int(self.weights[place]) for place in order], self.sample_size)
+        return Prior.from_integers(alphabet, [int(self.weights[place]) for place in order], self.sample_size)
 
     # -- sets around it -----------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import exact_fraction, floats_over_power_of_two, over_common_denominator
 
-__all__ = ["exact_values", "refuse_negative", "values_and_alphabet"]
+__all__ = ["exact_values", "refuse_negative", "values_and_alphabet", "whole_numbers"]
 
 
 def values_and_alphabet(
@@ -54,3 +54,17 @@ def refuse_negative(numerators: Sequence[int], alphabet: Alphabet, name: str) ->
     negative = [label for label, value in zip(alphabet, numerators, strict=True) if value < 0]
     if negative:
         raise InvalidInput(f"{name} must not be negative. Those of {some_of(negative)} are.")
+
+
+def whole_numbers(values: list[Any], alphabet: Alphabet, name: str) -> list[int]:
+    """Whole numbers, one for each letter, none negative and not all zero: what a prior can be proportional to."""
+    if len(values) != len(alphabet):
+        raise InvalidInput(f"{name} must be as many as the labels. Got {len(values)} for {len(alphabet)} labels.")
+    numerators, denominator = exact_values(values, alphabet, name.removesuffix("s"))
+    refuse_negative(numerators, alphabet, name)
+    if denominator != 1:  # the least common one, so that some number is broken
+        broken = [label for label, value in zip(alphabet, numerators, strict=True) if value % denominator]
+        raise InvalidInput(f"{name} must be whole numbers. Those of {some_of(broken)} are not.")
+    if not any(numerators):
+        raise InvalidInput(f"{name} must not all be zero: no letter could occur.")
+    return numerators

@@ -82,7 +82,7 @@ def coarse_prior(counts: Sequence[int], letters: Alphabet) -> Prior:
     [22, 9, 1]
     """
     rows, parts = sum(counts), _parts(counts)
-    return Prior._from_integers(letters, [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts])
+    return Prior.from_integers(letters, [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts])
 
 
 def rounding_cell(counts: Sequence[int]) -> tuple[list[int], list[int]]:

@@ -119,7 +119,7 @@ def designed_for_all(
     elif mechanism is None:
         mechanism = _named(kernel, nominal, priors.alphabet)
     claim, remark = set_claim(asked, goal, priors, value, bound, duals, root, limits)
-    proven = certify(mechanism, priors, **asked.arguments).verify_for_the_set()
+    proven = certify(mechanism, priors, asked).verify_for_the_set()
     certificate = replace(proven, optimality=claim, remark=remark)
     constraint = f"PML {asked.words} for every prior of the set"
     return Design(mechanism, value, close_to(claim, priors, bound), how, certificate, goal.name, priors, constraint)
@@ -260,7 +260,7 @@ def _narrowed(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> 
     from leakwise.optimize.design import designed
 
     def attempt(lift: Fraction) -> tuple[Design, bool]:
-        d = designed(priors.nominal, None, lift, goal, None, None, "auto", limits.part(_ATTEMPT))
+        d = designed(priors.nominal, level(lift=lift), goal, None, None, "auto", limits.part(_ATTEMPT))
         return d, certify(d.mechanism, priors, lift=asked.below).holds
 
     known, holds = attempt(asked.below)
@@ -292,7 +292,7 @@ def _known_prior_bound(priors: PriorSet, asked: Level, f: Function) -> float:
 def _at_estimate(nominal: Prior, lift: Fraction, goal: FInformation, limits: Limits) -> Kernel:
     from leakwise.optimize.design import designed
 
-    return designed(nominal, None, lift, goal, None, None, "auto", limits.part(_ATTEMPT)).mechanism.kernel
+    return designed(nominal, level(lift=lift), goal, None, None, "auto", limits.part(_ATTEMPT)).mechanism.kernel
 
 
 def _everywhere(nominal: Prior, asked: Level, goal: FInformation, limits: Limits) -> Kernel:

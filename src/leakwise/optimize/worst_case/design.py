@@ -129,7 +129,7 @@ def design_worst_case(priors: PriorSet, asked: Level, goal: WorstCase, limits: L
         found = second_best(priors, asked, mask, goal.then, limits, least)
         mechanism, says, second, second_bound = found.mechanism, found.says, found.value, found.bound
         how = f"search over {len(thresholds)} levels; then {goal.then.name}: {found.how}"
-    certificate = certify(mechanism, priors, **asked.arguments).verify_for_the_set()
+    certificate = certify(mechanism, priors, asked).verify_for_the_set()
     name = f"worst case by {goal.by}" + ("" if goal.then is None else f", then {goal.then.name}")
     return WorstCaseDesign(
         mechanism,

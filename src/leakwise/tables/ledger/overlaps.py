@@ -134,7 +134,7 @@ def _carried_over(other: _Known, one: _Known) -> _Known | None:
         int(weight) * wanted.get(key, 0) * (scale // base[key]) if weight else 0
         for key, weight in zip(keys, one.prior.weights.tolist(), strict=True)
     ]
-    return _Known(one.entry, Prior._from_integers(one.prior.alphabet, weights))
+    return _Known(one.entry, Prior.from_integers(one.prior.alphabet, weights))
 
 
 def _for_prior(known: _Known, counted: Sequence[LedgerEntry], limits: dict[int, float], *, capped: bool) -> Together:
