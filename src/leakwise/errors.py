@@ -107,7 +107,7 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
 
 
 def some_of(values: Iterable[object], most: int = 5) -> str:
-    """The first few values, for a message: ``'a', 'b', 'c' and 4 more``.
+    """Return the first few values, for a message: ``'a', 'b', 'c' and 4 more``.
 
     >>> some_of("abcdefg", most=3)
     "'a', 'b', 'c' and 4 more"
@@ -118,7 +118,7 @@ def some_of(values: Iterable[object], most: int = 5) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """`` Did you mean 'x'?`` when a known name is close, else nothing.
+    """Return `` Did you mean 'x'?`` when a known name is close, else nothing.
 
     >>> did_you_mean("mutual_infomation", ["mutual_information", "guessing"])
     " Did you mean 'mutual_information'?"

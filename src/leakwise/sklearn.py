@@ -135,7 +135,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         return self
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
-        """One outcome for every value, drawn anew at every call.
+        """Return one outcome for every value, drawn anew at every call.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         return np.column_stack([take_labels(of, codes) for of, codes in zip(labels, drawn, strict=True)])
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[Any]:
-        """``fit`` and ``transform`` of the same rows; a warning where the prior was learnt from them."""
+        """Return ``fit`` and ``transform`` of the same rows; a warning where the prior was learnt from them."""
         import warnings
 
         released: npt.NDArray[Any] = self.fit(X, y, **fit_params).transform(X)

@@ -47,7 +47,7 @@ class Bins(Alphabet):
         self.edges = array
 
     def codes_of_numbers(self, values: Floats) -> Indices:
-        """The bin of each number, -1 outside the range (and for NaN)."""
+        """Return the bin of each number, -1 outside the range (and for NaN)."""
         codes = np.searchsorted(self.edges, values, side="right") - 1
         codes[values == self.edges[-1]] = len(self) - 1
         outside = ~((values >= self.edges[0]) & (values <= self.edges[-1]))
@@ -56,7 +56,7 @@ class Bins(Alphabet):
 
 
 def bins(low: float, high: float, count: int) -> Bins:
-    """The range from ``low`` to ``high`` in ``count`` intervals of equal width, as a domain.
+    """Return the range from ``low`` to ``high`` in ``count`` intervals of equal width, as a domain.
 
     >>> list(bins(0, 100, 10))[:2], list(bins(0, 100, 10))[-1]
     (['[0, 10)', '[10, 20)'], '[90, 100]')
@@ -78,12 +78,12 @@ def bins(low: float, high: float, count: int) -> Bins:
 
 
 def edges_of(alphabet: Alphabet) -> list[float] | None:
-    """The edges of bins, to be stored beside their names; None for labels that are no bins."""
+    """Return the edges of bins, to be stored beside their names; None for labels that are no bins."""
     return alphabet.edges.tolist() if isinstance(alphabet, Bins) else None
 
 
 def alphabet_with_edges(alphabet: Alphabet, edges: Sequence[float] | None, *, name: str) -> Alphabet:
-    """The bins that a file describes by names and edges; without edges the labels as they are."""
+    """Return the bins that a file describes by names and edges; without edges the labels as they are."""
     if edges is None:
         return alphabet
     found = Bins(edges)

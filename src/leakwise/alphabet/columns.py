@@ -30,7 +30,7 @@ _FEW_ROWS = 256
 
 
 def encode_column(column: Any, alphabet: Alphabet, *, name: str = "column") -> Codes:
-    """The code of every value, in the smallest unsigned type.
+    """Return the code of every value, in the smallest unsigned type.
 
     Takes lists, NumPy arrays, pandas and polars Series (categoricals included), pyarrow arrays and chunked
     arrays (dictionaries included). NaN and NaT are missing values, as None is. For bins the column may hold numbers,

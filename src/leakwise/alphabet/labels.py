@@ -62,7 +62,7 @@ class Alphabet:
 
     @classmethod
     def numbered(cls, size: int, *, name: str = "labels") -> Alphabet:
-        """The letters 0..size-1 that nobody named."""
+        """Return the letters 0..size-1 that nobody named."""
         if isinstance(size, bool) or size < 1:
             raise InvalidInput(f"{name} must count at least one letter. Got {size!r} instead.")
         return cls(range(size), name=name, declared=False)
@@ -90,7 +90,7 @@ class Alphabet:
         return f"Alphabet({some_of(self.labels)})"
 
     def code(self, label: Label, *, name: str = "label") -> int:
-        """The position of a label; an unknown one is an error that offers the nearest."""
+        """Return the position of a label; an unknown one is an error that offers the nearest."""
         try:
             return self.index[_plain_label(label, name)]
         except KeyError:
@@ -100,7 +100,7 @@ class Alphabet:
             ) from None
 
     def positions_in(self, other: Alphabet, *, mine: str, theirs: str) -> Indices | None:
-        """Where each letter of this alphabet stands in ``other``; None when they stand in the same places.
+        """Return where each letter of this alphabet stands in ``other``; None when they stand in the same places.
 
         Both must hold the same letters. An undeclared alphabet fits by position.
         """
@@ -141,7 +141,7 @@ def _plain_label(label: object, name: str) -> Label:
 
 
 def plain_value(value: object) -> object:
-    """A NumPy or pyarrow scalar as the Python value it stands for; anything else as it is."""
+    """Return a NumPy or pyarrow scalar as the Python value it stands for; anything else as it is."""
     if isinstance(value, (np.datetime64, np.timedelta64)):
         if np.isnat(value):
             return value
@@ -158,7 +158,7 @@ def plain_value(value: object) -> object:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is None or equals nothing, not even itself: NaN, NaT, pandas.NA."""
+    """Return whether a value is None or equals nothing, not even itself: NaN, NaT, pandas.NA."""
     if value is None:
         return True
     try:
@@ -170,7 +170,7 @@ def is_missing(value: object) -> bool:
 
 
 def as_alphabet(letters: object, *, name: str) -> Alphabet:
-    """An alphabet from a count of letters, a list of labels, or an alphabet."""
+    """Return an alphabet from a count of letters, a list of labels, or an alphabet."""
     if isinstance(letters, Alphabet):
         return letters
     if isinstance(letters, (int, np.integer)) and not isinstance(letters, bool):
@@ -181,7 +181,7 @@ def as_alphabet(letters: object, *, name: str) -> Alphabet:
 
 
 def alphabet_from_plain(labels: list[Any], *, declared: bool, name: str) -> Alphabet:
-    """The alphabet of a file: stored labels, and whether somebody had named them."""
+    """Return the alphabet of a file: stored labels, and whether somebody had named them."""
     try:
         alphabet = Alphabet([label_from_plain(label) for label in labels], declared=True)
     except RecursionError as error:
@@ -194,12 +194,12 @@ def alphabet_from_plain(labels: list[Any], *, declared: bool, name: str) -> Alph
 
 
 def code_dtype(size: int) -> np.dtype[Any]:
-    """The smallest unsigned integer type that holds the codes of ``size`` letters."""
+    """Return the smallest unsigned integer type that holds the codes of ``size`` letters."""
     return np.min_scalar_type(max(size - 1, 0))
 
 
 def label_to_plain(label: Label) -> Any:
-    """A label as JSON data: itself, or a tagged object for tuples, dates, durations and decimals."""
+    """Return a label as JSON data: itself, or a tagged object for tuples, dates, durations and decimals."""
     if label is None or isinstance(label, (bool, int, float, str)):
         if isinstance(label, float) and not math.isfinite(label):
             raise InvalidInput(f"The label {label!r} cannot be stored: use a finite number or a text.")
@@ -244,7 +244,7 @@ _LONGEST = datetime.timedelta.max // datetime.timedelta(microseconds=1)
 
 
 def label_from_plain(plain: Any) -> Label:
-    """The label that :func:`label_to_plain` stored."""
+    """Return the label that :func:`label_to_plain` stored."""
     if isinstance(plain, dict):
         match list(plain.items()):
             case [("tuple", list(parts))]:

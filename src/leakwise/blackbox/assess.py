@@ -29,7 +29,7 @@ __all__ = ["Question", "claim_of"]
 
 
 def claim_of(epsilon: object, lift: object, measure: str | None, prior: Prior | None) -> tuple[str, float] | None:
-    """The claim to judge: a measure and its value in nats."""
+    """Return the claim to judge: a measure and its value in nats."""
     if epsilon is None and lift is None:
         if measure is not None:
             raise InvalidInput("measure names what is claimed: give epsilon= or lift= with it.")
@@ -53,7 +53,7 @@ class Question:
     secrets: Forms = field(default_factory=lambda: Forms("secrets"))
 
     def answer(self, chosen_on: Counts, tested_on: Counts, failure: float, samples: int, said: float) -> BlackBoxAudit:
-        """The intervals, all right but with probability ``failure``.
+        """Return the intervals, all right but with probability ``failure``.
 
         ``said`` is the failure to report: of all rounds, where this is one of several.
         """

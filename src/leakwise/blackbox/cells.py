@@ -22,7 +22,7 @@ class Cells:
         self.high: Floats = np.stack([upper_bounds(row, trials, each) for row, trials in rows])
 
     def ldp(self) -> float:
-        """The largest that the LDP ε can be; infinite where an outcome may be impossible for an input."""
+        """Return the largest that the LDP ε can be; infinite where an outcome may be impossible for an input."""
         return _upper(self.high.max(axis=0), self.low.min(axis=0))
 
     def pml(self, pi: Floats) -> float:

@@ -75,16 +75,16 @@ class Outcomes:
         return self.declared and self.put_together is None
 
     def count(self, answers: Sequence[Any]) -> Counts:
-        """How often each outcome is among the answers."""
+        """Return how often each outcome is among the answers."""
         return np.bincount(self._place(answers), minlength=len(self.names)).astype(np.int64)
 
     def table(self, answers: Sequence[Sequence[Any]]) -> Counts:
-        """A row for each input."""
+        """Return a row for each input."""
         return np.stack([self.count(own) for own in answers])
 
 
 def declared_outcomes(outputs: Any) -> Outcomes:
-    """The outcomes that the user says are all there are; an answer beyond them is an error."""
+    """Return the outcomes that the user says are all there are; an answer beyond them is an error."""
     letters = as_alphabet(outputs, name="outputs")
     names = [str(label) for label in letters.labels]
     if isinstance(letters, Bins):
@@ -109,7 +109,7 @@ def declared_outcomes(outputs: Any) -> Outcomes:
 
 
 def learned_outcomes(answers: Iterable[Any]) -> Outcomes:
-    """Outcomes read off some answers, which must not be counted again.
+    """Return outcomes read off some answers, which must not be counted again.
 
     Answers as they are; of many different numbers those that come often, the rest in bins.
     """

@@ -32,7 +32,7 @@ class Candidate:
 
 
 def ldp_candidates(table: Counts) -> list[Candidate]:
-    """The pairs of inputs and sets of outcomes with the largest ratio, as far as so many answers can tell."""
+    """Return the pairs of inputs and sets of outcomes with the largest ratio, as far as so many answers can tell."""
     totals = table.sum(axis=1)
     found: list[tuple[float, Candidate]] = []
     for x in range(len(table)):
@@ -47,7 +47,7 @@ def ldp_candidates(table: Counts) -> list[Candidate]:
 
 
 def pml_candidates(table: Counts, pi: Floats) -> list[Candidate]:
-    """The inputs and sets of outcomes with the largest lift."""
+    """Return the inputs and sets of outcomes with the largest lift."""
     totals = table.sum(axis=1)
     shares = (table + 0.5 / table.shape[1]) / (totals + 0.5)[:, None]
     law = pi @ shares
@@ -81,7 +81,7 @@ def _high(successes: Counts, trials: int) -> Floats:
 
 
 def tested_ldp(candidate: Candidate, table: Counts, log_level: float) -> float:
-    """log P(E|x)/P(E|x') from below, wrong with probability at most e^{log_level}."""
+    """Return log P(E|x)/P(E|x') from below, wrong with probability at most e^{log_level}."""
     assert candidate.other is not None
     chosen, half = list(candidate.outcomes), log_level - math.log(2)
     ours, theirs = table[candidate.input], table[candidate.other]
@@ -91,7 +91,7 @@ def tested_ldp(candidate: Candidate, table: Counts, log_level: float) -> float:
 
 
 def tested_pml(candidate: Candidate, table: Counts, pi: Floats, log_level: float) -> float:
-    """log P(E|x)/P(E) from below, wrong with probability at most e^{log_level}."""
+    """Return log P(E|x)/P(E) from below, wrong with probability at most e^{log_level}."""
     chosen, x = list(candidate.outcomes), candidate.input
     seen = np.flatnonzero(pi > 0)
     each = log_level - math.log(len(seen))

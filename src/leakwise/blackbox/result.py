@@ -163,7 +163,7 @@ class BlackBoxAudit:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "verdict": self.verdict,
             "sentence": self.sentence,

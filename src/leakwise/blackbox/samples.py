@@ -33,7 +33,7 @@ def audit_samples(
     failure: float = 0.05,
     seed: int = 0,
 ) -> BlackBoxAudit:
-    """What a program leaks at least (and at most), from secrets put in and answers that came out.
+    """Return what a program leaks at least (and at most), from secrets put in and answers that came out.
 
     Half of the pairs, at random, choose the events that tell the secrets apart best; the other half tests them, so that
     the bounds hold whatever was chosen. For each secret the answers must be independent draws; how often each secret

@@ -27,7 +27,7 @@ def bars(
     reference_label: str | None = None,
     note: str | None = None,
 ) -> Spec:
-    """One horizontal bar for each label, and a line across all of them at a reference value."""
+    """Return one horizontal bar for each label, and a line across all of them at a reference value."""
     rows, heights = _labelled(labels, values, note)
     records: list[Spec] = [
         {"label": a, "v": v, "end": v or 0.0, "t": _text(v)} for a, v in zip(rows, heights, strict=True)
@@ -144,7 +144,7 @@ def dots_with_intervals(
     reference_label: str | None = None,
     note: str | None = None,
 ) -> Spec:
-    """A dot at each value with its interval; unlike bars, the axis need not begin at zero."""
+    """Return a dot at each value with its interval; unlike bars, the axis need not begin at zero."""
     rows, dots = _labelled(labels, values, note)
     below, above = _interval((low, high), len(rows), "low and high", note)
     records = [

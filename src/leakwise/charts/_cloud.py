@@ -25,7 +25,7 @@ def cloud(
     rules: Sequence[tuple[float, str]] = (),
     note: str | None = None,
 ) -> Spec:
-    """A cloud of grey dots ``(x, y)`` with curves over it; ``name`` says in the subtitle what a dot is.
+    """Return a cloud of grey dots ``(x, y)`` with curves over it; ``name`` says in the subtitle what a dot is.
 
     The curves, rules and titles are those of :func:`lines`. The dots have no tooltip: there are too many of them.
     """

@@ -20,7 +20,7 @@ _ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 
 
 def printable(value: object) -> str:
-    r"""The text of a label with control, bidi and undefined characters written as escapes.
+    r"""Return the text of a label with control, bidi and undefined characters written as escapes.
 
     A raw control character would break a table line, colour a terminal, or make an SVG that is not XML.
 
@@ -39,7 +39,7 @@ def printable(value: object) -> str:
 
 
 def display_width(text: str) -> int:
-    """How many monospaced cells a text takes: wide East Asian letters two, combining marks none.
+    """Return how many monospaced cells a text takes: wide East Asian letters two, combining marks none.
 
     >>> display_width("abc"), display_width("日本"), display_width("e\u0301")
     (3, 4, 1)
@@ -55,7 +55,7 @@ def display_width(text: str) -> int:
 
 
 def names(labels: Iterable[object], argument: str) -> list[str]:
-    """Labels as distinct texts; a repeated one gets its number, so that no two marks share a place.
+    """Return labels as distinct texts; a repeated one gets its number, so that no two marks share a place.
 
     >>> names([1, "1", "a"], "labels")
     ['1', '1 (2)', 'a']
@@ -80,7 +80,7 @@ def names(labels: Iterable[object], argument: str) -> list[str]:
 
 
 def real(value: object, argument: str, note: str | None) -> float | None:
-    """One finite number as a Python float; ``None`` stays ``None`` where a note says what it stands for."""
+    """Return one finite number as a Python float; ``None`` stays ``None`` where a note says what it stands for."""
     if value is None:
         if note is None:
             raise InvalidInput(
@@ -103,14 +103,14 @@ def real(value: object, argument: str, note: str | None) -> float | None:
 
 
 def column(values: Iterable[object], argument: str, note: str | None = None) -> list[float | None]:
-    """A list of finite floats, or of None where a note explains it."""
+    """Return a list of finite floats, or of None where a note explains it."""
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise InvalidInput(f"{argument} must have one dimension. Got an array of shape {values.shape} instead.")
     return [real(value, argument, note) for value in values]
 
 
 def matrix(values: Any, rows: int, columns: int, note: str | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A ``rows × columns`` float array; NaN marks an entry given as None (never one given as NaN)."""
+    """Return a ``rows × columns`` float array; NaN marks an entry given as None (never one given as NaN)."""
     table = [column(row, "values", note) for row in values]
     if len(table) != rows or any(len(row) != columns for row in table):
         widths = sorted({len(row) for row in table})
@@ -131,7 +131,7 @@ def same_length(expected: int, what: str, **columns: Sequence[object]) -> None:
 
 
 def plain(value: Any, where: str = "spec") -> Any:
-    """A copy that JSON can hold: numpy scalars and arrays become Python's own, NaN and infinity are refused.
+    """Return a copy that JSON can hold: numpy scalars and arrays become Python's own, NaN and infinity are refused.
 
     >>> plain({"a": np.float64(0.5), "b": (np.int64(2), None)})
     {'a': 0.5, 'b': [2, None]}

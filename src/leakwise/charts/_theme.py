@@ -89,7 +89,7 @@ def chart(body: Spec, *, title: str, description: str, notes: Sequence[str | Non
 
 
 def themed(spec: Spec, dark: bool) -> Spec:
-    """The same chart with the greys of a light or of a dark page in place of those that suit both.
+    """Return the same chart with the greys of a light or of a dark page in place of those that suit both.
 
     The background stays transparent: the page is the background.
     """
@@ -106,7 +106,7 @@ def _rgb(colour: str) -> tuple[float, ...]:
 
 
 def blend(colours: Sequence[str], position: float) -> str:
-    """The colour at a position in [0, 1] along evenly spaced stops.
+    """Return the colour at a position in [0, 1] along evenly spaced stops.
 
     >>> blend(["#000000", "#ffffff"], 0.5)
     '#808080'

@@ -23,7 +23,7 @@ _MOST_RECORDS = 200
 
 
 def to_altair(spec: Spec) -> Any:
-    """The chart as an Altair object, checked against the Vega-Lite schema; a notebook shows it as it is."""
+    """Return the chart as an Altair object, checked against the Vega-Lite schema; a notebook shows it as it is."""
     altair = require("altair", extra=_EXTRA, purpose="Showing a chart in a notebook")
     return altair.Chart.from_dict(_packed(plain(spec)))
 
@@ -48,7 +48,7 @@ def _packed(part: Any) -> Any:
 
 
 def svg(spec: Spec) -> str:
-    """The chart as one SVG element, named for screen readers by the chart's description."""
+    """Return the chart as one SVG element, named for screen readers by the chart's description."""
     convert = require("vl_convert", extra=_EXTRA, purpose="Drawing a chart as SVG")
     checked = plain(spec)
     # No base address is allowed, so that a chart cannot make the renderer fetch anything.
@@ -74,7 +74,7 @@ def _own_names(drawn: str, spec: Spec) -> str:
 
 
 def png(spec: Spec, *, scale: float = 2.0) -> bytes:
-    """The chart as a PNG, at twice the resolution of a plain screen unless told otherwise."""
+    """Return the chart as a PNG, at twice the resolution of a plain screen unless told otherwise."""
     if not 0 < scale <= 10:
         raise InvalidInput(f"scale must be above 0 and at most 10. Got {scale!r} instead.")
     convert = require("vl_convert", extra=_EXTRA, purpose="Drawing a chart as PNG")
@@ -88,7 +88,7 @@ def javascript() -> str:
 
 
 def script_json(spec: Spec) -> str:
-    """The specification as JSON that may stand inside a ``<script>`` element.
+    """Return the specification as JSON that may stand inside a ``<script>`` element.
 
     A label such as ``</script>`` would otherwise end the element and run as markup.
 
@@ -100,7 +100,7 @@ def script_json(spec: Spec) -> str:
 
 
 def html(spec: Spec) -> str:
-    """The chart as a page that carries its own scripts; its content policy forbids any outside request."""
+    """Return the chart as a page that carries its own scripts; its content policy forbids any outside request."""
     heading = spec.get("title", "Chart")
     name = heading.get("text", "Chart") if isinstance(heading, dict) else heading
     description = escape(str(spec.get("description", name)), quote=True)

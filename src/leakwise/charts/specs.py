@@ -33,12 +33,12 @@ _OUTER = ("$schema", "background", "config")
 
 
 def vertical(*specs: Spec) -> Spec:
-    """The charts one below the other, as one chart."""
+    """Return the charts one below the other, as one chart."""
     return _joined("vconcat", specs)
 
 
 def beside(*specs: Spec) -> Spec:
-    """The charts side by side, as one chart."""
+    """Return the charts side by side, as one chart."""
     return _joined("hconcat", specs)
 
 

@@ -23,7 +23,7 @@ _ARITHMETIC = Context(prec=40, Emax=10**12, Emin=-(10**12))
 
 
 def number(x: object, digits: int = 4) -> str:
-    """A number as text: `digits` decimals, or an exponent where decimals would hide it.
+    """Return a number as text: `digits` decimals, or an exponent where decimals would hide it.
 
     A value that is not zero never reads as zero; ``0`` and ``1`` without decimals are exactly 0 and 1;
     integers keep all their digits (up to 10¹⁵); infinity is ``∞``.
@@ -123,7 +123,7 @@ def text_table(
     max_rows: int = 20,
     max_width: int = 110,
 ) -> str:
-    """A monospaced table that fits a screen.
+    """Return a monospaced table that fits a screen.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def html_table(
     digits: int = 4,
     max_rows: int = 200,
 ) -> str:
-    """An accessible HTML table with its style inside and every text escaped.
+    """Return an accessible HTML table with its style inside and every text escaped.
 
     The first cell of a row is its header. Cells are written as in :func:`text_table`.
 

@@ -40,7 +40,7 @@ class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def to_plain(body: msgspec.Struct) -> dict[str, Any]:
-    """A structure as plain dictionaries and lists."""
+    """Return a structure as plain dictionaries and lists."""
     plain: dict[str, Any] = msgspec.to_builtins(body)
     return plain
 
@@ -60,7 +60,7 @@ _WHOLE = re.compile(r"0x[0-9a-f]+", re.ASCII)
 
 
 def read_integer(text: str, name: str) -> int:
-    """The whole number that :func:`write_integer` wrote."""
+    """Return the whole number that :func:`write_integer` wrote."""
     if not _WHOLE.fullmatch(text):
         raise InvalidInput(f"{name!r} is damaged: {text[:40]!r} is not a whole number such as '0x1f'.")
     return int(text, 16)
@@ -93,7 +93,7 @@ def _envelope_of(path: str | os.PathLike[str]) -> _Envelope:
 
 
 def document_format(path: str | os.PathLike[str]) -> str:
-    """What a file says it holds."""
+    """Return what a file says it holds."""
     return _envelope_of(path).format
 
 

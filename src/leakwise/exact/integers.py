@@ -27,7 +27,7 @@ _EXACT_FLOAT = 1 << 53
 
 
 def integer_array(values: Iterable[Any] | npt.NDArray[Any], denominator: int) -> IntegerArray:
-    """A read-only array of integers, in machine words when weights over ``denominator`` fit them."""
+    """Return a read-only array of integers, in machine words when weights over ``denominator`` fit them."""
     dtype = np.int64 if denominator <= _WORD_LIMIT else np.object_
     # In an object array, machine words become Python integers.
     array = values.astype(dtype) if isinstance(values, np.ndarray) else np.array(list(values), dtype=dtype)
@@ -36,7 +36,7 @@ def integer_array(values: Iterable[Any] | npt.NDArray[Any], denominator: int) ->
 
 
 def ratio_array(weights: IntegerArray, denominator: int) -> Floats:
-    """The float view of weights over a denominator, read-only, each the float nearest to the truth."""
+    """Return the float view of weights over a denominator, read-only, each the float nearest to the truth."""
     small = weights.dtype == np.int64 and denominator <= _EXACT_FLOAT and weights.max(initial=0) <= _EXACT_FLOAT
     if small or (weights.dtype == np.int64 and is_power_of_two(denominator)):
         floats = weights / float(denominator)  # one rounding only: of the quotient, or of the weight
@@ -49,13 +49,13 @@ def ratio_array(weights: IntegerArray, denominator: int) -> Floats:
 
 
 def vector_times_matrix(vector: IntegerArray, matrix: IntegerArray) -> list[int]:
-    """The exact product of a row vector and a matrix."""
+    """Return the exact product of a row vector and a matrix."""
     product = np.dot(vector.astype(np.object_), matrix.astype(np.object_))
     return [int(value) for value in product]
 
 
 def integer_product(left: IntegerArray, right: IntegerArray) -> IntegerArray:
-    """The exact product of two integer matrices, as Python integers."""
+    """Return the exact product of two integer matrices, as Python integers."""
     from flint import fmpz_mat
 
     rows, inner = left.shape
@@ -66,5 +66,5 @@ def integer_product(left: IntegerArray, right: IntegerArray) -> IntegerArray:
 
 
 def is_power_of_two(number: int) -> bool:
-    """Whether an integer is 1, 2, 4, 8 …"""
+    """Return whether an integer is 1, 2, 4, 8 …"""
     return number > 0 and number & (number - 1) == 0

@@ -34,7 +34,7 @@ def _end(ball: arb) -> Fraction:
 
 
 def float_above(value: Fraction) -> float:
-    """The least float that is not below a rational.
+    """Return the least float that is not below a rational.
 
     >>> float_above(Fraction(1, 10)) == 0.1  # the float 0.1 lies above one tenth
     True
@@ -47,7 +47,7 @@ def float_above(value: Fraction) -> float:
 
 
 def float_below(value: Fraction) -> float:
-    """The greatest float that is not above a rational."""
+    """Return the greatest float that is not above a rational."""
     return 0.0 - float_above(-value)  # not -x: zero has no sign here
 
 
@@ -63,7 +63,7 @@ def _log_ball(value: Fraction, precision: int) -> arb:
 
 
 def log_upper(value: Fraction) -> float:
-    """A float that is not below log(value), at most one step above the nearest.
+    """Return a float that is not below log(value), at most one step above the nearest.
 
     >>> log_upper(Fraction(1)), log_upper(Fraction(2)) >= 0.6931471805599453
     (0.0, True)
@@ -76,7 +76,7 @@ def log_upper(value: Fraction) -> float:
 
 
 def log_lower(value: Fraction) -> float:
-    """A float that is not above log(value), at most one step below the nearest."""
+    """Return a float that is not above log(value), at most one step below the nearest."""
     if value == 1:
         return 0.0
     ball = _log_ball(value, _FIRST_PRECISION)
@@ -106,7 +106,7 @@ def log_at_most(value: Fraction, epsilon: Fraction) -> bool:
 
 
 def exp_lower(epsilon: Fraction, bits: int = 64) -> Fraction:
-    """The largest multiple of 2^-bits that is not above e^epsilon."""
+    """Return the largest multiple of 2^-bits that is not above e^epsilon."""
     if epsilon == 0:
         return Fraction(1)
     precision = _FIRST_PRECISION + bits + max(0, int(2 * epsilon))
@@ -119,5 +119,5 @@ def exp_lower(epsilon: Fraction, bits: int = 64) -> Fraction:
 
 
 def exp_upper(epsilon: Fraction, bits: int = 64) -> Fraction:
-    """The least multiple of 2^-bits that is not below e^epsilon."""
+    """Return the least multiple of 2^-bits that is not below e^epsilon."""
     return Fraction(1) if epsilon == 0 else exp_lower(epsilon, bits) + Fraction(1, 1 << bits)

@@ -19,12 +19,12 @@ _LARGEST_POWER = 10_000
 
 
 def is_exact_kind(value: object) -> bool:
-    """Whether a number carries its exact value by itself: everything but a float."""
+    """Return whether a number carries its exact value by itself: everything but a float."""
     return not isinstance(value, (float, np.floating))
 
 
 def exact_fraction(value: object, name: str) -> Fraction:
-    """The exact rational value of a number.
+    """Return the exact rational value of a number.
 
     A float means its exact binary value, a string its decimal (or ``"1/3"``) value.
 

@@ -13,7 +13,7 @@ __all__ = ["round_float_rows", "round_integer_rows"]
 
 
 def round_float_rows(matrix: Floats, bits: int) -> npt.NDArray[np.int64]:
-    """Rows of floats as integers over 2^bits (bits ≤ 60).
+    """Return rows of floats as integers over 2^bits (bits ≤ 60).
 
     Each entry goes to the nearest integer; what the row then misses of 2^bits goes to its largest entry, where
     it matters least. The caller has checked that the rows are within 1e-9 of 1.

@@ -172,7 +172,7 @@ class Audit:
     # -- plain data ---------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: every number, the outcomes, the letters and the sentences."""
+        """Return plain data: every number, the outcomes, the letters and the sentences."""
         both = self.information_privacy
         return {
             "epsilon": float(self.epsilon),
@@ -224,7 +224,7 @@ def _law(mechanism: Mechanism, prior: Prior) -> Floats:
 def audit(
     mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None, delta: object = 0.01
 ) -> Audit:
-    """Everything a mechanism leaks about a secret with this prior.
+    """Return everything a mechanism leaks about a secret with this prior.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def _outcomes(
 
 def _letters(mechanism: Mechanism, prior: Prior) -> tuple[Letter, ...]:
     def inside(posterior: Fraction | float) -> float:
-        """The float of a posterior: 1 and 0 are exactly that."""
+        """Return the float of a posterior: 1 and 0 are exactly that."""
         nearest = float(posterior)
         return math.nextafter(1.0, 0.0) if nearest == 1 and posterior != 1 else nearest
 

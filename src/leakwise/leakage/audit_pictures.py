@@ -22,7 +22,7 @@ _MOST_TRACED = 900
 
 
 def pictures(audit: Audit) -> dict[str, Any]:
-    """The kernel, the leakage of each outcome, what survives post-processing, and how often a limit fails."""
+    """Return the kernel, the leakage of each outcome, what survives post-processing, and how often a limit fails."""
     parts = [_kernel(audit), _outcomes(audit)] if audit.outcomes else []
     rows, columns = audit.mechanism.shape
     if rows * columns <= _MOST_TRACED:

@@ -27,7 +27,7 @@ _SET, _NOMINAL, _ALL = "For every prior of the set: ", "For the nominal prior of
 
 
 def sentences(audit: Audit) -> list[str]:
-    """What the audit means, the most important first."""
+    """Return what the audit means, the most important first."""
     parts: list[tuple[str, Callable[[Audit], list[str]]]] = [
         (_SET, _worst),
         (_NOMINAL, _most_telling),

@@ -65,12 +65,12 @@ class CompositionBounds:
     count_vectors: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return dict(vars(self))
 
 
 def composition_bounds(composition: Composition, prior: Any, delta: object) -> CompositionBounds:
-    """Bounds from both sides on the ε and the envelope of a composition, however many releases it has.
+    """Return bounds from both sides on the ε and the envelope of a composition, however many releases it has.
 
     >>> from leakwise import Prior, randomized_response
     >>> many = randomized_response(5, epsilon=0.5).repeat(10_000)
@@ -209,7 +209,7 @@ class CompositionTable:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         names = ("n", "epsilon", "n_times_epsilon", "envelope", "maximal_leakage", "ldp")
         return {
             "delta": float(self.delta),
@@ -267,7 +267,7 @@ def _aligned_later(first: Mechanism, later: Mapping[Label, Mechanism]) -> list[M
 
 
 def adaptive(first: Mechanism, later: Mapping[Label, Mechanism]) -> Mechanism:
-    """The joint release of a first mechanism and one that is chosen by its outcome; outcomes are pairs.
+    """Return the joint release of a first mechanism and one that is chosen by its outcome; outcomes are pairs.
 
     >>> from leakwise import constant, randomized_response
     >>> rr = randomized_response(2, lift=3)

@@ -33,7 +33,7 @@ class Compressed(NamedTuple):
 
 
 def vector(name: str, value: ArrayLike, size: int | None = None) -> Floats:
-    """A finite float vector; a scalar is spread over ``size`` entries."""
+    """Return a finite float vector; a scalar is spread over ``size`` entries."""
     array = _numbers(name, value)
     if array.ndim == 0 and size is not None:
         array = np.full(size, float(array))

@@ -19,7 +19,7 @@ _RAY_TOLERANCE = 1e-9
 
 
 def read(highs: Any, status: Status, iterations: int) -> Solution:
-    """Everything the solver knows now; HiGHS forgets it when the program is changed."""
+    """Return everything the solver knows now; HiGHS forgets it when the program is changed."""
     rows, columns = highs.getNumRow(), highs.getNumCol()
     info, answer = highs.getInfo(), highs.getSolution()
     x, duals, reduced = np.full(columns, np.nan), np.full(rows, np.nan), np.full(columns, np.nan)
@@ -54,7 +54,7 @@ def read(highs: Any, status: Status, iterations: int) -> Solution:
 
 
 def matrix_of(lp: Any) -> Compressed:
-    """The matrix of a HiGHS program, by columns."""
+    """Return the matrix of a HiGHS program, by columns."""
     a = lp.a_matrix_
     return Compressed(
         np.array(a.value_, dtype=np.float64),

@@ -29,7 +29,7 @@ def exponential(
     inputs: Letters | None = None,
     outputs: Letters | None = None,
 ) -> Mechanism:
-    """The exponential mechanism: outcome j for letter i with probability proportional to exp(s·u_ij).
+    """Return the exponential mechanism: outcome j for letter i with probability proportional to exp(s·u_ij).
 
     ``epsilon`` (or ``lift`` = e^ε) is the local differential privacy that the integers satisfy. The plain version takes
     s = ε/(2Δ) with the sensitivity Δ = max_j max_{i,i'} abs(u_ij - u_i'j), computed unless given; ``tight=True`` takes

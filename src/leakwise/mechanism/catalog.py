@@ -34,7 +34,7 @@ Letters = int | Iterable[Label]
 
 
 def identity(letters: Letters) -> Mechanism:
-    """The release of the secret itself.
+    """Return the release of the secret itself.
 
     >>> identity(["no", "yes"]).matrix.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -45,7 +45,7 @@ def identity(letters: Letters) -> Mechanism:
 
 
 def constant(letters: Letters, law: Any = None) -> Mechanism:
-    """A release that does not look at the secret: one outcome, or an outcome drawn from ``law``.
+    """Return a release that does not look at the secret: one outcome, or an outcome drawn from ``law``.
 
     >>> constant(3).matrix.tolist()
     [[1.0], [1.0], [1.0]]
@@ -154,7 +154,7 @@ def symmetric_channel(letters: Letters, flip: object) -> Mechanism:
 
 
 def k_singular(letters: Letters, k: int) -> Mechanism:
-    """Each letter goes to one of ``k`` neighbouring outcomes evenly, around a circle ([ED] Example 2).
+    """Send each letter to one of ``k`` neighbouring outcomes evenly, around a circle ([ED] Example 2).
 
     Doubly stochastic with entries 0 and 1/k: the optimum of a uniform prior at ε = log(N/k) ([EX] Theorem 4). Its
     denominator is k; a release needs ``.dyadic(60)`` unless k is a power of two.
@@ -174,7 +174,7 @@ def k_singular(letters: Letters, k: int) -> Mechanism:
 
 
 def truncated_geometric(letters: Letters, epsilon: object = None, *, lift: object = None) -> Mechanism:
-    """Two-sided geometric noise on ordered letters, what falls outside put on the ends.
+    """Return two-sided geometric noise on ordered letters, what falls outside put on the ends.
 
     ``epsilon`` (or ``lift`` = e^ε) is for neighbouring letters: each step away is e^ε times less likely, and no outcome
     is more than e^ε times as likely for a letter as for its neighbour, exactly. Outcomes too far away for the

@@ -119,7 +119,7 @@ class Composition(Mechanism):
 
 
 def compose(*mechanisms: Mechanism) -> Composition:
-    """The joint release of one secret by several mechanisms, each with fresh randomness.
+    """Return the joint release of one secret by several mechanisms, each with fresh randomness.
 
     Leakages do not add: two releases of ε-PML can leak more than 2ε together (MATH section 5), or less. Ask the
     composition itself, it is exact.
@@ -155,7 +155,7 @@ def compose(*mechanisms: Mechanism) -> Composition:
 
 
 def repeat(mechanism: Mechanism, times: int) -> Composition:
-    """The joint release of ``times`` draws."""
+    """Return the joint release of ``times`` draws."""
     if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 1:
         raise InvalidInput(f"times must be a whole number of releases, at least 1. Got {times!r} instead.")
     once = compose(mechanism)

@@ -59,7 +59,7 @@ class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 def mechanism_to_body(mechanism: Mechanism) -> MechanismBody:
-    """The mechanism as a file body."""
+    """Return the mechanism as a file body."""
     kernel = mechanism.kernel
     body: DenseBody | CommonLawBody
     if isinstance(kernel, CommonLawKernel):
@@ -81,12 +81,12 @@ def mechanism_to_body(mechanism: Mechanism) -> MechanismBody:
 
 
 def mechanism_to_plain(mechanism: Mechanism) -> dict[str, Any]:
-    """The mechanism as plain data."""
+    """Return the mechanism as plain data."""
     return to_plain(mechanism_to_body(mechanism))
 
 
 def mechanism_from_body(body: MechanismBody, name: str) -> Mechanism:
-    """The mechanism that a body describes, checked as if a stranger had typed it."""
+    """Return the mechanism that a body describes, checked as if a stranger had typed it."""
     inputs = alphabet_from_plain(body.inputs, declared=body.inputs_declared, name=name)
     outputs = alphabet_from_plain(body.outputs, declared=body.outputs_declared, name=name)
     inputs = alphabet_with_edges(inputs, body.input_edges, name=name)

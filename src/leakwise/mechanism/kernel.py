@@ -52,19 +52,19 @@ class Kernel(ABC):
 
     @abstractmethod
     def column_max(self, rows: Bools | None = None) -> IntegerArray:
-        """The largest weight of each column, over the given rows (at least one)."""
+        """Return the largest weight of each column, over the given rows (at least one)."""
 
     @abstractmethod
     def column_min(self, rows: Bools | None = None) -> IntegerArray:
-        """The smallest weight of each column, over the given rows (at least one)."""
+        """Return the smallest weight of each column, over the given rows (at least one)."""
 
     @abstractmethod
     def output_law(self, prior: IntegerArray) -> list[int]:
-        """π·P for integer prior weights, exact: integers over denominator times the prior's denominator."""
+        """Return π·P for integer prior weights, exact: integers over denominator times the prior's denominator."""
 
     @abstractmethod
     def output_law_floats(self, prior: IntegerArray, total: int) -> Floats:
-        """π·P in floats for prior weights over their total.
+        """Return π·P in floats for prior weights over their total.
 
         Each value is within (N+8)·2^-53 of the truth, relatively, while nothing underflows: only non-negative
         numbers are added.
@@ -72,26 +72,26 @@ class Kernel(ABC):
 
     @abstractmethod
     def row(self, code: int) -> IntegerArray:
-        """The weights of one row."""
+        """Return the weights of one row."""
 
     @abstractmethod
     def then(self, later: Kernel) -> Kernel:
-        """This kernel followed by another, exact."""
+        """Return this kernel followed by another, exact."""
 
     @abstractmethod
     def dyadic(self, bits: int) -> Kernel:
-        """The nearest kernel over 2^bits."""
+        """Return the nearest kernel over 2^bits."""
 
     @abstractmethod
     def take_rows(self, order: Indices) -> Kernel:
-        """The kernel whose row i is row ``order[i]``."""
+        """Return the kernel whose row i is row ``order[i]``."""
 
     @abstractmethod
     def sampler(self) -> RowSampler | StructuredSampler:
-        """What draws outcomes; needs a denominator that is a power of two, at most 2^64."""
+        """Return what draws outcomes; needs a denominator that is a power of two, at most 2^64."""
 
     def bits(self) -> int:
-        """The exponent of a denominator that is a power of two, as sampling needs it."""
+        """Return the exponent of a denominator that is a power of two, as sampling needs it."""
         if not is_power_of_two(self.denominator) or self.denominator > 1 << 64:
             raise InvalidInput(
                 "Drawing outcomes exactly needs a denominator that is a power of two, at most 2^64. "

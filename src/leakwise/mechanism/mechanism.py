@@ -88,7 +88,7 @@ class Mechanism:
 
     @classmethod
     def from_kernel(cls, kernel: Kernel, inputs: Any = None, outputs: Any = None) -> Mechanism:
-        """The mechanism of a kernel that is already exact."""
+        """Return the mechanism of a kernel that is already exact."""
         mechanism = cls.__new__(cls)
         mechanism._fill(kernel, inputs, outputs)
         return mechanism
@@ -129,7 +129,7 @@ class Mechanism:
         return self.kernel.matrix
 
     def probability(self, letter: Label, outcome: Label) -> Fraction:
-        """The exact probability of an outcome, given the letter."""
+        """Return the exact probability of an outcome, given the letter."""
         code = self.input_alphabet.code(letter, name="letter")
         place = self.output_alphabet.code(outcome, name="outcome")
         return Fraction(int(self.kernel.row(code)[place]), self.denominator)
@@ -137,7 +137,7 @@ class Mechanism:
     # -- other mechanisms from it -------------------------------------------------------------------------------
 
     def then(self, later: Any) -> Mechanism:
-        """This mechanism, its outcome then put through another: post-processing, exact.
+        """Return this mechanism, its outcome then put through another: post-processing, exact.
 
         ``later`` is a Mechanism over this one's outcomes, or a matrix with one row per outcome.
 
@@ -162,7 +162,7 @@ class Mechanism:
         return repeat(self, times)
 
     def reduce(self) -> Mechanism:
-        """The same information with the fewest outcomes: impossible ones dropped, proportional ones merged.
+        """Return the same information with the fewest outcomes: impossible ones dropped, proportional ones merged.
 
         >>> Mechanism([["1/4", "1/4", "1/2", 0], ["1/8", "1/8", "3/4", 0]]).reduce().outputs
         ('0 | 1', '2')
@@ -187,7 +187,7 @@ class Mechanism:
         return Mechanism.from_kernel(kernel, self.input_alphabet, labels)
 
     def dyadic(self, bits: int = 60) -> Mechanism:
-        """The nearest mechanism over the denominator 2^bits, which is what a release draws from.
+        """Return the nearest mechanism over the denominator 2^bits, which is what a release draws from.
 
         Zeros stay zero and nothing possible becomes impossible. Rounding may move the leakage by about 2^-bits over the
         probability of the rarest outcome: certify the result again.
@@ -305,14 +305,14 @@ class Mechanism:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data with exact integers as text, as in the file."""
+        """Return plain data with exact integers as text, as in the file."""
         from leakwise.mechanism.files import mechanism_to_plain
 
         return mechanism_to_plain(self)
 
 
 def align_prior(prior: Any, mechanism: Mechanism) -> PriorSet:
-    """The prior (or set) in the order of the mechanism's inputs; other letters are an error."""
+    """Return the prior (or set) in the order of the mechanism's inputs; other letters are an error."""
     known = as_prior_set(prior)
     order = mechanism.input_alphabet.positions_in(known.alphabet, mine="mechanism", theirs="prior")
     return known if order is None else known.reordered(order)

@@ -64,19 +64,19 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def log_density(self, distance: Floats) -> Floats:
-        """log f at a distance from the value, up to a constant."""
+        """Return log f at a distance from the value, up to a constant."""
 
     @abstractmethod
     def upper_tail(self, distance: float) -> float:
-        """P(noise > distance)."""
+        """Return P(noise > distance)."""
 
     @abstractmethod
     def ratio_root(self, place: int, other: int, log_ratio: float) -> float | None:
-        """The outcome where log f(y - x_other)/f(y - x_place) takes a value ≤ 0, or None where it never does."""
+        """Return the outcome where log f(y - x_other)/f(y - x_place) takes a value ≤ 0, or None where it never does."""
 
     @abstractmethod
     def maximal_leakage(self) -> float:
-        """The maximal leakage log ∫ max_i f(y - x_i) dy, in nats, rounded up."""
+        """Return the maximal leakage log ∫ max_i f(y - x_i) dy, in nats, rounded up."""
 
     # -- alignment ----------------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ class AdditiveNoise(ABC):
         return [(int(place), edges[i], edges[i + 1]) for i, place in enumerate(places)]
 
     def ratios(self, y: npt.ArrayLike, place: int) -> Floats:
-        """f(y - x_i) / f(y - x_place), one row per value, one column per outcome."""
+        """Return f(y - x_i) / f(y - x_place), one row per value, one column per outcome."""
         outcomes = np.atleast_1d(np.asarray(y, dtype=np.float64))
         logs = self.log_density(outcomes - self.points[:, None])
         own = self.log_density(outcomes - self.points[place])
@@ -120,7 +120,7 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def epsilon(self, prior: Any) -> float:
-        """The ε of ε-PML: the supremum of the leakage over all outcomes, in nats, rounded up."""
+        """Return the ε of ε-PML: the supremum of the leakage over all outcomes, in nats, rounded up."""
 
     @property
     def span(self) -> float:
@@ -131,7 +131,7 @@ class AdditiveNoise(ABC):
     def for_epsilon(
         cls: type[Noise], values: Iterable[Any], prior: Any, epsilon: object = None, *, lift: object = None
     ) -> Noise:
-        """The least noise whose leakage for the prior (or for every prior of a set) is at most ε.
+        """Return the least noise whose leakage for the prior (or for every prior of a set) is at most ε.
 
         More noise always leaks less here. An error says when no noise is needed, or none is enough.
         """
@@ -179,10 +179,10 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def cell_minimum(self, place: int, left: float, right: float, prior: Prior) -> float:
-        """The outcome of the cell where D is least; infinite where it is approached there."""
+        """Return the outcome of the cell where D is least; infinite where it is approached there."""
 
     def violations(self, prior: Any, epsilon: object = None, *, lift: object = None) -> list[tuple[float, float]]:
-        """The outcomes that leak more than ε for a single prior: at most one interval for each value."""
+        """Return the outcomes that leak more than ε for a single prior: at most one interval for each value."""
         known = as_prior(self._known(as_prior(prior)))
         limit = float(1 / level(epsilon, lift).above)
         found = []
@@ -225,7 +225,7 @@ class AdditiveNoise(ABC):
         return high
 
     def tail(self, prior: Any, epsilon: object = None, *, lift: object = None) -> float:
-        """The probability, over outcomes, of a leakage above ε, for a single prior; rounded up."""
+        """Return the probability, over outcomes, of a leakage above ε, for a single prior; rounded up."""
         known = as_prior(self._known(as_prior(prior)))
         intervals = self.violations(known, epsilon, lift=lift)
         return min(1.0, float(known.probabilities @ self.mass(intervals)) * UP)
@@ -259,7 +259,7 @@ class AdditiveNoise(ABC):
         epsilon: object = None,
         lift: object = None,
     ) -> Mechanism:
-        """An exact mechanism over integers that rounds the noisy value to a grid: what a release draws from.
+        """Return an exact mechanism over integers that rounds the noisy value to a grid: what a release draws from.
 
         Parameters
         ----------
@@ -305,5 +305,5 @@ class AdditiveNoise(ABC):
         return html_table(["", self.name], self._rows(), caption=f"Additive {self.name} noise")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {"noise": self.name, "values": list(self.values), "scale": self.scale}

@@ -62,7 +62,7 @@ class NoiseGuarantee:
         return html_table(["", "guarantee"], self._rows(), caption="Gaussian noise around an estimate")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -127,7 +127,7 @@ class Gaussian(AdditiveNoise):
         return best * UP
 
     def epsilon(self, prior: Any) -> float:
-        """The ε of ε-PML over all outcomes; far out an outermost value stands alone, however large the noise.
+        """Return the ε of ε-PML over all outcomes; far out an outermost value stands alone, however large the noise.
 
         There it is -log of the least mass that the set gives to that value; rounded up, between the values by a search
         that proves its bound.
@@ -163,7 +163,7 @@ class Gaussian(AdditiveNoise):
     # -- around an estimate -------------------------------------------------------------------------------------
 
     def guarantee(self, priors: Any, epsilon: object = None, *, lift: object = None) -> NoiseGuarantee:
-        """The (ε, δ) promise for every prior of a set, and the form that [ED] prints ((17) and section VI-B).
+        """Return the (ε, δ) promise for every prior of a set, and the form that [ED] prints ((17) and section VI-B).
 
         δ₁ = sup_Q P_Q(leakage for Q above ε). The supremum is often inside the set and not at its ends: for two values
         it is closed in on by branching over the whole interval of priors; for more it is bounded from above by letting
@@ -183,7 +183,7 @@ class Gaussian(AdditiveNoise):
 
     @classmethod
     def for_pldp(cls, values: Iterable[Any], epsilon: Any, delta: Any) -> Gaussian:
-        """The noise that [ED] compares with: (ε, δ) probabilistic LDP by the formula of its reference [34].
+        """Return the noise that [ED] compares with: (ε, δ) probabilistic LDP by the formula of its reference [34].
 
         σ = Δ (f + sqrt(f² + ε)) / (√2 ε) with f the inverse of erfc at δ and Δ the span of the values.
         """
@@ -197,7 +197,7 @@ class Gaussian(AdditiveNoise):
         return cls(points, cls(points, 1).span * (f + math.sqrt(f * f + eps)) / (math.sqrt(2) * eps))
 
     def pldp_delta(self, epsilon: Any) -> float:
-        """The δ of (ε, δ) probabilistic LDP at this σ, by the same formula turned around."""
+        """Return the δ of (ε, δ) probabilistic LDP at this σ, by the same formula turned around."""
         eps = float(exact_fraction(epsilon, "epsilon"))
         if eps <= 0:
             raise InvalidInput(f"epsilon must be above 0. Got {epsilon!r} instead.")

@@ -54,7 +54,7 @@ class Laplace(AdditiveNoise):
         return math.log1p(math.fsum(-np.expm1(-gaps / (2 * self.scale)))) * UP
 
     def ldp(self) -> float:
-        """The ε of local differential privacy, the span over the scale: the leakage when nothing is known."""
+        """Return the ε of local differential privacy, the span over the scale: the leakage when nothing is known."""
         return self.span / self.scale * UP
 
     def epsilon(self, prior: Any) -> float:

@@ -45,7 +45,7 @@ def _least_on(noise: AdditiveNoise, priors: PriorSet, place: int, start: Floats,
 
 
 def largest_lift(noise: AdditiveNoise, priors: PriorSet, place: int, left: float, right: float) -> float:
-    """The supremum of the lift of a value over its cell and the set, from above (relative error 1e-9)."""
+    """Return the supremum of the lift of a value over its cell and the set, from above (relative error 1e-9)."""
     start, stop = _ends(noise, place, left, right)
     own = np.zeros(len(noise.values))
     own[place] = 1.0
@@ -72,7 +72,7 @@ def largest_lift(noise: AdditiveNoise, priors: PriorSet, place: int, left: float
 
 
 def largest_tail(noise: AdditiveNoise, priors: PriorSet, asked: Level) -> tuple[float, float]:
-    """sup_Q P_Q(leakage for Q above ε): the largest value found, and a bound from above."""
+    """Return sup_Q P_Q(leakage for Q above ε): the largest value found, and a bound from above."""
     if isinstance(priors, Prior):
         value = noise.tail(priors, lift=asked.above)
         return value, value

@@ -25,7 +25,7 @@ _LEAST = 2.0**-1022
 
 
 def quiet_beyond_floats(search: Callable[P, Result]) -> Callable[P, Result]:
-    """A search that does not warn of overflow where some value of the prior is rarer than any float."""
+    """Return a search that does not warn of overflow where some value of the prior is rarer than any float."""
 
     @functools.wraps(search)
     def run(*args: P.args, **options: P.kwargs) -> Result:

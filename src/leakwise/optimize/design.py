@@ -58,7 +58,7 @@ def design(
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Design:
-    """The mechanism of greatest utility among those that leak at most ε for the prior, with a proof of both.
+    """Return the mechanism of greatest utility among those that leak at most ε for the prior, with a proof of both.
 
     Maximises U(P) over the mechanisms with max_i p_ij ≤ e^ε (πP)_j for every outcome j ([EX] problem (4)). Beyond the
     paper:

@@ -119,7 +119,7 @@ class Design:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the numbers, the certificate and the mechanism."""
+        """Return plain data: the numbers, the certificate and the mechanism."""
         return {
             "utility": self.utility,
             "value": self.value,

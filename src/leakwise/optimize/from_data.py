@@ -126,7 +126,7 @@ class DataDesign:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "strategy": self.strategy,
             "epsilon": self.epsilon,
@@ -164,7 +164,7 @@ def design_from_data(
     time_limit: float = 60.0,
     seed: int | None = None,
 ) -> DataDesign:
-    """The best mechanism that a sample can vouch for: at most ε for the true prior, but for the failure.
+    """Return the best mechanism that a sample can vouch for: at most ε for the true prior, but for the failure.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Strategies:
         self.limits = Limits(seconds=seconds)
 
     def attempt(self, strategy: str, failure: Fraction) -> Alternative:
-        """A strategy, or why it is not possible."""
+        """Return a strategy, or why it is not possible."""
         run: Callable[[Fraction], Alternative] = getattr(self, "_" + strategy.replace("-", "_"))
         try:
             return run(failure)
@@ -78,7 +78,7 @@ class Strategies:
             return Alternative(strategy, None, math.inf, 0.0, float(failure), str(error))
 
     def everywhere(self) -> Alternative:
-        """Local differential privacy: for every prior, without a sample."""
+        """Return local differential privacy: for every prior, without a sample."""
         everything = AllPriors(self.prior)
         if len(self.prior) <= 7 and not self.rounded:
             mechanism = self._for_all(everything).mechanism

@@ -146,11 +146,11 @@ class Tradeoff:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the points of the curve, and the borders of the regions."""
+        """Return plain data: the points of the curve, and the borders of the regions."""
         return {"utility": self.utility, "regions": self.regions.tolist(), **self._columns()}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row for each ε."""
+        """Return one row for each ε."""
         pandas = require("pandas", extra="data", purpose="A trade-off as a data frame")
         return pandas.DataFrame(self._columns())
 

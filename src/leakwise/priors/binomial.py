@@ -37,7 +37,7 @@ def _log_term_upper(k: Floats, m: float, log_p: Floats, log_q: Floats) -> Floats
 
 
 def log_tail_upper(successes: npt.ArrayLike, trials: int, p: npt.ArrayLike, *, blocks: int = 1) -> Floats:
-    """An upper bound on log P(Bin(trials, p) ≥ successes); with more blocks closer to the truth.
+    """Return an upper bound on log P(Bin(trials, p) ≥ successes); with more blocks closer to the truth.
 
     >>> exact = sum(math.comb(10, j) for j in range(8, 11)) / 2**10
     >>> bound = float(np.exp(log_tail_upper(8, 10, 0.5, blocks=48)))

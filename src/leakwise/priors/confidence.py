@@ -26,7 +26,7 @@ _ITERATIONS = 200
 
 
 def confidence(prior: Prior, failure: object, method: str = "weissman") -> Around:
-    """The set of priors that holds the true one with probability at least 1 - ``failure``."""
+    """Return the set of priors that holds the true one with probability at least 1 - ``failure``."""
     make = _METHODS.get(method)
     if make is None:
         raise InvalidInput(
@@ -39,7 +39,7 @@ def confidence(prior: Prior, failure: object, method: str = "weissman") -> Aroun
 
 
 def weissman_radius(letters: int, samples: int, failure: object) -> Fraction:
-    """The radius β with P(‖estimate - truth‖₁ > β) ≤ failure for every prior ([ED] (7)), rounded up.
+    """Return the radius β with P(‖estimate - truth‖₁ > β) ≤ failure for every prior ([ED] (7)), rounded up.
 
     β = sqrt(2 (log(2^N - 2) - log δ) / m). Two or more says nothing: every prior is that near.
 
@@ -58,7 +58,7 @@ def _log_union(letters: int, failure: Fraction) -> float:
 
 
 def phi(p: float) -> float:
-    """φ(p) = log((1-p)/p) / (1-2p), 2 at one half ([ED] section II-B), rounded down."""
+    """Return φ(p) = log((1-p)/p) / (1-2p), 2 at one half ([ED] section II-B), rounded down."""
     x = 1 - 2 * p
     if x <= 1e-6:
         return 2.0
@@ -66,7 +66,7 @@ def phi(p: float) -> float:
 
 
 def weissman_phi_radius(counts: tuple[int, ...], failure: object) -> Fraction:
-    """Weissman's sharper radius with φ, made safe for an estimate, rounded up.
+    """Return Weissman's sharper radius with φ, made safe for an estimate, rounded up.
 
     φ(κ) belongs to the true prior; with the estimate's κ̂ in its place the promise fails (36 % of the time at a nominal
     5 %). But the true κ is within half the true distance b of κ̂, so that b ≤ 2 sqrt(L / (m φ(min(½, κ̂ + b/2)))) where
@@ -119,7 +119,7 @@ def _clopper_pearson(prior: Prior, failure: Fraction) -> Box:
 
 
 def kl_radius(letters: int, samples: int, failure: object) -> Fraction:
-    """The radius r with P(KL(estimate‖truth) > r) ≤ failure for every prior, rounded up.
+    """Return the radius r with P(KL(estimate‖truth) > r) ≤ failure for every prior, rounded up.
 
     For two letters Chernoff's bound on both sides, 2e^{-mr}; for more, e^{-mr} (e m r/(N-1))^{N-1} (Agrawal 2020), or
     where it is smaller the number of types times e^{-mr}.

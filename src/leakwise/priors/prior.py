@@ -123,7 +123,7 @@ class Prior(PriorSet):
 
     @classmethod
     def from_counts(cls, counts: Mapping[Any, Any] | Iterable[Any], labels: Iterable[Label] | None = None) -> Prior:
-        """The empirical distribution of counts; ``sample_size`` is their sum.
+        """Return the empirical distribution of counts; ``sample_size`` is their sum.
 
         >>> Prior.from_counts({"a": 500, "b": 300, "c": 200}).sample_size
         1000
@@ -134,7 +134,7 @@ class Prior(PriorSet):
 
     @classmethod
     def from_data(cls, column: Any, domain: Iterable[Label] | Alphabet) -> Prior:
-        """The empirical distribution of a column over a declared domain.
+        """Return the empirical distribution of a column over a declared domain.
 
         The domain must be declared, because one inferred from the private column leaks which values occur.
         ``column`` may be a list, a NumPy array, a pandas or polars Series, or a pyarrow array; for numbers declare
@@ -156,7 +156,7 @@ class Prior(PriorSet):
     def from_integers(
         cls, labels: int | Iterable[Label] | Alphabet, weights: Sequence[int], sample_size: int | None = None
     ) -> Prior:
-        """The prior proportional to whole numbers, one for each label, with the sample size that is said.
+        """Return the prior proportional to whole numbers, one for each label, with the sample size that is said.
 
         Where :meth:`from_counts` takes the sum of the counts for the sample size, this takes none unless one is given:
         for weights that were rounded, scaled or reordered.
@@ -176,7 +176,7 @@ class Prior(PriorSet):
 
     @classmethod
     def uniform(cls, letters: int | Iterable[Label]) -> Prior:
-        """The uniform prior on a number of letters, or on labels.
+        """Return the uniform prior on a number of letters, or on labels.
 
         >>> Prior.uniform(4).probabilities.tolist()
         [0.25, 0.25, 0.25, 0.25]
@@ -191,7 +191,7 @@ class Prior(PriorSet):
 
     @classmethod
     def from_body(cls, body: PriorBody, name: str) -> Prior:
-        """The prior that a file body describes."""
+        """Return the prior that a file body describes."""
         alphabet = alphabet_from_plain(body.labels, declared=body.declared, name=name)
         alphabet = alphabet_with_edges(alphabet, body.edges, name=name)
         if len(body.weights) != len(alphabet):
@@ -209,7 +209,7 @@ class Prior(PriorSet):
         write_document(path, FORMAT, 1 if body.edges is None else VERSION, body)
 
     def to_body(self) -> PriorBody:
-        """The prior as a file body."""
+        """Return the prior as a file body."""
         labels = [label_to_plain(label) for label in self.labels]
         weights = [write_integer(weight) for weight in self.weights.tolist()]
         return PriorBody(labels, self.alphabet.declared, weights, self.sample_size, edges_of(self.alphabet))
@@ -247,7 +247,7 @@ class Prior(PriorSet):
         return log_upper(1 / self.least_probability)
 
     def regions(self) -> Floats:
-        """The borders ε_0 = 0, ε_1, …, ε_{N-1} of the privacy regions ([EX] section IV-B), over the support.
+        """Return the borders ε_0 = 0, ε_1, …, ε_{N-1} of the privacy regions ([EX] section IV-B), over the support.
 
         ε is in region k iff ε_{k-1} ≤ ε < ε_k (with ε_N = ∞); there a column has at most k-1 zeros (Lemma 2).
         Rounded up; :meth:`region` decides without rounding.
@@ -258,7 +258,7 @@ class Prior(PriorSet):
         return np.array([log_upper(Fraction(self.denominator, mass)) for mass in self._region_masses])
 
     def region(self, epsilon: object = None, *, lift: object = None) -> int:
-        """The privacy region k of ε, from 1 to the number of letters in the support.
+        """Return the privacy region k of ε, from 1 to the number of letters in the support.
 
         >>> Prior.uniform(4).region(lift=3)
         3
@@ -308,7 +308,7 @@ class Prior(PriorSet):
     # -- sets around it -----------------------------------------------------------------------------------------
 
     def ball(self, beta: object) -> Ball:
-        """All priors within l1 distance ``beta`` of this one; a radius of 2 or more holds every prior.
+        """Return all priors within l1 distance ``beta`` of this one; a radius of 2 or more holds every prior.
 
         >>> Prior([0.5, 0.5]).ball(1).is_everything
         True
@@ -318,7 +318,7 @@ class Prior(PriorSet):
         return Ball(self, beta)
 
     def confidence(self, failure: object, method: str = "weissman") -> Around:
-        """A set that holds the true prior with probability at least 1 - ``failure``, from i.i.d. counts.
+        """Return a set that holds the true prior with probability at least 1 - ``failure``, from i.i.d. counts.
 
         ``method`` is ``"weissman"`` (l1 ball, [ED] (7)), ``"weissman-phi"`` (a smaller ball for skewed priors),
         ``"clopper-pearson"`` (a box), ``"kl"`` (a Kullback-Leibler ball), ``"layer-cake"`` (every set of letters at
@@ -367,7 +367,7 @@ class Prior(PriorSet):
         return html_table(headers, rows, caption=self._title())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: labels, probabilities, exact fractions as text."""
+        """Return plain data: labels, probabilities, exact fractions as text."""
         return {
             "labels": [label_to_plain(label) for label in self.labels],
             "probabilities": self.probabilities.tolist(),

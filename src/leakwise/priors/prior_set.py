@@ -54,24 +54,24 @@ class PriorSet(ABC):
 
     @abstractmethod
     def least_mass(self, columns: npt.ArrayLike) -> Floats:
-        """min_Q Q·v for a column v ≥ 0, or for every column of an N×M matrix, never above the truth."""
+        """Return min_Q Q·v for a column v ≥ 0, or for every column of an N×M matrix, never above the truth."""
 
     @abstractmethod
     def exact_least_mass(self, column: Sequence[int]) -> Fraction:
-        """min_Q Q·v of a column of integers, exact or safely below."""
+        """Return min_Q Q·v of a column of integers, exact or safely below."""
 
     @abstractmethod
     def reordered(self, order: Indices) -> PriorSet:
-        """The same set with letter ``order[i]`` at place i."""
+        """Return the same set with letter ``order[i]`` at place i."""
 
 
 def as_prior_set(prior: Any, *, name: str = "prior") -> PriorSet:
-    """A prior or a set of priors from what a user may give."""
+    """Return a prior or a set of priors from what a user may give."""
     return prior if isinstance(prior, PriorSet) else as_prior(prior, name=name)
 
 
 def as_prior(prior: Any, *, name: str = "prior") -> Prior:
-    """A single prior from a Prior, a list of probabilities, or a mapping from labels to probabilities."""
+    """Return a single prior from a Prior, a list of probabilities, or a mapping from labels to probabilities."""
     from leakwise.priors.prior import Prior
 
     if isinstance(prior, Prior):

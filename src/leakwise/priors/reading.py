@@ -18,7 +18,7 @@ __all__ = ["exact_values", "refuse_negative", "values_and_alphabet", "whole_numb
 def values_and_alphabet(
     given: Mapping[Any, Any] | Iterable[Any], labels: Iterable[Label] | None, name: str
 ) -> tuple[list[Any], Alphabet]:
-    """The numbers of a list or a mapping, and the letters they belong to."""
+    """Return the numbers of a list or a mapping, and the letters they belong to."""
     if hasattr(given, "keys") and hasattr(given, "items"):  # a pandas Series is a mapping in all but name
         if labels is not None:
             raise InvalidInput(f"labels must not be given beside a mapping: the keys of {name} are the labels.")
@@ -38,7 +38,7 @@ def values_and_alphabet(
 
 
 def exact_values(values: list[Any], alphabet: Alphabet, what: str) -> tuple[list[int], int]:
-    """Numbers of any kind as integers over their least common denominator."""
+    """Return numbers of any kind as integers over their least common denominator."""
     kinds = set(map(type, values))
     if kinds == {int}:
         return values, 1

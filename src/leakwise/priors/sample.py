@@ -18,7 +18,7 @@ _MOST_BIT_SHIFTS = 4_000_000_000
 
 
 def counts_of(prior: Prior) -> tuple[int, ...]:
-    """How often each letter was seen; only an empirical prior knows."""
+    """Return how often each letter was seen; only an empirical prior knows."""
     if prior.sample_size is None:
         raise InvalidInput(
             "This prior does not say how many samples it comes from. Make it with Prior.from_counts(...) or "
@@ -34,7 +34,7 @@ def counts_of(prior: Prior) -> tuple[int, ...]:
 
 
 def log_up(value: Fraction) -> float:
-    """log(value), never below the truth."""
+    """Return log(value), never below the truth."""
     return log_upper(value)
 
 
@@ -52,7 +52,7 @@ def log_subsets_upper(letters: int) -> float:
 
 
 def half_of_counts(counts: tuple[int, ...]) -> Fraction:
-    """κ of an empirical distribution: the largest min(P(A), 1 - P(A)) over sets of letters, never below it.
+    """Return κ of an empirical distribution: the largest min(P(A), 1 - P(A)) over sets of letters, never below it.
 
     The subset sum of the counts nearest to one half ([ED] section II-B); one half where the sums would not fit.
 
@@ -74,7 +74,7 @@ def half_of_counts(counts: tuple[int, ...]) -> Fraction:
 
 
 def coarse_prior(counts: Sequence[int], letters: Alphabet) -> Prior:
-    """The frequencies of a table, rounded to about one part in √n, every declared letter with at least one part.
+    """Return the frequencies of a table, rounded to about one part in √n, every declared letter with at least one part.
 
     No exact count can be read from it, and no letter is taken for impossible because the table happens to lack it.
 

@@ -28,7 +28,7 @@ class SupportLeakage(float):
 
 
 def over_support(value: float, priors: PriorSet) -> float:
-    """The leakage itself, marked with the letters left out where it is that of a single prior without them."""
+    """Return the leakage itself, marked with the letters left out where it is that of a single prior without them."""
     if not isinstance(priors, Prior) or priors.support.all():
         return value
     return SupportLeakage(value, tuple(unseen_letters(priors)))

@@ -223,7 +223,7 @@ class Certificate(ShownCertificate):
         return str(self.ratio) if self.ratio.denominator.bit_length() < 4096 else float(self.ratio)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the claim and the verdict."""
+        """Return plain data: the claim and the verdict."""
         return {
             "holds": self.holds,
             "epsilon_upper": float(self.epsilon_upper),

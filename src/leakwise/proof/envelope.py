@@ -84,7 +84,7 @@ class EnvelopeCertificate(ShownCertificate):
         return no_guess(self.lift, self.prior, seeing="whatever is done to the outcome", unless=unless)
 
     def bound(self) -> Fraction:
-        """The probability that the dual vector proves, computed from the integers."""
+        """Return the probability that the dual vector proves, computed from the integers."""
         if isinstance(self.prior, Prior):
             return _dual_value(self.mechanism, self.prior, self.lift, self.dual)
         return _set_value(self.mechanism, self.prior, self.lift, self.dual)
@@ -126,7 +126,7 @@ class EnvelopeCertificate(ShownCertificate):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the claim and the dual vector."""
+        """Return plain data: the claim and the dual vector."""
         return {
             "epsilon_upper": self.epsilon_upper,
             "lift": float_above(self.lift),

@@ -149,7 +149,7 @@ def _inside(masses: Sequence[Fraction], priors: PriorSet) -> bool:
 
 
 def divergence_within(nominal: Sequence[Fraction], masses: Sequence[Fraction], radius: Fraction) -> bool:
-    """Whether KL(π‖Q) ≤ radius, in balls: True only when it is certain."""
+    """Return whether KL(π‖Q) ≤ radius, in balls: True only when it is certain."""
     with ctx.workprec(PRECISION):
         total = arb(0)
         for p, q in zip(nominal, masses, strict=True):
@@ -213,7 +213,7 @@ class MaskCertificate(ShownCertificate):
         duals: Sequence[int],
         witnesses: Sequence[Sequence[int]] | None = None,
     ) -> MaskCertificate:
-        """The certificate with the ratio that its duals prove."""
+        """Return the certificate with the ratio that its duals prove."""
         kept = None if witnesses is None else tuple(tuple(map(int, witness)) for witness in witnesses)
         # A ratio below one is no news: the average lift is one.
         ratio = proven_ratio(guarantee.prior, allowed, duals, kept)
@@ -311,7 +311,7 @@ class MaskCertificate(ShownCertificate):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the claim and both sides."""
+        """Return plain data: the claim and both sides."""
         return {
             "holds": self.holds,
             "epsilon_upper": float(self.epsilon_upper),

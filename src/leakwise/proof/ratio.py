@@ -30,7 +30,7 @@ class WorstOutcome:
 
 
 def worst_outcome(kernel: Kernel, priors: PriorSet) -> WorstOutcome:
-    """The outcome with the largest lift; an outcome of probability zero has none."""
+    """Return the outcome with the largest lift; an outcome of probability zero has none."""
     support = [bool(here) for here in priors.support]
     columns = (
         _structured_columns(kernel, priors, support)
@@ -53,7 +53,7 @@ def worst_outcome(kernel: Kernel, priors: PriorSet) -> WorstOutcome:
 
 
 def lift_at(kernel: Kernel, priors: PriorSet, outcome: int, letter: int) -> Fraction | None:
-    """The largest lift of one letter at one outcome; None where it has none, or no bound."""
+    """Return the largest lift of one letter at one outcome; None where it has none, or no bound."""
     if not priors.support[letter]:
         return None
     if isinstance(kernel, CommonLawKernel):

@@ -24,7 +24,7 @@ PRECISION = 128
 
 
 def is_exact(priors: PriorSet) -> bool:
-    """Whether the least mass over the set is a rational that is found exactly."""
+    """Return whether the least mass over the set is a rational that is found exactly."""
     return not isinstance(priors, (KLBall, LayerCake))
 
 

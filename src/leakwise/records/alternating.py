@@ -34,14 +34,14 @@ class Full:
     shape: tuple[int, ...]
 
     def around(self, p: Floats, record: int) -> tuple[Floats, Floats]:
-        """p as A×T and q as A×T×M, from the side of one record."""
+        """Return p as A×T and q as A×T×M, from the side of one record."""
         size = self.shape[record]
         pi = np.moveaxis(p.reshape(self.shape), record, 0).reshape(size, -1)
         qi = np.moveaxis(self.q.reshape(*self.shape, -1), record, 0).reshape(size, pi.shape[1], -1)
         return pi, qi
 
     def back(self, pi: Floats, record: int) -> Floats:
-        """The inverse of :meth:`around` for p."""
+        """Return the inverse of :meth:`around` for p."""
         rest = tuple(k for i, k in enumerate(self.shape) if i != record)
         return np.moveaxis(pi.reshape(self.shape[record], *rest), 0, record).reshape(-1)
 
@@ -52,7 +52,7 @@ def _entropy(p: Floats, axis: int = -1) -> Floats:
 
 
 def record_information(pi: Floats, qi: Floats) -> float:
-    """I(X_i; Y) for p as A×T and q as A×T×M."""
+    """Return I(X_i; Y) for p as A×T and q as A×T×M."""
     joint = np.matmul(pi[:, None, :], qi)[:, 0]
     return _information(joint)
 
@@ -65,7 +65,7 @@ def _information(joint: Floats) -> float:
 
 
 def conditional_gradient(marginal: Floats, conditional: Floats, qi: Floats, a: int) -> Floats:
-    """∂I/∂p(x_-i | a) = p(a) Σ_y q(y|x) log(p(y|a)/p(y)): (37) without its first and last terms,
+    """Return ∂I/∂p(x_-i | a) = p(a) Σ_y q(y|x) log(p(y|a)/p(y)): (37) without its first and last terms,
     which are no part of it.
     """
     channel = np.matmul(conditional[:, None, :], qi)[:, 0]
@@ -266,7 +266,7 @@ def maximal_leakage(
 
 
 def full_mechanism(channel: Any) -> Full:
-    """The table of a channel, if it is small enough."""
+    """Return the table of a channel, if it is small enough."""
     if channel.query.datasets > MOST_FULL:
         raise InvalidInput(
             f"method='alternating' works on the full table of {channel.query.datasets:.4g} datasets; it takes "

@@ -50,7 +50,7 @@ class _Setting:
         return [record_information(*full.around(self.p, i)) for i in range(len(self.shape))]
 
     def leakage_gradient(self, q: Floats, record: int) -> Floats:
-        """(24): p(x) log(p(y | x_i) / p(y))."""
+        """Return (24): p(x) log(p(y | x_i) / p(y))."""
         full = Full(q, self.shape)
         pi, qi = full.around(self.p, record)
         joint = np.matmul(pi[:, None, :], qi)[:, 0]

@@ -24,7 +24,7 @@ class Belief:
     weights: Floats  # A×T
 
     def state_weights(self, space: Space) -> Floats:
-        """P(X_i = a, state s), A×S."""
+        """Return P(X_i = a, state s), A×S."""
         successor = space.views[self.view].successor
         result = np.zeros((len(successor), len(space)))
         for a, states in enumerate(successor):
@@ -32,11 +32,11 @@ class Belief:
         return result
 
     def information(self, space: Space, q: Floats) -> float:
-        """I(X_i; Y) under the mechanism q."""
+        """Return I(X_i; Y) under the mechanism q."""
         return float((self.gradient(space, q, 0.0) * q).sum())
 
     def gradient(self, space: Space, q: Floats, mix: float = _MIX) -> Floats:
-        """∂I/∂q(y|s) = Σ_a P(a, s) log(P(a,y) / (P(a) P(y))) ([PR] (35), summed over the datasets of a state).
+        """Return ∂I/∂q(y|s) = Σ_a P(a, s) log(P(a,y) / (P(a) P(y))) ([PR] (35), summed over the datasets of a state).
 
         I is convex and homogeneous in q, so that this G at any q' gives I(q) ≥ G·q for all q, with equality at q'. It
         is taken a hair inside the simplex, where it is finite.
@@ -61,7 +61,7 @@ class Reduction:
     members: list[tuple[int, tuple[int, ...]]]
 
     def spread(self, u: Floats) -> Belief:
-        """A belief over classes, uniform within each."""
+        """Return a belief over classes, uniform within each."""
         weights = np.zeros(self.view.successor.shape)
         for k, (a, inside) in enumerate(self.members):
             size = self.problem.multiplicities[k]
@@ -70,12 +70,12 @@ class Reduction:
         return Belief(self.index, weights)
 
     def gather(self, belief: Belief) -> Floats:
-        """The same belief summed over the classes of this mechanism."""
+        """Return the same belief summed over the classes of this mechanism."""
         return np.array([belief.weights[a, list(inside)].sum() for a, inside in self.members])
 
 
 def reductions(space: Space, q: Floats) -> list[Reduction]:
-    """The reduced problem of every view."""
+    """Return the reduced problem of every view."""
     found = []
     for index, view in enumerate(space.views):
         problem, members = reduce(view, q)

@@ -103,7 +103,7 @@ class Channel:
         return tuple(found.values())
 
     def distortion(self, data: Any = "uniform", metric: Any = "absolute") -> float:
-        r"""E d(f(X), Y) when the data come from ``data`` ([PR] (31)).
+        r"""Return E d(f(X), Y) when the data come from ``data`` ([PR] (31)).
 
         >>> from leakwise.records import parity
         >>> print(f"{parity(4).symmetric_channel(flip=0.3).distortion():.3f}")
@@ -121,7 +121,7 @@ class Channel:
         return self.query.space(data) if self.by == "answer" else self.query.orbit_space(data)
 
     def by_dataset(self) -> Floats:
-        """q(y | x) for every dataset in C order (small queries only)."""
+        """Return q(y | x) for every dataset in C order (small queries only)."""
         if self.space.datasets is not None:
             return np.asarray(self.rows[self.space.datasets])
         rows = self.by_answer()
@@ -132,13 +132,13 @@ class Channel:
         return np.asarray(self.rows[self.space.replay(places)])
 
     def by_answer(self) -> Floats | None:
-        """A row for each answer, or None when datasets of equal answer are treated differently."""
+        """Return a row for each answer, or None when datasets of equal answer are treated differently."""
         result = np.zeros((len(self.query.answers), len(self.outputs)))
         result[self.space.answer] = self.rows
         return result if np.abs(result[self.space.answer] - self.rows).max() <= 1e-12 else None
 
     def mechanism(self) -> Mechanism:
-        """The exact mechanism from answers to outputs, ready for a release."""
+        """Return the exact mechanism from answers to outputs, ready for a release."""
         rows = self.by_answer()
         if rows is None:
             raise InvalidInput(
@@ -180,7 +180,7 @@ def _positive(name: str, value: float) -> float:
 
 
 def symmetric_channel(query: Query, flip: float) -> Channel:
-    """The generalised binary symmetric channel ([PR] (33))."""
+    """Return the generalised binary symmetric channel ([PR] (33))."""
     size = len(query.answers)
     if not (isinstance(flip, int | float | np.floating) and 0 <= flip <= 1):
         raise InvalidInput(f"flip is {flip!r}; expected a probability between 0 and 1.")
@@ -194,7 +194,7 @@ def symmetric_channel(query: Query, flip: float) -> Channel:
 def laplace(
     query: Query, epsilon: float, *, sensitivity: float | None = None, outputs: Iterable[Any] | None = None
 ) -> Channel:
-    """f + Laplace(Δf/ε), rounded to the nearest output."""
+    """Return f + Laplace(Δf/ε), rounded to the nearest output."""
     epsilon = _positive("epsilon", epsilon)
     scale = (query.sensitivity if sensitivity is None else _positive("sensitivity", sensitivity)) / epsilon
     labels = sorted(query.answers if outputs is None else outputs)
@@ -217,7 +217,7 @@ def laplace(
 
 
 def geometric(query: Query, epsilon: float, *, sensitivity: float | None = None) -> Channel:
-    """f + two-sided geometric noise with ratio e^(-ε/Δf), clipped to the range of the answers."""
+    """Return f + two-sided geometric noise with ratio e^(-ε/Δf), clipped to the range of the answers."""
     epsilon = _positive("epsilon", epsilon)
     numbers = query.numeric_answers()
     if not np.array_equal(numbers, np.round(numbers)):
@@ -235,7 +235,7 @@ def geometric(query: Query, epsilon: float, *, sensitivity: float | None = None)
 
 
 def exponential(query: Query, epsilon: float, *, utility: Any = None, outputs: Iterable[Any] | None = None) -> Channel:
-    """P(y | x) ∝ exp(ε u(f, y) / (2 Δu));
+    """Return P(y | x) ∝ exp(ε u(f, y) / (2 Δu));
     u = -|y - f| unless given as a function of answer and output or as a matrix.
     """
     epsilon = _positive("epsilon", epsilon)
@@ -258,7 +258,7 @@ def exponential(query: Query, epsilon: float, *, utility: Any = None, outputs: I
 
 
 def channel(query: Query, matrix: ArrayLike, *, by: str = "answer", outputs: Iterable[Any] | None = None) -> Channel:
-    """Any mechanism, by ``"answer"``, ``"class"`` (:meth:`Query.orbit_space`) or ``"dataset"`` (C order)."""
+    """Return any mechanism, by ``"answer"``, ``"class"`` (:meth:`Query.orbit_space`) or ``"dataset"`` (C order)."""
     rows = np.asarray(matrix, dtype=np.float64)
     if rows.ndim != 2:
         raise InvalidInput(

@@ -14,12 +14,12 @@ __all__ = ["Parity", "binary_entropy", "inverse_binary_entropy", "parity_of"]
 
 
 def binary_entropy(p: float) -> float:
-    """h(p) = -p log p - (1-p) log(1-p)."""
+    """Return h(p) = -p log p - (1-p) log(1-p)."""
     return 0.0 if p <= 0 or p >= 1 else -p * math.log(p) - (1 - p) * math.log1p(-p)
 
 
 def inverse_binary_entropy(h: float) -> float:
-    """The α ≤ 1/2 with h(α) = h."""
+    """Return the α ≤ 1/2 with h(α) = h."""
     if h <= 0:
         return 0.0
     if h >= math.log(2):
@@ -40,17 +40,17 @@ class Parity:
     same: Indices
 
     def noise(self, b: float) -> float:
-        """α: how often the adversary must be wrong about the parity of the others, from b less log max m."""
+        """Return α: how often the adversary must be wrong about the parity of the others, from b less log max m."""
         return inverse_binary_entropy(b - math.log(2))
 
     def value(self, b: float) -> float:
-        """L(b) = log 2 - h(p*α); the upper bound is Mrs. Gerber's lemma."""
+        """Return L(b) = log 2 - h(p*α); the upper bound is Mrs. Gerber's lemma."""
         alpha = self.noise(b)
         flipped = self.flip * (1 - alpha) + (1 - self.flip) * alpha
         return math.log(2) - binary_entropy(flipped)
 
     def belief(self, b: float) -> Floats:
-        """The adversary who reaches it: the record is a fair coin, the parity of the others is known up to α."""
+        """Return the adversary who reaches it: the record is a fair coin, the parity of the others is known up to α."""
         alpha = self.noise(b)
         return np.asarray(0.5 * np.where(self.same == self.same[0], 1 - alpha, alpha))
 

@@ -43,7 +43,7 @@ class Comparison:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         keys = ("mechanism", "parameter", "value", "bound", "distortion")
         return {"title": self.title, "rows": [dict(zip(keys, row, strict=True)) for row in self.rows]}
 

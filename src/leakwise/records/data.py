@@ -24,11 +24,11 @@ class DataLaw:
     uniform: bool
 
     def marginal(self, record: int) -> tuple[float, ...]:
-        """The law of one record."""
+        """Return the law of one record."""
         return self.marginals[record]
 
     def table(self) -> Floats:
-        """The probability of every dataset, in C order."""
+        """Return the probability of every dataset, in C order."""
         if self.joint is not None:
             return self.joint
         result = np.ones(1)

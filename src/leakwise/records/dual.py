@@ -35,7 +35,7 @@ class Boxes:
         return int(self.low.shape[0])
 
     def take(self, which: Indices | Bools) -> Boxes:
-        """Some of the boxes."""
+        """Return some of the boxes."""
         return Boxes(self.low[which], self.high[which], self.scale[which], self.push[which])
 
 
@@ -51,7 +51,7 @@ class Relaxed:
 
 
 def branched_letters(problem: Problem) -> list[int]:
-    """The values whose posterior is branched on: one of two, or all of three and more."""
+    """Return the values whose posterior is branched on: one of two, or all of three and more."""
     return [1] if problem.letters == 2 else list(range(problem.letters))
 
 
@@ -84,7 +84,7 @@ class _Dual:
         self.m = problem.log_sizes
 
     def part(self, keep: Bools) -> _Dual:
-        """The same for some of the boxes."""
+        """Return the same for some of the boxes."""
         other = object.__new__(_Dual)
         other.problem, other.b, other.letters, other.m = self.problem, self.b, self.letters, self.m
         for name in ("low", "high", "slope", "constant"):
@@ -92,7 +92,7 @@ class _Dual:
         return other
 
     def weights(self, push: Floats) -> Floats:
-        """(c + Gᵀμ)_k, B×K."""
+        """Return (c + Gᵀμ)_k, B×K."""
         under, over = push[:, 0], push[:, 1]  # B×M×J
         low, high = self.low[:, :, self.letters], self.high[:, :, self.letters]
         common = self.constant + (over * high - under * low).sum(axis=2)
@@ -103,7 +103,7 @@ class _Dual:
         return np.concatenate([each[:, :, a] @ rows[k].T for a, k in enumerate(self.problem.blocks)], axis=1)
 
     def value(self, scale: Floats, push: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """g, and the pieces of the maximiser: w, r(k|a), z_a, P(a)."""
+        """Return g, and the pieces of the maximiser: w, r(k|a), z_a, P(a)."""
         w = self.weights(push)
         lam = scale[:, None]
         exponent = w / lam + self.m
@@ -124,14 +124,14 @@ class _Dual:
         return g, w, r, z, e / s
 
     def slack(self, scale: Floats, push: Floats, w: Floats) -> Floats:
-        """What floating point may have lost in g, counted generously."""
+        """Return what floating point may have lost in g, counted generously."""
         size = (
             np.abs(w).max(axis=1) + push.sum(axis=(1, 2, 3)) + scale * (abs(self.b) + np.abs(self.m).max()) + 1 + scale
         )
         return np.asarray(EPS * (8 * self.problem.rows.shape[1] + self.problem.rows.shape[0] + 16) * 0.5 * size)
 
     def at_zero(self, push: Floats) -> Floats:
-        """g(0, μ): the entropy left out."""
+        """Return g(0, μ): the entropy left out."""
         w = self.weights(push)
         best = np.stack([w[:, block].max(axis=1) for block in self.problem.blocks], axis=1)
         top = best.max(axis=1)

@@ -20,7 +20,7 @@ _LOG_LOW, _LOG_HIGH = math.log(1e-9), math.log(1e8)
 
 
 def feasible(problem: Problem, u: Floats, b: float) -> Floats:
-    """The beliefs, mixed with the uniform one by as little as the entropy asks for.
+    """Return the beliefs, mixed with the uniform one by as little as the entropy asks for.
 
     The entropy is concave along the way, and the uniform belief has the largest: bisection keeps the feasible end.
     """
@@ -155,7 +155,7 @@ def _capacity(rows: Floats, steps: int) -> tuple[Floats, Floats, Floats]:
 
 
 def vertex_bound(problem: Problem) -> tuple[float, Floats]:
-    """An upper bound that holds for every b, and the beliefs near it.
+    """Return an upper bound that holds for every b, and the beliefs near it.
 
     Without the entropy constraint the best adversary knows the class of the others for each value (I is convex in
     p(others | a), [PR] Theorem 1), so that L(0) is the largest capacity of a channel with one row for each value.

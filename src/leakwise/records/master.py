@@ -50,7 +50,7 @@ class Master:
         self.cuts.append(cut)
 
     def solve(self) -> tuple[Floats, float]:
-        """The mechanism that is best against the cuts, and a proven lower bound on the optimum."""
+        """Return the mechanism that is best against the cuts, and a proven lower bound on the optimum."""
         solution = self.program.solve()
         if not solution.optimal:
             raise NotConverged(f"the master program ended as {solution.status!r}.", lower=0.0, upper=math.inf)

@@ -24,7 +24,7 @@ _HAIR = 1e-12
 
 
 def check_entropy(entropy: object, max_entropy: float) -> float:
-    """b as a float in [0, log |X|]; log |X| itself may miss by rounding."""
+    """Return b as a float in [0, log |X|]; log |X| itself may miss by rounding."""
     if isinstance(entropy, bool) or not isinstance(entropy, int | float | np.floating | np.integer | Fraction):
         raise InvalidInput(
             f"entropy is {entropy!r}; expected a number of nats between 0 and log|X| = {max_entropy:.6f}."
@@ -153,7 +153,7 @@ def _result(
 
 
 def adversary_of(case: Case, belief: Floats) -> Adversary:
-    """The belief of a reduced problem, with its classes named."""
+    """Return the belief of a reduced problem, with its classes named."""
     problem = case.problem
     entries = tuple(
         (case.letters[int(problem.letter[k])], case.classes[k], problem.multiplicities[k], float(belief[k]))
@@ -164,7 +164,7 @@ def adversary_of(case: Case, belief: Floats) -> Adversary:
 
 
 def leakage_curve(channel: Channel, entropies: Iterable[float] | int = 21, **options: Any) -> Curve:
-    """L(b) over a grid of b, warm-started; both sides are made monotone, which L(b) is.
+    """Return L(b) over a grid of b, warm-started; both sides are made monotone, which L(b) is.
 
     ``entropies`` is a number of points from 0 to ``log |X|`` or the points themselves; the rest as for :func:`leakage`.
     """

@@ -30,7 +30,7 @@ def _pairs_of(total: int) -> int:
 
 
 def modular_sum(n: int, modulus: int, alphabet: int = 2) -> Query:
-    """Σ x_i mod ``modulus`` of n records with values 0…alphabet-1.
+    """Return Σ x_i mod ``modulus`` of n records with values 0…alphabet-1.
 
     >>> modular_sum(1000, 3).answers
     (0, 1, 2)
@@ -42,7 +42,7 @@ def modular_sum(n: int, modulus: int, alphabet: int = 2) -> Query:
 
 
 def parity(n: int) -> Query:
-    """The parity of n bits.
+    """Return the parity of n bits.
 
     >>> parity(4).value((1, 0, 1, 1))
     1
@@ -53,19 +53,19 @@ def parity(n: int) -> Query:
 
 
 def count(n: int) -> Query:
-    """How many of n bits are one."""
+    """Return how many of n bits are one."""
     n = _size("n", n, 1)
     return Query.from_sum([(0, 1)] * n, modulus=None, answer=_sum_itself, alphabets=[2] * n, name=f"count of {n} bits")
 
 
 def pairs(n: int) -> Query:
-    """Σ_{i<j} x_i x_j of n bits: how many pairs are both one ([PR] 4.1.1)."""
+    """Return Σ_{i<j} x_i x_j of n bits: how many pairs are both one ([PR] 4.1.1)."""
     n = _size("n", n, 1)
     return Query.from_sum([(0, 1)] * n, modulus=None, answer=_pairs_of, alphabets=[2] * n, name=f"pairs of {n} bits")
 
 
 def weighted_sum(weights: Sequence[int], modulus: int | None = None, alphabet: int = 2) -> Query:
-    """Σ w_i x_i of records with values 0…alphabet-1, perhaps modulo ``modulus``.
+    """Return Σ w_i x_i of records with values 0…alphabet-1, perhaps modulo ``modulus``.
 
     >>> weighted_sum([1, 2, 4]).answers
     (0, 1, 2, 3, 4, 5, 6, 7)

@@ -29,7 +29,7 @@ class Oracle:
         return np.concatenate([np.array(known), usual]) if known else usual
 
     def local(self, q: Floats) -> tuple[float, Belief]:
-        """The worst adversary that climbing finds: reached, not proven the worst."""
+        """Return the worst adversary that climbing finds: reached, not proven the worst."""
         best: tuple[float, Belief] | None = None
         for reduction in reductions(self.space, q):
             b = reduction.problem.shifted(self.b)
@@ -49,7 +49,7 @@ class Oracle:
             self.pool = [*order[: _POOL - 1], belief]
 
     def certified(self, q: Floats, tolerance: float, deadline: float) -> tuple[float, float, Belief, bool]:
-        """value ≤ leakage of q ≤ bound, and the adversary."""
+        """Return value ≤ leakage of q ≤ bound, and the adversary."""
         best: tuple[float, Belief] | None = None
         bound, closed = 0.0, True
         for reduction in reductions(self.space, q):

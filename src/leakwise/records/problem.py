@@ -83,7 +83,7 @@ class Problem:
         return log_upper(Fraction(self.total))
 
     def shifted(self, entropy: float) -> float:
-        """b - log max m, rounded down."""
+        """Return b - log max m, rounded down."""
         if self.largest == 1:
             return entropy
         whole = Fraction(entropy)
@@ -93,19 +93,19 @@ class Problem:
 
 
 def joint_law(problem: Problem, u: Floats) -> Floats:
-    """P(a, y) for each belief of a batch: B×A×M."""
+    """Return P(a, y) for each belief of a batch: B×A×M."""
     return np.stack([u[:, block] @ problem.rows[block] for block in problem.blocks], axis=1)
 
 
 def entropy_of(u: Floats, log_sizes: Floats) -> Floats:
-    """H(u) + Σ u log m for each belief of a batch."""
+    """Return H(u) + Σ u log m for each belief of a batch."""
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(u > 0, u * (log_sizes - np.log(u)), 0.0)
     return np.asarray(terms.sum(axis=-1))
 
 
 def information(problem: Problem, u: Floats) -> Floats:
-    """I(a; Y) for each belief of a batch."""
+    """Return I(a; Y) for each belief of a batch."""
     joint = joint_law(problem, u)
     letters = joint.sum(axis=2, keepdims=True)
     outputs = joint.sum(axis=1, keepdims=True)

@@ -80,7 +80,7 @@ class Query:
         alphabets: Sequence[int | Sequence[Any]],
         name: str,
     ) -> Query:
-        """A query g(Σ_i w_i(x_i)) or g(Σ_i w_i(x_i) mod m): no table is made, whatever the number of records."""
+        """Return a query g(Σ_i w_i(x_i)) or g(Σ_i w_i(x_i) mod m): no table is made, whatever the number of records."""
         query = cls.__new__(cls)
         query.alphabets = _alphabets(alphabets)
         query.structure = Sum(tuple(tuple(int(v) for v in w) for w in weights), modulus, answer)
@@ -129,7 +129,7 @@ class Query:
         return f"Query({self.name}: {self.records} records of {values} values, {len(self.answers)} answers)"
 
     def table(self) -> Indices:
-        """The place of the answer for every dataset, in C order."""
+        """Return the place of the answer for every dataset, in C order."""
         if self._table is not None:
             return self._table
         assert self.structure is not None
@@ -150,7 +150,7 @@ class Query:
         return each[inverse]
 
     def value(self, dataset: Sequence[Any]) -> Any:
-        """The answer for one dataset."""
+        """Return the answer for one dataset."""
         if len(dataset) != self.records:
             raise InvalidInput(
                 f"dataset has {len(dataset)} values; expected one for each of the {self.records} records."
@@ -179,7 +179,7 @@ class Query:
         return widest
 
     def numeric_answers(self) -> Floats:
-        """The answers as numbers."""
+        """Return the answers as numbers."""
         try:
             return np.array([float(a) for a in self.answers])
         except (TypeError, ValueError) as error:
@@ -213,7 +213,7 @@ class Query:
     # ------------------------------------------------------------------------------------------- states, classes
 
     def space(self, data: Any = "uniform") -> Space:
-        """Datasets grouped by what the answer needs: the total, or the answer itself for a tabulated query."""
+        """Return datasets grouped by what the answer needs: the total, or the answer itself for a tabulated query."""
         law = data_law(data, self.shape)
         if self.structure is None:
             assert self._table is not None
@@ -269,7 +269,7 @@ class Query:
     # ------------------------------------------------------------------------------------------------- mechanisms
 
     def symmetric_channel(self, flip: float) -> Channel:
-        """The true answer with probability 1 - flip, every other one with flip/(m-1) ([PR] (33))."""
+        """Return the true answer with probability 1 - flip, every other one with flip/(m-1) ([PR] (33))."""
         from leakwise.records.channel import symmetric_channel
 
         return symmetric_channel(self, flip)
@@ -283,13 +283,13 @@ class Query:
         return laplace(self, epsilon, sensitivity=sensitivity, outputs=outputs)
 
     def geometric(self, epsilon: float, *, sensitivity: float | None = None) -> Channel:
-        """Two-sided geometric noise of scale Δf/ε on whole answers, clipped to their range."""
+        """Return two-sided geometric noise of scale Δf/ε on whole answers, clipped to their range."""
         from leakwise.records.channel import geometric
 
         return geometric(self, epsilon, sensitivity=sensitivity)
 
     def exponential(self, epsilon: float, *, utility: Any = None, outputs: Iterable[Any] | None = None) -> Channel:
-        """The exponential mechanism with utility ``-|y - f|`` by default ([PR] 7.2)."""
+        """Return the exponential mechanism with utility ``-|y - f|`` by default ([PR] 7.2)."""
         from leakwise.records.channel import exponential
 
         return exponential(self, epsilon, utility=utility, outputs=outputs)

@@ -56,7 +56,7 @@ class Adversary:
         return self.sentence + "\n" + table
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         entries = [
             {
                 "value": v if isinstance(v, int | float | str | bool) else str(v),
@@ -70,7 +70,7 @@ class Adversary:
 
 
 def float_text(m: int) -> str:
-    """A whole number of any size, roughly."""
+    """Return a whole number of any size, roughly."""
     digits = str(m) if m < 10**300 else None
     if digits is None:
         return f"2^{m.bit_length() - 1}…"
@@ -144,7 +144,7 @@ class RecordLeakage:
         return html_table(["", self.about], self._rows(), caption=self._words())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "about": self.about,
             "value": self.value,
@@ -204,5 +204,5 @@ class Curve:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {"title": self.title, "x": self.x.tolist(), "value": self.value.tolist(), "bound": self.bound.tolist()}

@@ -127,7 +127,7 @@ def _minimise(x: Floats, arguments: tuple[Any, ...]) -> tuple[float, Floats]:
 
 
 def separable_bound(s: Separable, b: float, value: float, tolerance: float, deadline: float) -> float:
-    """An upper bound on max I, by branching on P(a = 1); ``value`` is known to be reached."""
+    """Return an upper bound on max I, by branching on P(a = 1); ``value`` is known to be reached."""
     # I ≤ H(a), so that P outside [edge, 1 - edge] cannot beat the value.
     edge = max(inverse_binary_entropy(value) * (1 - 1e-9), 1e-9)
     slack = 1e-12 * (1 + abs(b))

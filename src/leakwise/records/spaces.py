@@ -134,12 +134,12 @@ def _letters(group: Group, weights: Sequence[Any]) -> dict[Key, Any]:
 
 
 def add_modulo(modulus: int | None, x: int, y: int) -> int:
-    """The sum of two partial sums, modulo ``modulus`` where there is one."""
+    """Return the sum of two partial sums, modulo ``modulus`` where there is one."""
     return (x + y) % modulus if modulus else x + y
 
 
 def add_tuples(x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, ...]:
-    """The sum of two partial sums that are counted place by place."""
+    """Return the sum of two partial sums that are counted place by place."""
     return tuple(a + b for a, b in zip(x, y, strict=True))
 
 
@@ -167,7 +167,7 @@ def additive_space(
     name_of: Callable[[Key, bool], str],
     what: str,
 ) -> Space:
-    """The space of a query whose answer depends on a sum over the records.
+    """Return the space of a query whose answer depends on a sum over the records.
 
     ``add`` joins two partial sums (and is kept, so that it must be one that can be pickled); ``answer_of`` gives the
     place of the answer; ``name_of(key, others)`` says the state in words.
@@ -205,7 +205,7 @@ def additive_space(
 def table_space(
     shape: tuple[int, ...], answers: Indices, states: Indices, mass: Floats, names: tuple[str, ...]
 ) -> Space:
-    """The space of a tabulated query: ``answers`` and ``states`` for each dataset in C order."""
+    """Return the space of a tabulated query: ``answers`` and ``states`` for each dataset in C order."""
     count = int(states.max()) + 1
     answer = np.zeros(count, dtype=np.intp)
     answer[states] = answers
@@ -222,7 +222,7 @@ def table_space(
 
 
 def reduce(view: View, rows: Floats) -> tuple[Problem, list[tuple[int, tuple[int, ...]]]]:
-    """The problem of one record: classes of equal output law for each of its values.
+    """Return the problem of one record: classes of equal output law for each of its values.
 
     Beside the problem, each class: the value of the record and the states of the others that belong to it.
     """

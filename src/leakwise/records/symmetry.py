@@ -15,7 +15,7 @@ __all__ = ["histogram_space", "orbits", "relabels_evenly"]
 
 
 def relabels_evenly(query: Query, law: DataLaw) -> bool:
-    """Whether values can be relabelled so that every dataset of an answer becomes every other one."""
+    """Return whether values can be relabelled so that every dataset of an answer becomes every other one."""
     assert query.structure is not None
     m = query.structure.modulus
     if m is None or not law.uniform:
@@ -28,7 +28,7 @@ def relabels_evenly(query: Query, law: DataLaw) -> bool:
 
 
 def histogram_space(query: Query, law: DataLaw) -> Space:
-    """States: how many records of each kind have each kind of value."""
+    """Return the states: how many records of each kind have each kind of value."""
     assert query.structure is not None
     s = query.structure
     kinds = groups_of(query, law, lambda i: s.weights[i])
@@ -69,7 +69,7 @@ def histogram_space(query: Query, law: DataLaw) -> Space:
 
 
 def orbits(query: Query, table: Indices, law: DataLaw) -> tuple[Indices, tuple[str, ...]]:
-    """Datasets that exchanging records turns into each other, where that changes neither answer nor p0."""
+    """Return datasets that exchanging records turns into each other, where that changes neither answer nor p0."""
     shape = query.shape
     grid, mass = table.reshape(shape), law.table().reshape(shape)
     blocks: list[list[int]] = []

@@ -69,7 +69,7 @@ def least_leakage(
     restarts: int = 3,
     seed: int = 0,
 ) -> RecordDesign:
-    r"""The mechanism that leaks least about any record while E d(f(X), Y) ≤ D ([PR] Definition 2.2).
+    r"""Return the mechanism that leaks least about any record while E d(f(X), Y) ≤ D ([PR] Definition 2.2).
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def least_distortion(
     restarts: int = 3,
     seed: int = 0,
 ) -> RecordDesign:
-    r"""The mechanism of least distortion among those that leak at most L about any record ([PR] Definition 2.3).
+    r"""Return the mechanism of least distortion among those that leak at most L about any record ([PR] Definition 2.3).
 
     ``leakage`` is L in nats; the other parameters are those of :func:`least_leakage` (``"alternating"``: Algorithms
     9–11).
@@ -350,7 +350,7 @@ def _first(problem: _Problem, distortion: float | None) -> Floats:
 def least_leakage_curve(
     query: Query, distortions: Iterable[float] | int = 11, entropy: float = 0.0, **options: Any
 ) -> Curve:
-    """ε(D, b) over a grid of D (a number of points up to the largest useful distortion, or the points)."""
+    """Return ε(D, b) over a grid of D (a number of points up to the largest useful distortion, or the points)."""
     problem = _Problem(
         query, entropy, options.get("data", "uniform"), options.get("metric", "absolute"), options.get("outputs")
     )
@@ -367,7 +367,7 @@ def least_leakage_curve(
 def least_distortion_curve(
     query: Query, leakages: Iterable[float] | int = 11, entropy: float = 0.0, **options: Any
 ) -> Curve:
-    """𝓓(L, b) over a grid of L (a number of points from 0 to the leakage of the truth, or the points)."""
+    """Return 𝓓(L, b) over a grid of L (a number of points from 0 to the leakage of the truth, or the points)."""
     if isinstance(leakages, int):
         problem = _Problem(
             query, entropy, options.get("data", "uniform"), options.get("metric", "absolute"), options.get("outputs")

@@ -74,7 +74,7 @@ class RecordDesign:
         return html_table(["", "value"], self._rows(), caption=caption) + self.channel._repr_html_()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "query": self.channel.query.name,
             "question": self.question,

@@ -37,7 +37,7 @@ class Worth:
     information: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "standard_error": self.standard_error,
             "rows_worth": self.rows_worth,
@@ -55,7 +55,7 @@ class Comparison:
     plain_standard_error: list[float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "this_release": self.ours.to_dict(),
             "randomized_response_at_the_same_leakage": self.randomized_response.to_dict(),
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def compare(mechanism: Mechanism, prior: Prior, epsilon: float, rows: int) -> Comparison:
-    """What the release is worth beside randomized response that leaks as much ([EX] (9))."""
+    """Return what the release is worth beside randomized response that leaks as much ([EX] (9))."""
     other = randomized_response(prior.alphabet.labels, pml=epsilon, prior=prior)
     p = prior.probabilities
     plain = np.sqrt(p * (1 - p) / rows)
@@ -72,7 +72,7 @@ def compare(mechanism: Mechanism, prior: Prior, epsilon: float, rows: int) -> Co
 
 
 def worth(mechanism: Mechanism, prior: Prior, rows: int) -> Worth:
-    r"""What a mechanism leaves when the letters follow the prior.
+    r"""Return what a mechanism leaves when the letters follow the prior.
 
     From n rows the most likely frequencies have asymptotic covariance :math:`(J^{-1} - pp^T)/n` with
     :math:`J = \sum_j P_j P_j^T / q_j`.

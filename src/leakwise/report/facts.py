@@ -79,7 +79,7 @@ class Facts:
 
     @classmethod
     def now(cls) -> datetime:
-        """The time of a release."""
+        """Return the time of a release."""
         return datetime.now(UTC)
 
     @property
@@ -157,7 +157,7 @@ class Facts:
         }[self.order]
 
     def limits(self) -> list[str]:
-        """What is not guaranteed."""
+        """Return what is not guaranteed."""
         local = ldp_ratio(self.mechanism)
         for_all = "there is no limit" if local is None else f"the lift is at most {at_most(local)}"
         words = [
@@ -223,7 +223,7 @@ class Facts:
         return told
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as plain data."""
         compared = self.comparison
         return {
             "format": "leakwise.report",

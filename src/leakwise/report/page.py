@@ -34,7 +34,7 @@ _USES = {
 
 
 def page(facts: Facts) -> str:
-    """The whole page."""
+    """Return the whole page."""
     title = f"Release of {facts.secret}"
     sections = [
         _promise(facts),

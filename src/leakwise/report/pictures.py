@@ -11,7 +11,7 @@ __all__ = ["bar", "heat_table"]
 
 
 def heat_table(rows: Sequence[str], columns: Sequence[str], matrix: Floats) -> str:
-    """Probabilities as a table with shaded cells, in percent; an impossible one is a dot."""
+    """Return probabilities as a table with shaded cells, in percent; an impossible one is a dot."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
     body = ""
     for name, line in zip(rows, matrix.tolist(), strict=True):
@@ -35,7 +35,7 @@ def _cell(value: float) -> str:
 
 
 def bar(before: float, least: float, most: float) -> str:
-    """The range of a probability on a line from 0 to 1, with a mark where it was before."""
+    """Return the range of a probability on a line from 0 to 1, with a mark where it was before."""
     left, width = 100 * least, max(0.4, 100 * (most - least))
     words = f"from {100 * least:.1f} % to {100 * most:.1f} %, before {100 * before:.1f} %"
     return (

@@ -125,5 +125,5 @@ class Protection:
         return drawn.plot()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what the report says."""
+        """Return plain data: what the report says."""
         return self.facts.to_dict()

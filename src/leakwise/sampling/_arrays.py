@@ -35,7 +35,7 @@ _MODULUS = 1 << 64
 
 
 def checked_bits(bits: int) -> int:
-    """``bits`` as an int from 1 to 64."""
+    """Return ``bits`` as an int from 1 to 64."""
     try:
         value = operator.index(bits)
     except TypeError:
@@ -46,7 +46,7 @@ def checked_bits(bits: int) -> int:
 
 
 def exact_integers(values: ArrayLike, name: str, ndim: int) -> tuple[NDArray[np.uint64], Bools | None]:
-    """Non-negative integers up to 2**64 as unsigned words, and where (if anywhere) the value is 2**64 itself.
+    """Return non-negative integers up to 2**64 as unsigned words, and where (if anywhere) the value is 2**64 itself.
 
     A word cannot hold 2**64, the weight of a sure outcome when ``bits`` is 64: it is stored as 0 and marked.
     """
@@ -78,7 +78,7 @@ def exact_integers(values: ArrayLike, name: str, ndim: int) -> tuple[NDArray[np.
 
 
 def row_sums(words: NDArray[np.uint64], whole: Bools | None) -> list[int]:
-    """The exact sums over the last axis, as Python integers."""
+    """Return the exact sums over the last axis, as Python integers."""
     # Halves of 32 bits cannot overflow a 64-bit sum before 2**32 of them.
     low = np.atleast_1d((words & np.uint64(0xFFFF_FFFF)).sum(axis=-1, dtype=np.uint64))
     high = np.atleast_1d((words >> np.uint64(32)).sum(axis=-1, dtype=np.uint64))
@@ -92,7 +92,7 @@ def row_sums(words: NDArray[np.uint64], whole: Bools | None) -> list[int]:
 def prepare(
     codes: ArrayLike, rows: int, dtype: np.dtype[Any], out: NDArray[Any] | None
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The codes checked and flat, the result array in the shape of the codes, and a flat view of it."""
+    """Return the codes checked and flat, the result array in the shape of the codes, and a flat view of it."""
     array = np.asarray(codes)
     if array.size == 0 and not isinstance(codes, np.ndarray):
         array = array.astype(np.intp)  # an empty list has no dtype of its own
@@ -146,7 +146,7 @@ def checked_words(words: ArrayLike, count: int, bits: int) -> NDArray[np.uint64]
 
 
 def blend(letters: NDArray[Any], others: NDArray[Any], choose: Bools) -> NDArray[Any]:
-    """``others`` where chosen, else ``letters``, in the dtype of ``letters``.
+    """Return ``others`` where chosen, else ``letters``, in the dtype of ``letters``.
 
     By bit masks: a masked copy mispredicts a branch at every other random choice, at six times the cost.
     """
@@ -158,7 +158,7 @@ def blend(letters: NDArray[Any], others: NDArray[Any], choose: Bools) -> NDArray
 
 
 def blocks(count: int) -> Iterator[slice]:
-    """The slices that cover ``count`` rows, a block each."""
+    """Return the slices that cover ``count`` rows, a block each."""
     return (slice(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK))
 
 

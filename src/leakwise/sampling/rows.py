@@ -142,7 +142,7 @@ class RowSampler:
     def draw(
         self, codes: ArrayLike, stream: SecureStream | None = None, out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
-        """One independent outcome for each row code, in the smallest unsigned dtype that holds them.
+        """Return one independent outcome for each row code, in the smallest unsigned dtype that holds them.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class RowSampler:
         return result
 
     def draw_from_words(self, codes: ArrayLike, words: ArrayLike) -> NDArray[Any]:
-        """The outcomes that given ``bits``-bit words stand for: the map from words to outcomes, laid open.
+        """Return the outcomes that given ``bits``-bit words stand for: the map from words to outcomes, laid open.
 
         Over all ``2**bits`` words, row ``i`` gives outcome ``j`` exactly ``weights[i, j]`` times. `draw`
         computes the same map from fresh words, of which it fetches only the bits it needs.

@@ -36,7 +36,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def word_dtype(bits: int) -> np.dtype[Any]:
-    """The smallest unsigned dtype that holds a word of so many bits.
+    """Return the smallest unsigned dtype that holds a word of so many bits.
 
     >>> word_dtype(12)
     dtype('uint16')
@@ -123,7 +123,7 @@ class SecureStream:
             self._cipher.update_into(_ZEROS[: part.nbytes], part)
 
     def words(self, count: int, bits: int, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """``count`` independent uniform integers in ``[0, 2**bits)``, in the smallest unsigned dtype.
+        """Return ``count`` independent uniform integers in ``[0, 2**bits)``, in the smallest unsigned dtype.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ _of_thread = threading.local()
 
 
 def stream_for_this_thread() -> SecureStream:
-    """The secure stream of the calling thread, made at its first call.
+    """Return the secure stream of the calling thread, made at its first call.
 
     >>> stream_for_this_thread() is stream_for_this_thread()
     True

@@ -150,7 +150,7 @@ class StructuredSampler:
     def draw(
         self, codes: ArrayLike, stream: SecureStream | None = None, out: NDArray[Any] | None = None
     ) -> NDArray[Any]:
-        """One independent outcome for each letter code, in the smallest unsigned dtype that holds them.
+        """Return one independent outcome for each letter code, in the smallest unsigned dtype that holds them.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class StructuredSampler:
         return result
 
     def draw_from_words(self, codes: ArrayLike, words: ArrayLike) -> NDArray[Any]:
-        """The outcomes that given ``bits``-bit words stand for: the map from words to outcomes, laid open.
+        """Return the outcomes that given ``bits``-bit words stand for: the map from words to outcomes, laid open.
 
         Over all ``2**bits`` words, row ``i`` gives outcome ``j`` exactly ``common[j] + diagonal * (i == j)``
         times. `draw` computes the same map from fresh words, of which it fetches only the bits it needs.

@@ -119,7 +119,7 @@ def release_or_find(
 
 
 def mechanism(df: DataFrame, column: Hashable = None) -> Mechanism:
-    """The mechanism by which a column of a released DataFrame was made, which its schema carries.
+    """Return the mechanism by which a column of a released DataFrame was made, which its schema carries.
 
     It stays with the column when the files are read again, and in a table that is saved from them. Hand it to
     :func:`leakwise.estimate` with the :func:`counts`.

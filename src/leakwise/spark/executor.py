@@ -25,7 +25,7 @@ def _opened(document: bytes) -> Shipment:
 
 
 def release_batches(document: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    """The batches of one partition, released. Each attempt of a task has a secure stream of its own.
+    """Yield the batches of one partition, released. Each attempt of a task has a secure stream of its own.
 
     The key of the stream comes from the operating system of the executor when the attempt starts: neither two
     partitions nor two attempts of one partition share any of it. The columns come in the order of the document, under
@@ -44,7 +44,7 @@ def release_batches(document: bytes, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def watch_batches(document: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    """One batch with one value: what the order of the rows of a partition says about each secret, for the driver.
+    """Yield one batch with one value: what the order of the rows of a partition says about each secret, for the driver.
 
     The columns are those of the document, without any others. Values outside the domain are found on the way.
     """

@@ -20,7 +20,7 @@ _UNARMED = re.compile(r"^ModuleNotFoundError: No module named '(?P<name>pyarrow|
 
 
 def translated(error: Exception) -> LeakwiseError | None:
-    """What went wrong in words of its own; None where Leakwise has nothing to add to what Spark says."""
+    """Return what went wrong in words of its own; None where Leakwise has nothing to add to what Spark says."""
     text = str(error)
     words = ""
     if found := _ABSENT.search(text):

@@ -24,7 +24,7 @@ _UNHASHED = ("map<", "variant", "void")
 
 
 def same_release(spark: Any, df: DataFrame, schema: StructType, secrets: Sequence[str], path: str) -> DataFrame:
-    """The release at a path, if it is a finished one of the same rows by the same mechanisms; else an error.
+    """Return the release at a path, if it is a finished one of the same rows by the same mechanisms; else an error.
 
     Columns, types and mechanisms are compared, and the rows as far as they are public: their number, and the values of
     the columns that are not secret, in any order. Any trace of the secret values in the folder would reveal them, so
@@ -78,7 +78,7 @@ def _is_marked(spark: Any, folder: str) -> bool:
 
 
 def quoted(name: str) -> str:
-    """A name that Spark does not take apart at its dots."""
+    """Return a name that Spark does not take apart at its dots."""
     return "`" + name.replace("`", "``") + "`"
 
 

@@ -90,7 +90,7 @@ class HadoopFolders:
         self._settings = spark._jsc.hadoopConfiguration()
 
     def qualified(self, path: str) -> str:
-        """The path with its scheme, as this session understands it."""
+        """Return the path with its scheme, as this session understands it."""
         place, system = self._at(path)
         return str(system.makeQualified(place).toString())
 

@@ -27,7 +27,7 @@ _MANY = 1 << 14
 
 
 def watch(labels: Sequence[Hashable]) -> RowOrder:
-    """The test of an order, which sees the codes that :func:`grouped` gives."""
+    """Return the test of an order, which sees the codes that :func:`grouped` gives."""
     if len(labels) <= _MANY:
         return RowOrder(labels)
     groups = grouped(np.arange(len(labels)), len(labels))
@@ -36,17 +36,17 @@ def watch(labels: Sequence[Hashable]) -> RowOrder:
 
 
 def grouped(codes: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """Codes of values as codes of groups of neighbouring ones, where there are many values."""
+    """Return codes of values as codes of groups of neighbouring ones, where there are many values."""
     return codes if size <= _MANY else codes.astype(np.int64) * _MANY // size
 
 
 def packed(part: int, seen: Sequence[RowOrder]) -> bytes:
-    """What an executor saw of a partition, for the driver."""
+    """Return what an executor saw of a partition, for the driver."""
     return zlib.compress(pickle.dumps((part, list(seen))))
 
 
 def merged(notes: Sequence[bytes]) -> list[RowOrder]:
-    """What the executors saw, in the order of the partitions."""
+    """Return what the executors saw, in the order of the partitions."""
     found: list[tuple[int, list[RowOrder]]] = [pickle.loads(zlib.decompress(note)) for note in notes]
     found.sort(key=lambda one: one[0])
     if not found:
@@ -85,7 +85,7 @@ def key_names(columns: Sequence[str]) -> tuple[str, str]:
 
 
 def in_random_order(df: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The rows in the order of their keys, without them.
+    """Return the rows in the order of their keys, without them.
 
     The keys are 128 bits for each row, from the secure streams of the executors: they choose its partition and its
     place there, so that every order of the rows is equally likely (up to two rows with the same key, which happens

@@ -40,7 +40,7 @@ class Place:
 
 
 def place_of(spark: Any, path: str | os.PathLike[str]) -> Place:
-    """The place at a path that the user gave."""
+    """Return the place at a path that the user gave."""
     given = os.fspath(path)
     name = given.rstrip("/").rpartition("/")[2]
     if name in ("", ".", "..") or _PATTERN.search(given):
@@ -59,7 +59,7 @@ def place_of(spark: Any, path: str | os.PathLike[str]) -> Place:
 
 
 def temporary_place(spark: Any) -> str:
-    """A path for a release that the user gave none for.
+    """Return a path for a release that the user gave none for.
 
     The checkpoint directory where one is set, which all executors reach by its nature; else, where Spark runs on one
     machine, a folder of this machine that goes when this process ends. Elsewhere nobody but the user can know a place.
@@ -80,7 +80,7 @@ def temporary_place(spark: Any) -> str:
 
 
 def all_exist(spark: Any, paths: Sequence[str]) -> bool:
-    """Whether something is at every path, as Spark itself sees it; a Connect client has no other way to look."""
+    """Return whether something is at every path, as Spark itself sees it; a Connect client has no other way to look."""
     from pyspark.errors import AnalysisException
 
     try:

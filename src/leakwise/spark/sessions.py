@@ -22,7 +22,7 @@ _JAVA = (
 
 
 def session(master: str = "local[*]", settings: Mapping[str, object] | None = None) -> Any:
-    """A Spark session on this machine, whose workers run this very Python.
+    """Return a Spark session on this machine, whose workers run this very Python.
 
     What ``SparkSession.builder`` gives, with Java looked for first. On a cluster use the session that is there.
 
@@ -95,11 +95,11 @@ def check_frame(df: Any, name: str = "df") -> None:
 
 
 def is_connect(spark: Any) -> bool:
-    """Whether a session speaks to a Spark Connect server."""
+    """Return whether a session speaks to a Spark Connect server."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def setting(spark: Any, name: str) -> str | None:
-    """A setting of a session; None where nobody made it."""
+    """Return a setting of a session; None where nobody made it."""
     found = spark.conf.get(name, None)
     return None if found is None else str(found)

@@ -53,7 +53,7 @@ class Shipment:
 
 
 def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret], keys: Sequence[str] = ()) -> bytes:
-    """The columns and their mechanisms as one document."""
+    """Return the columns and their mechanisms as one document."""
     bodies = [
         _SecretBody([str(name) for name in one.names], mechanism_to_body(one.mechanism), _parts(one.mechanism))
         for one in secrets
@@ -62,7 +62,7 @@ def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret], keys: Seque
 
 
 def unpack_shipment(document: bytes) -> Shipment:
-    """The columns and mechanisms of a document, checked as if a stranger had sent it."""
+    """Return the columns and mechanisms of a document, checked as if a stranger had sent it."""
     try:
         body = msgspec.json.decode(document, type=_ReleaseBody)
     except msgspec.DecodeError as error:

@@ -80,7 +80,7 @@ class SampleLeakage:
         return html_table(["", "from a sample"], self._rows(), caption=self.sentence)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "epsilon": self.epsilon,
             "output_bounds": self.output_bounds.tolist(),
@@ -101,7 +101,7 @@ def epsilon_from_sample(
     plan: Any = None,
     generator: np.random.Generator | None = None,
 ) -> SampleLeakage:
-    """The ε' that an i.i.d. sample proves for the true prior, whatever that is.
+    """Return the ε' that an i.i.d. sample proves for the true prior, whatever that is.
 
     The mechanism must have been chosen without the sample: by other data, by another part of the data, or in advance.
 

@@ -20,7 +20,7 @@ _DOWN = 1 - 2.0**-40
 
 
 def hoeffding(values: Floats, counts: Counts, log_level: float) -> float:
-    """Hoeffding's bound: the mean less sqrt(log(1/level) / 2n)."""
+    """Return Hoeffding's bound: the mean less sqrt(log(1/level) / 2n)."""
     size = int(counts.sum())
     return _below(float(values @ counts) / size - math.sqrt(-log_level / (2 * size)))
 
@@ -37,7 +37,7 @@ def maurer_pontil(values: Floats, counts: Counts, log_level: float) -> float:
 
 
 def chernoff(values: Floats, counts: Counts, log_level: float) -> float:
-    """Hoeffding's bound in its divergence form: the least μ with n·kl(mean‖μ) ≤ log(1/level)."""
+    """Return Hoeffding's bound in its divergence form: the least μ with n·kl(mean‖μ) ≤ log(1/level)."""
     size = int(counts.sum())
     mean = float(values @ counts) / size
     low, high = 0.0, mean

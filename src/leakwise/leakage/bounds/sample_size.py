@@ -21,7 +21,7 @@ def sample_size(
     target_lift: object = None,
     method: str = "layer-cake",
 ) -> int:
-    """The number of i.i.d. samples after which a mechanism with leakage ε at the estimate keeps ``target``.
+    """Return the number of i.i.d. samples after which a mechanism with leakage ε at the estimate keeps ``target``.
 
     Whatever the true prior is, and whichever mechanism with that ε is chosen after seeing the sample, it leaks at most
     ε' = ``target`` for the true prior with probability at least 1 - ``failure``. ``method="layer-cake"`` needs

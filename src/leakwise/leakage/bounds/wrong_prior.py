@@ -54,7 +54,7 @@ def leakage_sensitivity(mechanism: Mechanism, priors: Any) -> float:
 
 
 def output_divergence(mechanism: Mechanism, priors: Any) -> float:
-    """max over outcomes and priors of log P_Y(y)/Q_Y(y): how far the output law can fall, exact, rounded up.
+    """Return max over outcomes and priors of log P_Y(y)/Q_Y(y): how far the output law can fall, exact, rounded up.
 
     This is what [ED] Theorem 4 bounds. [ED] Remark 2 equates it with the sensitivity; it is an upper bound on that
     where the nominal prior gives mass to every letter, and equal where every outcome leaks the same.
@@ -73,7 +73,7 @@ def output_divergence(mechanism: Mechanism, priors: Any) -> float:
 
 
 def lipschitz_bound(capacity: float, distance: float, *, as_printed: bool = False) -> float:
-    """The most that ε(P, ·) changes between two priors of a set at l1 ``distance`` ([ED] Theorem 3).
+    """Return the most that ε(P, ·) changes between two priors of a set at l1 ``distance`` ([ED] Theorem 3).
 
     e^C · distance with C the leakage capacity of the set (``lw.epsilon(mechanism, set)``). Half of it suffices, because
     the differences of two priors sum to zero; ``as_printed=True`` gives the theorem's own number. Where a prior calls
@@ -111,7 +111,7 @@ def sensitivity_bound(
 
 
 def capacity_bound(epsilon: object = None, beta: object = 0, *, lift: object = None) -> float:
-    """The leakage for every prior within l1 distance ``beta`` of one where it is ε ([ED] Corollary 2).
+    """Return the leakage for every prior within l1 distance ``beta`` of one where it is ε ([ED] Corollary 2).
 
     ε + log 1/(1 - e^ε β/2), infinite from β = 2e^{-ε} on. ε counts every declared letter.
 
@@ -156,7 +156,7 @@ def estimation_bound(
     failure: object,
     method: str = "layer-cake",
 ) -> float:
-    """The ε' that every mechanism with leakage ε at the estimate keeps for the true prior, but for the failure.
+    """Return the ε' that every mechanism with leakage ε at the estimate keeps for the true prior, but for the failure.
 
     ``method="weissman"`` is [ED] (8), infinite when the sample is small. ``method="layer-cake"`` is never larger and
     always finite: Chernoff's bound on every set of letters at once, kl(P̂(A)‖P(A)) ≤ L/m with L = log(2^N-2) - log δ.
@@ -221,7 +221,7 @@ def _union(letters: int, failure: Fraction) -> float:
 
 
 def kl(x: float, y: float) -> float:
-    """The divergence of two coins, kl(x‖y) in nats, 0 < y < 1."""
+    """Return the divergence of two coins, kl(x‖y) in nats, 0 < y < 1."""
     first = x * math.log(x / y) if x > 0 else 0.0
     second = (1 - x) * math.log((1 - x) / (1 - y)) if x < 1 else 0.0
     return max(first + second, 0.0)

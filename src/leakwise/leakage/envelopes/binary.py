@@ -60,7 +60,7 @@ class Bounds:
 
 
 def bounds(problem: Problem, delta: Fraction) -> Bounds:
-    """The bounds of [EN] at δ in (0, 1)."""
+    """Return the bounds of [EN] at δ in (0, 1)."""
     quantile, quantile_shares = _quantile(problem, delta)
     binary, binary_shares = _binary(problem, delta)
     markov = problem.capacity / delta
@@ -87,7 +87,7 @@ def _exact_lift(problem: Problem, letter: int, outcome: int) -> Fraction:
 
 
 def binary_factors(problem: Problem, delta: float) -> Floats:
-    """κ(x) of Algorithm 1 for each letter, in floats: the largest P(E|x)/P(E) over events of probability δ."""
+    """Return κ(x) of Algorithm 1 for each letter, in floats: the largest P(E|x)/P(E) over events of probability δ."""
     lift, mass = problem.columns.lift, problem.columns.mass
     found = np.empty(len(lift))
     for place, row in enumerate(lift):

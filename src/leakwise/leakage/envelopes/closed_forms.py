@@ -31,7 +31,7 @@ _DENSE_LETTERS = 2_000
 
 
 def constant_lift(mechanism: Mechanism, prior: Prior) -> Fraction | None:
-    """The one lift e^ε that every outcome has, or None: then ε_c(δ) = ε for all δ ([EN] C1, T4)."""
+    """Return the one lift e^ε that every outcome has, or None: then ε_c(δ) = ε for all δ ([EN] C1, T4)."""
     kernel = mechanism.kernel
     largest = kernel.column_max(prior.support).tolist()
     if kernel.denominator < 1 << 900:  # floats say no at once where they can
@@ -64,7 +64,7 @@ class Response:
     reach: list[int]
 
     def position(self, delta: Fraction) -> tuple[int, Fraction]:
-        """N (from 1) and θ: the outcomes that make up δ, smallest first."""
+        """Return N (from 1) and θ: the outcomes that make up δ, smallest first."""
         count = bisect_left(self.reach, delta * self.unit) + 1
         before = self.reach[count - 2] if count > 1 else 0
         return count, (delta * self.unit - before) / self.law[count - 1]
@@ -108,7 +108,7 @@ class Response:
         return dual
 
     def shares(self, lift: Fraction, raised: int, delta: Fraction) -> Shares:
-        """The post-processing that attains it, over letters and outcomes in the order of the alphabet."""
+        """Return the post-processing that attains it, over letters and outcomes in the order of the alphabet."""
         count, theta = self.position(delta)
         letter, column, share = list(range(raised)), list(range(raised)), [1.0] * raised
         left = [self.truth - lift * self.law[place] for place in range(raised)]
@@ -131,7 +131,7 @@ class Response:
 
 
 def as_response(mechanism: Mechanism, prior: Prior) -> Response | None:
-    """The k-RR that a mechanism is, or None; the prior must give mass to every letter."""
+    """Return the k-RR that a mechanism is, or None; the prior must give mass to every letter."""
     letters, outcomes = mechanism.shape
     if letters != outcomes or letters < 2 or not prior.support.all():
         return None
@@ -158,7 +158,7 @@ def as_response(mechanism: Mechanism, prior: Prior) -> Response | None:
 
 
 def published_bound(response: Response, delta: Fraction) -> tuple[float, bool]:
-    """h of [EN] Theorem 5 in nats, rounded down, and whether the theorem's condition on the prior holds.
+    """Return h of [EN] Theorem 5 in nats, rounded down, and whether the theorem's condition on the prior holds.
 
     A lower bound always; the envelope itself under the condition, as the paper conjectured.
     """
@@ -183,6 +183,6 @@ def published_bound(response: Response, delta: Fraction) -> tuple[float, bool]:
 
 
 def constant_shares(problem: Problem) -> Shares:
-    """Every outcome speaks for the letter that it raises most."""
+    """Let every outcome speak for the letter that it raises most."""
     letter = problem.columns.lift.argmax(axis=0)
     return Shares(letter, np.arange(len(letter)), np.ones(len(letter)))

@@ -124,7 +124,7 @@ class EnvelopeCurve:
         return np.array(rows)
 
     def failure(self, epsilon: object = None, *, lift: object = None) -> float:
-        """δ_c(ε), the inverse of the curve, never below the truth."""
+        """Return δ_c(ε), the inverse of the curve, never below the truth."""
         return failure_probability(self.mechanism, self.prior, epsilon, lift=lift)
 
     # -- what stands beside it ------------------------------------------------------------------------------------
@@ -141,14 +141,14 @@ class EnvelopeCurve:
         return events
 
     def binary(self, delta: npt.ArrayLike) -> Floats:
-        """ε_b of [EN] Algorithm 1, in floats."""
+        """Return ε_b of [EN] Algorithm 1, in floats."""
         at = np.asarray(delta, dtype=np.float64)
         best = np.max([np.interp(at, *event) for event in self._events], axis=0)
         value: Floats = np.log(np.maximum(best / at, 1.0))
         return value
 
     def quantile(self, delta: npt.ArrayLike) -> Floats:
-        """The upper δ-quantile of ℓ(Y), in floats: no post-processing at all."""
+        """Return the upper δ-quantile of ℓ(Y), in floats: no post-processing at all."""
         problem = as_problem(self.mechanism, self.prior) if self.problem is None else self.problem
         top = problem.columns.lift.max(axis=0)
         order = np.argsort(-top, kind="stable")
@@ -158,18 +158,18 @@ class EnvelopeCurve:
         return value
 
     def lower(self, delta: npt.ArrayLike) -> Floats:
-        """The lower bound (14) of [EN], in floats."""
+        """Return the lower bound (14) of [EN], in floats."""
         return np.maximum(self.binary(delta), self.quantile(delta))
 
     def upper(self, delta: npt.ArrayLike) -> Floats:
-        """The upper bound of [EN] Theorem 3, in floats."""
+        """Return the upper bound of [EN] Theorem 3, in floats."""
         problem = as_problem(self.mechanism, self.prior) if self.problem is None else self.problem
         markov = np.log(float(problem.capacity)) - np.log(np.asarray(delta, dtype=np.float64))
         value: Floats = np.minimum(markov, log_upper(problem.worst_lift))
         return value
 
     def published(self, delta: npt.ArrayLike) -> Floats | None:
-        """h of [EN] Theorem 5 where the mechanism is randomized response, else None."""
+        """Return h of [EN] Theorem 5 where the mechanism is randomized response, else None."""
         if self.response is None:
             return None
         flat = np.asarray(delta, dtype=np.float64)
@@ -177,7 +177,7 @@ class EnvelopeCurve:
         return np.array(values).reshape(flat.shape)
 
     def series(self, points: int = 200) -> dict[str, tuple[Floats, Floats]]:
-        """The curves of Figure 2 of [EN] and the exact line, ready to draw."""
+        """Return the curves of Figure 2 of [EN] and the exact line, ready to draw."""
         at = np.unique(np.concatenate([np.linspace(0.0, 1.0, points + 2)[1:-1], self._corners()]))
         found = {
             "exact envelope": (at, np.asarray(self(at))),
@@ -233,7 +233,7 @@ class EnvelopeCurve:
         return html_table(["δ", "ε_b", "lower (14)", "ε_c(δ)", "upper (T3)"], self._rows(), caption=self._title())
 
     def to_dict(self, points: int = 99) -> dict[str, Any]:
-        """Plain data: points, and breakpoints where they were traced."""
+        """Return plain data: points, and breakpoints where they were traced."""
         at = np.linspace(0.0, 1.0, points + 2)[1:-1]
         return {
             "method": self.method,
@@ -247,7 +247,7 @@ class EnvelopeCurve:
 
 
 def envelope_curve(mechanism: Mechanism, prior: Any, *, method: str = "auto") -> EnvelopeCurve:
-    """The PML envelope for all δ at once: a function of δ with its breakpoints, its bounds, and a picture.
+    """Return the PML envelope for all δ at once: a function of δ with its breakpoints, its bounds, and a picture.
 
     Closed forms where they hold (constant envelopes, randomized response); otherwise the vertices of the linear
     program are followed from the largest lift down, one program for each piece. ``method="primal"`` leaves the closed

@@ -55,7 +55,7 @@ class DualProgram:
         self._dual: Floats = np.zeros(len(columns.lift))
 
     def first_guess(self, low: float) -> float | None:
-        """The root for larger and larger samples of the outcomes; each level's dual vector starts the next."""
+        """Return the root for larger and larger samples of the outcomes; each level's dual vector starts the next."""
         size = len(self.columns.mass)
         guess: float | None = None
         for level in _LEVELS:
@@ -109,11 +109,11 @@ class DualProgram:
         return 1.0 / max(t - edge, 1e-9 * t)
 
     def column_of(self, kept: Indices) -> Indices:
-        """Every column is a column of the problem."""
+        """Return the columns themselves: every column is a column of the problem."""
         return kept
 
     def solve(self, t: float, active: Bools) -> Solved:
-        """V(t)/δ over the active letters: the minimum over v, box by box."""
+        """Return V(t)/δ over the active letters: the minimum over v, box by box."""
         letters = np.flatnonzero(active)
         if not len(letters):
             return nothing(t, len(active))

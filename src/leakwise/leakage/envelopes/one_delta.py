@@ -47,7 +47,7 @@ _LARGE_LIFT = 1e6
 
 
 def open_delta(delta: Any) -> Fraction:
-    """δ strictly between 0 and 1, exact."""
+    """Return δ strictly between 0 and 1, exact."""
     value = exact_fraction(delta, "delta")
     if not 0 < value < 1:
         hint = " At delta = 0 the envelope is lw.epsilon(mechanism, prior)." if value == 0 else ""
@@ -56,7 +56,7 @@ def open_delta(delta: Any) -> Fraction:
 
 
 def envelope(mechanism: Mechanism, prior: Any, delta: object, *, method: str = "auto") -> Envelope:
-    r"""The PML envelope ε_c(δ): what holds with probability 1-δ after any post-processing of the outcome.
+    r"""Return the PML envelope ε_c(δ): what holds with probability 1-δ after any post-processing of the outcome.
 
     .. math:: \varepsilon_c(\delta) = \max\{\log t : V(t) \ge \delta\}, \quad V(t) = \sup_Z P(\ell(Z) \ge \log t)
 
@@ -180,7 +180,7 @@ def _placed(problem: Problem, response: Response, lift: Fraction, raised: int, d
 
 
 def solver_for(columns: Columns, delta: float, method: str) -> Solver:
-    """The engine that suits the size, or the one asked for."""
+    """Return the engine that suits the size, or the one asked for."""
     if method == "primal" or (method != "dual" and columns.lift.size <= PRIMAL_PAIRS):
         return Program(columns, delta)
     return DualProgram(columns, delta)
@@ -277,7 +277,7 @@ def _result(
 
 
 def failure_probability(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None) -> float:
-    """δ_c(ε): the largest probability of a leakage above ε after any post-processing, never below the truth.
+    """Return δ_c(ε): the largest probability of a leakage above ε after any post-processing, never below the truth.
 
     The closed failure probability of [EN] (8), by the same linear program as :func:`envelope`, with the letters that
     can reach beyond e^ε. At most 1; 0 from the ε of PML on.
@@ -307,7 +307,7 @@ def failure_probability(mechanism: Mechanism, prior: Any, epsilon: object = None
 
 
 def failure(problem: Problem, t: Fraction) -> tuple[Fraction, Floats]:
-    """A proven δ_c(log t), as tight as the dual vector allows, and that vector."""
+    """Return a proven δ_c(log t), as tight as the dual vector allows, and that vector."""
     largest = problem.columns.largest
     near = np.abs(largest - float(t)) <= 1e-12 * float(t)
     active = (largest > float(t)) & ~near

@@ -66,7 +66,7 @@ class Problem:
         return self.mechanism.denominator * self.prior.denominator
 
     def weight(self, letter: int, outcome: int) -> int:
-        """P(y|x) over ``unit``, for the position of a letter in ``letters`` and an outcome of the mechanism."""
+        """Return P(y|x) over ``unit``, for the position of a letter in ``letters`` and an outcome of the mechanism."""
         return int(self.mechanism.kernel.row(int(self.letters[letter]))[outcome]) * self.prior.denominator
 
     @cached_property
@@ -80,21 +80,21 @@ class Problem:
         return lambda column: parts[column]
 
     def mass_of(self, columns: Sequence[int]) -> int:
-        """The probability of some columns over ``unit``, exact."""
+        """Return the probability of some columns over ``unit``, exact."""
         law = self.law
         if len(self.columns.mass) == len(self.outcomes):
             return sum(law[outcome] for outcome in self.outcomes[np.asarray(columns, dtype=np.intp)].tolist())
         return sum(law[outcome] for column in columns for outcome in self.members(column))
 
     def weight_of(self, letter: int, columns: Sequence[int]) -> int:
-        """The probability of some columns given a letter over ``unit``, exact."""
+        """Return the probability of some columns given a letter over ``unit``, exact."""
         row, scale = self.row(letter), self.prior.denominator
         if len(self.columns.mass) == len(self.outcomes):
             return int(sum(row[self.outcomes[np.asarray(columns, dtype=np.intp)]].tolist())) * scale
         return sum(int(row[outcome]) for column in columns for outcome in self.members(column)) * scale
 
     def row(self, letter: int) -> npt.NDArray[Any]:
-        """The integers of one letter over the mechanism's denominator."""
+        """Return the integers of one letter over the mechanism's denominator."""
         return self.mechanism.kernel.row(int(self.letters[letter]))
 
     @cached_property
@@ -111,7 +111,7 @@ class Problem:
         return self._largest(largest, self.columns.lift.max(axis=0))
 
     def largest_lift(self, letter: int) -> Fraction:
-        """T_x; exact, or just above."""
+        """Return T_x; exact, or just above."""
         return self._largest(self.row(letter), self.columns.lift[letter])
 
     def _largest(self, weights: npt.NDArray[Any], lift: Floats) -> Fraction:

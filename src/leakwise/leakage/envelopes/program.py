@@ -59,7 +59,7 @@ class Solved:
 
 
 def nothing(t: float, letters: int) -> Solved:
-    """The answer when no letter can reach the lift."""
+    """Return the answer when no letter can reach the lift."""
     none = np.zeros(0, dtype=np.intp)
     return Solved(t, 0.0, np.zeros(letters), none, none, np.zeros(0), None)
 
@@ -85,7 +85,7 @@ class Program:
         self._closed: Bools = np.zeros(len(columns.lift), dtype=np.bool_)
 
     def solve(self, t: float, active: Bools) -> Solved:
-        """V(t)/δ over the active letters."""
+        """Return V(t)/δ over the active letters."""
         from leakwise.lp import LinearProgram
 
         self.solves += 1
@@ -139,5 +139,5 @@ class Program:
         return Solved(t, float(solution.objective), dual, letter[used], outcome[used], flow, vertex)
 
     def column_of(self, kept: Indices) -> Indices:
-        """The columns of the problem for columns of this program."""
+        """Return the columns of the problem for columns of this program."""
         return self._kept[kept]

@@ -18,7 +18,7 @@ _BITS = 80
 
 
 def exact_dual(problem: Problem, dual: Floats, t: Fraction) -> tuple[Fraction, Fraction]:
-    """Σ_y max(0, max_x q_y + v_x (p_xy - t q_y)) over the letters with a v, and its slope in t; exact, or just
+    """Return Σ_y max(0, max_x q_y + v_x (p_xy - t q_y)) over the letters with a v, and its slope in t; exact, or just
     above.
     """
     used = np.flatnonzero(dual > 0)
@@ -53,7 +53,7 @@ def exact_dual(problem: Problem, dual: Floats, t: Fraction) -> tuple[Fraction, F
 
 
 def dual_floats(problem: Problem, dual: Floats, t: float) -> tuple[float, float]:
-    """The same in floats over the columns of the search, with its fall per relative step of t."""
+    """Return the same in floats over the columns of the search, with its fall per relative step of t."""
     used = np.flatnonzero(dual > 0)
     mass = problem.columns.mass
     best = np.zeros(len(mass))
@@ -67,7 +67,7 @@ def dual_floats(problem: Problem, dual: Floats, t: float) -> tuple[float, float]
 
 
 def proven_factor(problem: Problem, dual: Floats, t: float, delta: Fraction) -> Fraction | None:
-    """A t' close to t for which the dual vector proves δ_c(log t') ≤ δ; None where it proves nothing.
+    """Return a t' close to t for which the dual vector proves δ_c(log t') ≤ δ; None where it proves nothing.
 
     A letter without a v must not reach beyond t'. For a fixed v the dual value falls with t and is convex: a step along
     the tangent never goes too far, so that exact steps from the left end at the root.
@@ -98,7 +98,7 @@ def proven_factor(problem: Problem, dual: Floats, t: float, delta: Fraction) -> 
 
 
 def proven_failure(problem: Problem, dual: Floats, t: Fraction) -> Fraction:
-    """A probability that the dual vector proves to be at least δ_c(log t)."""
+    """Return a probability that the dual vector proves to be at least δ_c(log t)."""
     return min(Fraction(1), exact_dual(problem, dual, t)[0])
 
 

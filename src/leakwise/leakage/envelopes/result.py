@@ -129,7 +129,7 @@ class Envelope:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "delta": float_above(self.delta),
             "epsilon": self.epsilon,

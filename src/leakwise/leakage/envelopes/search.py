@@ -34,11 +34,11 @@ class Solver(Protocol):
     solves: int
 
     def solve(self, t: float, active: Bools) -> Solved:
-        """V(t)/δ over the active letters."""
+        """Return V(t)/δ over the active letters."""
         ...
 
     def column_of(self, kept: Indices) -> Indices:
-        """The columns of the problem for columns of the solver."""
+        """Return the columns of the problem for columns of the solver."""
         ...
 
 
@@ -53,7 +53,7 @@ class Found:
 
 
 def search(solver: Solver, low: float, high: float, guess: float | None = None) -> Found:
-    """The largest t with V(t) ≥ δ, which lies in [low, high]."""
+    """Return the largest t with V(t) ≥ δ, which lies in [low, high]."""
     largest = solver.columns.largest
     followed = _follow(solver, low, high, np.sqrt(low) * np.sqrt(high) if guess is None else guess)
     if followed is not None:

@@ -25,7 +25,7 @@ __all__ = ["is_set", "set_bound", "set_envelope"]
 
 
 def is_set(prior: Any) -> bool:
-    """Whether it is a set of priors, or a list of them."""
+    """Return whether it is a set of priors, or a list of them."""
     if isinstance(prior, (list, tuple)) and prior and all(isinstance(one, Prior) for one in prior):
         return True
     return isinstance(prior, PriorSet) and not isinstance(prior, Prior)
@@ -34,7 +34,7 @@ def is_set(prior: Any) -> bool:
 def set_envelope(
     mechanism: Mechanism, priors: PriorSet | Sequence[Prior], delta: Fraction, one: Callable[[Prior], Envelope]
 ) -> Envelope:
-    """The largest envelope of a list of priors (exact), or a bound for a set around its nominal prior."""
+    """Return the largest envelope of a list of priors (exact), or a bound for a set around its nominal prior."""
     if not isinstance(priors, PriorSet):
         worst = [one(prior) for prior in priors]
         return max(worst, key=lambda found: found.epsilon)
@@ -58,7 +58,7 @@ def set_envelope(
 
 
 def set_bound(mechanism: Mechanism, priors: PriorSet, delta: Fraction) -> EnvelopeCertificate:
-    """A certificate that e^{ε_c(δ)} does not exceed a factor for any prior of the set."""
+    """Return a certificate that e^{ε_c(δ)} does not exceed a factor for any prior of the set."""
     rows = np.flatnonzero(priors.support)
     largest = [int(weight) for weight in mechanism.kernel.column_max(priors.support)]
     least = [priors.exact_least_mass(column) for column in mechanism.weights.T.tolist()]

@@ -55,14 +55,14 @@ class Vertex:
         return matrix, slope, right
 
     def dual(self, t: float) -> Floats:
-        """v(t): for each letter, 0 where it takes no part."""
+        """Return v(t): for each letter, 0 where it takes no part."""
         matrix, _, right = self._ties(t)
         dual = np.zeros(len(self.columns.lift))
         dual[self.active] = np.linalg.solve(matrix, right)
         return dual
 
     def value_and_slope(self, t: float) -> tuple[float, float]:
-        """V(t) on this basis, and its derivative."""
+        """Return V(t) on this basis, and its derivative."""
         matrix, slope, right = self._ties(t)
         v = np.linalg.solve(matrix, right)
         dv = np.linalg.solve(matrix, slope @ v)
@@ -76,7 +76,7 @@ class Vertex:
         return float(value), float(capacity @ (dv[home] * excess - v[home]))
 
     def tie_shares(self, t: float) -> Floats:
-        """The capacity of each split outcome that goes to the tied letter instead of home."""
+        """Return the capacity of each split outcome that goes to the tied letter instead of home."""
         matrix, _, _ = self._ties(t)
         taken = np.flatnonzero(self.place >= 0)
         excess = self.capacity[taken] * (self.columns.lift[self.place[taken], taken] - t)
@@ -85,7 +85,7 @@ class Vertex:
         return shares
 
     def violation(self, t: float) -> float:
-        """What the vertex misses to be optimal at t, as a part of its value: 0 when it is."""
+        """Return what the vertex misses to be optimal at t, as a part of its value: 0 when it is."""
         try:
             dual = self.dual(t)
             ties = self.tie_shares(t)
@@ -107,7 +107,7 @@ class Vertex:
         return max(float(primal), gap, -float(dual[self.active].min(initial=0.0)) * t) / max(value, 1e-300)
 
     def shares(self, t: float) -> Shares:
-        """The post-processing of this vertex at t."""
+        """Return the post-processing of this vertex at t."""
         ties = np.clip(self.tie_shares(t), 0.0, self.capacity[self.tie_column])
         rest = self.capacity - np.bincount(self.tie_column, weights=ties, minlength=len(self.capacity))
         taken = np.flatnonzero((self.place >= 0) & (rest > 0))
@@ -119,7 +119,7 @@ class Vertex:
         )
 
     def root(self, target: float, start: float, low: float, high: float) -> float | None:
-        """Where V on this basis equals the target: Newton steps, halved into [low, high] where they leave it."""
+        """Return where V on this basis equals the target: Newton steps, halved into [low, high] where they leave it."""
         t, low, high = start, low * (1 - 1e-12), high * (1 + 1e-12)
         for _ in range(80):
             try:
@@ -151,7 +151,7 @@ def make_vertex(
     column: Indices,
     unassigned: Bools,
 ) -> Vertex | None:
-    """The vertex of a basis: basic pairs and outcomes whose slack is basic; None where ties and letters do not
+    """Return the vertex of a basis: basic pairs and outcomes whose slack is basic; None where ties and letters do not
     match.
     """
     place = np.full(len(capacity), -2)

@@ -30,7 +30,7 @@ ULP = 2.0**-52
 
 
 def checked(mechanism: Any, name: str = "mechanism") -> Mechanism:
-    """The mechanism, or an error that says what came instead."""
+    """Return the mechanism, or an error that says what came instead."""
     if not isinstance(mechanism, Mechanism):
         raise InvalidInput(
             f"{name} must be a lw.Mechanism. Got {type(mechanism).__name__} instead; lw.Mechanism(matrix) makes "
@@ -41,12 +41,12 @@ def checked(mechanism: Any, name: str = "mechanism") -> Mechanism:
 
 
 def single_prior(prior: Any, mechanism: Mechanism) -> Prior:
-    """One prior in the order of the mechanism's letters; a set of priors is an error that says so."""
+    """Return one prior in the order of the mechanism's letters; a set of priors is an error that says so."""
     return as_prior(align_prior(as_prior(prior), mechanism))
 
 
 def checked_delta(delta: Any) -> Fraction:
-    """A probability, exact."""
+    """Return a probability, exact."""
     value = exact_fraction(delta, "delta")
     if not 0 <= value <= 1:
         raise InvalidInput(f"delta must be a probability between 0 and 1. Got {delta!r} instead.")
@@ -54,18 +54,18 @@ def checked_delta(delta: Any) -> Fraction:
 
 
 def is_small(mechanism: Mechanism) -> bool:
-    """Whether to work on the integers."""
+    """Return whether to work on the integers."""
     rows, columns = mechanism.shape
     return rows * columns <= SMALL
 
 
 def wide(weights: IntegerArray) -> npt.NDArray[Any]:
-    """Integers that no product overflows."""
+    """Return integers that no product overflows."""
     return weights.astype(np.object_)
 
 
 def law(mechanism: Mechanism, prior: Prior) -> npt.NDArray[Any]:
-    """The output law as integers over both denominators multiplied."""
+    """Return the output law as integers over both denominators multiplied."""
     masses = mechanism.kernel.output_law(prior.weights)
     exact = np.empty(len(masses), dtype=np.object_)
     exact[:] = masses

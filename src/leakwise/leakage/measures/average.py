@@ -36,7 +36,7 @@ _LARGEST_GAIN = 1e300
 
 
 def maximal_leakage(mechanism: Mechanism, prior: Any = None) -> float:
-    """The maximal leakage log Σ_j max_i p_ij in nats, never below the truth.
+    """Return the maximal leakage log Σ_j max_i p_ij in nats, never below the truth.
 
     The logarithm of E[e^ℓ(Y)], the multiplicative Bayes capacity; the same for all priors with the same support.
     Without a prior every letter counts. It cannot grow under post-processing.
@@ -131,7 +131,7 @@ def _exact_scores(gain: Floats, mechanism: Mechanism, prior: Prior) -> tuple[npt
 
 
 def g_vulnerability(mechanism: Mechanism, prior: Any, gain: Any) -> Vulnerability:
-    """The expected gain of the best guess before and after the outcome, in floats.
+    """Return the expected gain of the best guess before and after the outcome, in floats.
 
     ``gain[i, w]`` is what guess w wins when the letter is i; none negative.
 
@@ -169,7 +169,7 @@ def g_leakage(mechanism: Mechanism, prior: Any, gain: Any) -> float:
 
 
 def pointwise_g_leakage(mechanism: Mechanism, prior: Any, gain: Any) -> Floats:
-    """The growth of the best expected gain for each outcome, log max_w E[g(X,w)|y] / max_w E[g(X,w)], in nats.
+    """Return the growth of the best expected gain for each outcome, log max_w E[g(X,w)|y] / max_w E[g(X,w)], in nats.
 
     At most ``lw.pml`` for every gain ([EN] Definition 4), with equality for :func:`attaining_gain`; negative where the
     outcome makes guessing harder. An outcome that cannot occur counts 0. Never below the truth.
@@ -204,7 +204,7 @@ def _refuse_worthless(gains: Floats, prior: Prior) -> float:
 
 
 def attaining_gain(prior: Any) -> Floats:
-    """The gain whose leakage is the PML of every outcome at once: g(x, w) = 1/π_x where w = x, else 0.
+    """Return the gain whose leakage is the PML of every outcome at once: g(x, w) = 1/π_x where w = x, else 0.
 
     Before the outcome every guess is worth 1; after y the best one is worth max_x λ_xy = e^ℓ(y). Letters without mass
     win nothing.

@@ -19,7 +19,7 @@ __all__ = ["ldp", "ldp_ratio", "privacy_profile", "probabilistic_ldp", "probabil
 
 
 def ldp(mechanism: Mechanism, delta: object = 0.0) -> float:
-    """The ε of (ε, δ)-local differential privacy, in nats, never below the truth; infinite when there is none.
+    """Return the ε of (ε, δ)-local differential privacy, in nats, never below the truth; infinite when there is none.
 
     For δ = 0 it is max_j log(max_i p_ij / min_i p_ij), infinite as soon as an outcome is possible for one letter and
     not for another; for δ > 0 the least ε with max_{x,x'} Σ_j (p_xj - e^ε p_x'j)₊ ≤ δ.
@@ -38,7 +38,7 @@ def ldp(mechanism: Mechanism, delta: object = 0.0) -> float:
 
 
 def ldp_ratio(mechanism: Mechanism) -> Fraction | None:
-    """e^ε of local differential privacy, exact: the lift that no prior exceeds; None where there is none."""
+    """Return e^ε of local differential privacy, exact: the lift that no prior exceeds; None where there is none."""
     kernel = mechanism.kernel
     largest, smallest = kernel.column_max(), kernel.column_min()
     possible = largest > 0
@@ -52,7 +52,7 @@ def ldp_ratio(mechanism: Mechanism) -> Fraction | None:
 
 
 def privacy_profile(mechanism: Mechanism) -> PrivacyProfile:
-    """The whole privacy profile δ(ε) = max_{x,x'} Σ_j (p_xj - e^ε p_x'j)₊, and its inverse.
+    """Return the whole privacy profile δ(ε) = max_{x,x'} Σ_j (p_xj - e^ε p_x'j)₊, and its inverse.
 
     >>> from leakwise import randomized_response
     >>> profile = privacy_profile(randomized_response(2, lift=3))
@@ -63,7 +63,7 @@ def privacy_profile(mechanism: Mechanism) -> PrivacyProfile:
 
 
 def probabilistic_ldp(mechanism: Mechanism, epsilon: object = None, *, lift: object = None) -> float:
-    """The probability that the privacy loss exceeds ε, max_{x,x'} P(L_xx'(Y) > ε | x), never below the truth.
+    """Return the probability that the privacy loss exceeds ε, max_{x,x'} P(L_xx'(Y) > ε | x), never below the truth.
 
     (ε, δ)-probabilistic LDP ([EN] Definition 3) holds iff this is at most δ. It is at least δ(ε) of the profile, and
     can grow under post-processing.

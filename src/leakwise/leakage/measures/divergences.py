@@ -16,7 +16,7 @@ Convex = Callable[[Floats], Any]
 
 
 def x_log_x(x: Floats) -> Floats:
-    """x log x, 0 at 0."""
+    """Return x log x, 0 at 0."""
     return np.where(x > 0, x * np.log(np.where(x > 0, x, 1.0)), 0.0)
 
 
@@ -44,7 +44,7 @@ DIVERGENCES: dict[str, Convex] = {
 
 
 def as_convex(f: Any) -> Convex:
-    """The f of a name, or the user's own once it has been found convex."""
+    """Return the f of a name, or the user's own once it has been found convex."""
     if isinstance(f, str):
         if f not in DIVERGENCES:
             raise InvalidInput(

@@ -34,7 +34,7 @@ def mutual_information(mechanism: Mechanism, prior: Any) -> float:
 
 
 def f_information(mechanism: Mechanism, prior: Any, f: Any) -> float:
-    """The f-information Σ_ij π_i q_j f(λ_ij) of secret and outcome, rounded up.
+    """Return the f-information Σ_ij π_i q_j f(λ_ij) of secret and outcome, rounded up.
 
     ``f`` is ``"mutual_information"``, ``"total_variation"`` (½|λ-1|), ``"chi_square"`` ((λ-1)²), ``"hellinger"``
     ((1-√λ)²), or a function of a NumPy array that is convex, finite at 0, and 0 at 1; an f that is not convex is

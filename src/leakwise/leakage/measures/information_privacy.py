@@ -30,7 +30,7 @@ class InformationPrivacy(NamedTuple):
 
 
 def local_information_privacy(mechanism: Mechanism, prior: Any) -> InformationPrivacy:
-    """Both sides of the information density log λ_ij over the support, in nats, never below the truth.
+    """Return both sides of the information density log λ_ij over the support, in nats, never below the truth.
 
     ``upper`` is max log λ, the ε of PML: by how much a letter can become likelier. ``lower`` is max -log λ: by how much
     it can become less likely, infinite when an outcome rules a letter out. ε-local information privacy holds for
@@ -64,7 +64,7 @@ def local_information_privacy(mechanism: Mechanism, prior: Any) -> InformationPr
 
 
 def zeros_allowed(prior: Any, epsilon: object = None, *, lift: object = None) -> int:
-    """How many letters an outcome may rule out while its leakage stays within ε ([EX] Lemma 2).
+    """Return how many letters an outcome may rule out while its leakage stays within ε ([EX] Lemma 2).
 
     One less than the privacy region of ε: in region k a column has at most k-1 zeros, over the letters of the support.
 

@@ -72,7 +72,7 @@ def _exact_pml(mechanism: Mechanism, prior: PriorSet, letters: Bools | None) -> 
 
 
 def largest_lifts(mechanism: Mechanism, prior: PriorSet, letters: Bools | None) -> list[Fraction | None]:
-    """e^ℓ of each outcome, exact (of long integers a short fraction just above); None where nothing bounds it.
+    """Return e^ℓ of each outcome, exact (of long integers a short fraction just above); None where nothing bounds it.
 
     For a set of priors the largest over the set; 1 for an outcome that cannot occur.
     """

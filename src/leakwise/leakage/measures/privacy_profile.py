@@ -63,7 +63,7 @@ class PrivacyProfile:
     # -- values -------------------------------------------------------------------------------------------------
 
     def delta(self, epsilon: object = None, *, lift: object = None) -> float:
-        """The least δ with (ε, δ)-local differential privacy, never below the truth."""
+        """Return the least δ with (ε, δ)-local differential privacy, never below the truth."""
         asked = level(epsilon, lift)
         if self.exact:
             return float_above(self._value(asked.below))
@@ -85,7 +85,7 @@ class PrivacyProfile:
         return min(1.0, lost * (1 + (int(matrix.shape[1]) + 4) * ULP))
 
     def corners(self) -> tuple[tuple[Fraction, Fraction], ...]:
-        """Where the profile changes its slope: pairs (t = e^ε, δ), exact, from t = 1 to where it ends.
+        """Return where the profile changes its slope: pairs (t = e^ε, δ), exact, from t = 1 to where it ends.
 
         Between two corners δ is linear in t; beyond the last it is constant.
         """
@@ -237,7 +237,7 @@ class PrivacyProfile:
         return html_table(["δ", "least ε (nats)"], self._rows(), caption="Privacy profile")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the exact corners where there are any, and points of the curve."""
+        """Return plain data: the exact corners where there are any, and points of the curve."""
         epsilons, deltas = self.curve()
         data: dict[str, Any] = {"exact": self.exact, "epsilon": epsilons, "delta": deltas, "limit": self.limit}
         if self.exact:

@@ -96,7 +96,7 @@ class Refinement:
         return html_table(["", "refinement"], self._rows(), caption=self.sentence)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "holds": self.holds,
             "exact": self.exact,
@@ -110,7 +110,7 @@ class Refinement:
 
 
 def refines(first: Mechanism, second: Mechanism, *, tolerance: float = 1e-9, time_limit: float = 60.0) -> Refinement:
-    """Whether ``second`` can be made from ``first`` by processing its outcome: the kernel, or a proof of none.
+    """Return whether ``second`` can be made from ``first`` by processing its outcome: the kernel, or a proof of none.
 
     Minimises the deficiency max_x TV((first·R)_x, second_x) over kernels R, a linear program. If it is 0, ``second``
     never leaks more than ``first`` by any measure that obeys data processing. Otherwise the dual solution is a gain
@@ -229,7 +229,7 @@ def _advantage(first: Mechanism, second: Mechanism, gain: Floats) -> Fraction:
 
 
 def reduced(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with similar outcomes merged and impossible ones dropped ([EN] Appendix C).
+    """Return the mechanism with similar outcomes merged and impossible ones dropped ([EN] Appendix C).
 
     Outcomes are similar when their columns are proportional: they say the same about the secret, and merging them
     changes no leakage. A merged outcome is called ``{a,b}``.

@@ -71,7 +71,7 @@ class ShannonCapacity:
         return html_table(["", "value"], self._rows(), caption="Shannon capacity")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "lower": self.lower,
             "upper": self.upper,
@@ -83,7 +83,7 @@ class ShannonCapacity:
 
 
 def shannon_capacity(mechanism: Mechanism, *, tolerance: float = 1e-6, max_iterations: int = 10_000) -> ShannonCapacity:
-    """The Shannon capacity max_π I(X;Y) with a certified gap.
+    """Return the Shannon capacity max_π I(X;Y) with a certified gap.
 
     Blahut-Arimoto, π ← π·exp(s·D(P_x‖q)) normalised, with a step s ≥ 1 that grows while the information does (s = 1
     always makes it grow). At every step the information is a lower bound and max_x D(P_x‖q) an upper one. When the

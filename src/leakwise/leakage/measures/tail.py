@@ -52,7 +52,7 @@ def _sum_above(values: Floats) -> float:
 
 
 def tail_probability(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None) -> float:
-    """The probability of an outcome that leaks more than ε, P(ℓ(Y) > ε), never below the truth.
+    """Return the probability of an outcome that leaks more than ε, P(ℓ(Y) > ε), never below the truth.
 
     (ε, δ)-probabilistic PML ([EN] Definition 5) holds iff this is at most δ. It can grow under post-processing.
 
@@ -78,7 +78,7 @@ def _exponent_below(asked: Level) -> float:
 
 
 def pml_quantiles(mechanism: Mechanism, prior: Any, delta: object) -> Quantiles:
-    """Both δ-quantiles of the leakage ([EN] (9)–(10) and section IV), in nats, never below the truth.
+    """Return both δ-quantiles of the leakage ([EN] (9)–(10) and section IV), in nats, never below the truth.
 
     ``lower`` is the least t with P(ℓ(Y) ≤ t) ≥ 1-δ; ``upper`` the largest t with P(ℓ(Y) ≥ t) ≥ δ, a lower bound on the
     envelope. At δ = 0 both are ε.
@@ -123,7 +123,7 @@ def _quantile_places(masses: list[Fraction], delta: Fraction) -> tuple[int | Non
 
 
 def psi1(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None) -> float:
-    """The first approximate PML, E[max(0, 1 - e^{ε-ℓ(Y)})] ([EN] section III), never below the truth.
+    """Return the first approximate PML, E[max(0, 1 - e^{ε-ℓ(Y)})] ([EN] section III), never below the truth.
 
     At most the tail probability at ε. It can grow under post-processing (Theorem 1 (i)).
 
@@ -145,7 +145,7 @@ def psi1(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: obje
 
 
 def psi2(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None) -> float:
-    """The second approximate PML, max over letters x and events E of P(E|x) - e^ε P(E), never below the truth.
+    """Return the second approximate PML, max over letters x and events E of P(E|x) - e^ε P(E), never below the truth.
 
     [EN] section III. It cannot grow under post-processing (Theorem 1 (ii)), but neither bounds the tail nor is
     bounded by it.

@@ -25,7 +25,7 @@ def _slopes(f: Function, low: Floats, high: Floats) -> Floats:
 
 
 def chord_maximum(f: Function, p: Floats, low: Floats, high: Floats, y: Floats) -> float:
-    """max Σ_i π_i chord_i(λ_i) - y·λ over π·λ = 1, low ≤ λ ≤ high; never below the truth."""
+    """Return max Σ_i π_i chord_i(λ_i) - y·λ over π·λ = 1, low ≤ λ ≤ high; never below the truth."""
     slope = _slopes(f, low, high)
     gains = p * slope - y
     base = p * f(low) - y * low
@@ -38,7 +38,7 @@ def chord_maximum(f: Function, p: Floats, low: Floats, high: Floats, y: Floats) 
 
 
 def knapsack(gains: Floats, p: Floats, low: Floats, high: Floats) -> tuple[float, float]:
-    """max gains·λ over π·λ = 1, low ≤ λ ≤ high, and the sum of the sizes of its terms."""
+    """Return max gains·λ over π·λ = 1, low ≤ λ ≤ high, and the sum of the sizes of its terms."""
     order = np.argsort(-gains / p, kind="stable")
     width = p[order] * (high - low)[order]
     before = np.cumsum(width) - width
@@ -49,7 +49,7 @@ def knapsack(gains: Floats, p: Floats, low: Floats, high: Floats) -> tuple[float
 
 
 def chord_duals(f: Function, p: Floats, low: Floats, high: Floats) -> Floats:
-    """The dual vector of the global bound Σ_i π_i chord_i(1): it leaves no reduced cost at all.
+    """Return the dual vector of the global bound Σ_i π_i chord_i(1): it leaves no reduced cost at all.
 
     With chord_i(x) = a_i + s_i x the duals y_i = π_i (s_i + Σ_j π_j a_j) make Σ_i π_i chord_i(λ_i) - y·λ zero wherever
     π·λ = 1.

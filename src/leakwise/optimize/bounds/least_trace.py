@@ -27,7 +27,7 @@ _EDGE, _INSIDE = 1e-10, 1e-2  # how far from the border the closed form is taken
 
 
 def least_trace_bound(cone: Cone, limits: Limits) -> tuple[float, Floats]:
-    """A number below trace J⁻¹ of every mechanism in the cone, and the multipliers d and v that prove it.
+    """Return a number below trace J⁻¹ of every mechanism in the cone, and the multipliers d and v that prove it.
 
     Columns that lose little of Σ_i d_i (λ_i - l_i)(h_i - λ_i) are those that the bound is made of.
     """

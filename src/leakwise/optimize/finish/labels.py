@@ -18,7 +18,7 @@ __all__ = ["labelled"]
 
 
 def labelled(kernel: Kernel, prior: Prior, supported: Prior, utility: Utility, says: Indices | None) -> Mechanism:
-    """The mechanism over all declared letters; those of mass zero get the output law, which tells nothing."""
+    """Return the mechanism over all declared letters; those of mass zero get the output law, which tells nothing."""
     if len(supported) < len(prior):
         law = kernel.output_law(supported.weights)
         row = round_integer_rows(np.array([law], dtype=np.object_), kernel.denominator * supported.denominator, BITS)

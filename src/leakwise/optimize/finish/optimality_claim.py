@@ -32,7 +32,7 @@ _LOGARITHMIC = (6e-8, 1e-6)  # sets that rest on logarithms are designed for a s
 
 
 def margin(cone: Cone, duals: Floats) -> float:
-    """What the checker's own roundings, and the step from t₋ to t₊, may add to a bound."""
+    """Return what the checker's own roundings, and the step from t₋ to t₊, may add to a bound."""
     _, high = cone.entry_box()
     # A lift is at most 1/π_i: what a letter weighs in the sums is bounded, however large e^ε is.
     p = cone.prior.probabilities
@@ -43,7 +43,7 @@ def margin(cone: Cone, duals: Floats) -> float:
 
 
 def closed_form_duals(cone: Cone, utility: Utility, bound: float) -> Floats:
-    """Duals that prove a closed form: the chords of Theorems 2 and 3, equal shares for Theorem 4."""
+    """Return duals that prove a closed form: the chords of Theorems 2 and 3, equal shares for Theorem 4."""
     size = len(cone.prior)
     if not isinstance(utility, FInformation) or not isinstance(cone, LiftBox):
         return np.empty(0)
@@ -113,7 +113,7 @@ def set_claim(
     root: Floats | None,
     limits: Limits,
 ) -> tuple[OptimalityClaim | None, str | None]:
-    """The claim of a design for every prior of a set, as :func:`optimality_claim`."""
+    """Return the claim of a design for every prior of a set, as :func:`optimality_claim`."""
     if not isinstance(priors, (AllPriors, Ball, Box, Hull, KLBall)):
         return None, f"no checker for a {type(priors).__name__}"
     return _shown(utility, priors, priors.nominal, value, bound, duals, root, Fraction(0), asked.above, None, limits)
@@ -176,7 +176,7 @@ def _shown(
 
 
 def close_to(claim: OptimalityClaim | None, priors: PriorSet, bound: float) -> float:
-    """The bound of a design: that of its claim, unless the checker falls far short of what the search has shown.
+    """Return the bound of a design: that of its claim, unless the checker falls far short of what the search has shown.
 
     Where a set rests on logarithms the search has looked at a slightly smaller ratio: then only the checker's word
     counts.

@@ -29,7 +29,7 @@ class Patterns:
         return len(self.free)
 
     def take(self, chosen: Indices) -> Patterns:
-        """Some of them."""
+        """Return some of them."""
         low, high = self.low[chosen], self.high[chosen]
         return Patterns(self.counts[chosen], self.free[chosen], self.lifts[chosen], low, high)
 
@@ -44,7 +44,7 @@ class Patterns:
         )
 
     def averages(self, sizes: Counts) -> Floats:
-        """The average lift within each group (G × n)."""
+        """Return the average lift within each group (G × n)."""
         total = self.low[:, None] * sizes + (self.high - self.low)[:, None] * self.counts
         here = np.flatnonzero(self.free >= 0)
         total[here, self.free[here]] += (self.lifts - self.low)[here]
@@ -52,7 +52,7 @@ class Patterns:
         return averages
 
     def utilities(self, f: Function, masses: Floats, sizes: Counts) -> Floats:
-        """Σ_i π_i f(λ_i) of each."""
+        """Return Σ_i π_i f(λ_i) of each."""
         at_low, at_high = f(self.low), f(self.high)
         raised = self.counts @ masses
         worth: Floats = float(sizes @ masses) * at_low + raised * (at_high - at_low)

@@ -16,7 +16,7 @@ __all__ = ["utility_interval"]
 
 
 def utility_interval(kernel: Kernel, prior: Prior, utility: Utility) -> tuple[float, float]:
-    """U(P) = Σ_j q_j μ(λ_j), rounded down and rounded up."""
+    """Return U(P) = Σ_j q_j μ(λ_j), rounded down and rounded up."""
     mass = kernel.output_law_floats(prior.weights, prior.denominator)
     if isinstance(kernel, CommonLawKernel) and isinstance(utility, (FInformation, _Guessing)):
         return _structured(kernel, prior, utility)

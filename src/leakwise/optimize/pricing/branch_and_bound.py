@@ -45,12 +45,12 @@ class BranchPricing:
         return solution.objective + float(self.p @ (self.f(low) - slope * low)), solution.x
 
     def value(self, lifts: Floats, y: Floats) -> Floats:
-        """The reduced cost of columns (N × n)."""
+        """Return the reduced cost of columns (N × n)."""
         costs: Floats = self.p @ self.f(lifts) - y @ lifts
         return costs
 
     def climb(self, y: Floats, starts: Floats) -> Floats:
-        """Local maxima: follow the linearisation from vertex to vertex until it stays."""
+        """Return local maxima: follow the linearisation from vertex to vertex until it stays."""
         lifts = starts
         for _ in range(30):
             step = 1e-6
@@ -64,7 +64,7 @@ class BranchPricing:
         return lifts
 
     def price(self, y: Floats, limits: Limits, *, accuracy: float, nodes: int) -> tuple[Floats, float]:
-        """The best columns found (N × n) and a bound on the reduced cost of all columns."""
+        """Return the best columns found (N × n) and a bound on the reduced cost of all columns."""
         root = self._relaxed(self.low, self.high, y)
         assert root is not None  # the constant column is in every cone
         counter = itertools.count()

@@ -41,14 +41,14 @@ class Letters:
     box: tuple[Floats, Floats]  # the lifts that a letter of each group can have at all
 
     def gain(self, group: slice | Counts, x: Floats) -> Floats:
-        """What a letter brings that takes the mass x: convex in x, zero at zero."""
+        """Return what a letter brings that takes the mass x: convex in x, zero at zero."""
         p, y = self.masses[group], self.duals[group]
         start = self.f(np.array([self.low]))
         gains: Floats = p * (self.f(self.low + x / p) - start) - y * x / p
         return gains
 
     def chords(self, group: int) -> _Chords:
-        """The best that letters from a group on can bring by their chords."""
+        """Return the best that letters from a group on can bring by their chords."""
         rest = slice(group, None)
         p, sizes = self.masses[rest], self.sizes[rest]
         first, last = p * (self.box[0][rest] - self.low), p * (self.box[1][rest] - self.low)
@@ -114,7 +114,7 @@ class _Search:
         self.costs = np.empty(0)
 
     def bounds(self, branches: _Branches, chords: _Chords) -> Floats:
-        """A number above all vertices of each branch; those that are at a kink are met."""
+        """Return a number above all vertices of each branch; those that are at a kink are met."""
         bounds = np.empty(len(branches.free))
         for start in range(0, len(bounds), _CHUNK):
             part = branches.take(np.arange(start, min(start + _CHUNK, len(bounds))))
@@ -157,7 +157,7 @@ class _Search:
 
 
 def heaviest_first(letters: Letters, *, most: int, above: float, branches: int) -> tuple[Counts, Counts, float, bool]:
-    """The vertices of largest reduced cost, and a number above every reduced cost.
+    """Return the vertices of largest reduced cost, and a number above every reduced cost.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Groups:
         return Groups(masses, np.array([len(group) for group in letters], dtype=np.int64), letters)
 
     def per_letter(self, values: Floats) -> Floats:
-        """A value of each group, given to each of its letters."""
+        """Return a value of each group, given to each of its letters."""
         result = np.empty(int(self.sizes.sum()))
         for value, group in zip(values, self.letters, strict=True):
             result[group] = value
@@ -132,7 +132,7 @@ class LiftPricing:
         return np.where(fits, costs, -np.inf), lifts, below
 
     def best_vertices(self, counts: Counts, y: Floats, most: int, above: float) -> tuple[Vertices, Floats, float]:
-        """The best vertex on each subset; the ``most`` best of them with a reduced cost above ``above``."""
+        """Return the best vertex on each subset; the ``most`` best of them with a reduced cost above ``above``."""
         kept: list[tuple[Vertices, Floats]] = []
         largest = -np.inf
         for start in range(0, len(counts), _CHUNK):
@@ -159,7 +159,7 @@ class LiftPricing:
         return vertices.take(order), costs[order], largest
 
     def from_linear(self, objectives: Floats) -> Vertices:
-        """The vertices that maximise linear functionals (N × n): for a start, and where windows are too wide."""
+        """Return the vertices that maximise linear functionals (N × n): for a start, and where windows are too wide."""
         lifts = self.cone.linear_max(objectives)[1]
         span = self.high - self.low
         close = 1e-12 * span + 2.0**-50 * self.high  # in a narrow box the roundings of the lifts themselves count
@@ -175,7 +175,7 @@ class LiftPricing:
         return Vertices(counts.astype(np.int64), group_of[free], lifts[free, places])
 
     def costs_of(self, vertices: Vertices, y: Floats) -> Floats:
-        """The reduced costs of given vertices."""
+        """Return the reduced costs of given vertices."""
         p, sizes = self.groups.masses, self.groups.sizes
         gain = p * (self.f_high - self.f_low) - y * (self.high - self.low)
         base = float(sizes @ (p * self.f_low - y * self.low)) + vertices.counts @ gain
@@ -204,7 +204,7 @@ class LiftPricing:
         return _merged(windows)
 
     def price(self, y: Floats, *, most: int, above: float, largest_window: int) -> Priced:
-        """Vertices of positive reduced cost: all of them found if the windows are small enough to be listed."""
+        """Return vertices of positive reduced cost: all of them found if the windows are small enough to be listed."""
         p = self.cone.prior.probabilities
         low, high = self.cone.entry_box()
         chord = chord_maximum(self.f, p, low, high, self.groups.per_letter(y))
@@ -254,7 +254,7 @@ class LiftPricing:
         return self.completed(counts, order[free]), bound, exact
 
     def completed(self, counts: Counts, free: Counts) -> Vertices:
-        """The vertices with these letters raised and one of these groups in between, where that exists."""
+        """Return the vertices with these letters raised and one of these groups in between, where that exists."""
         p = self.groups.masses
         rest = (1 - self.low) - (self.high - self.low) * (counts @ p)
         lifts = self.low + rest / p[free]

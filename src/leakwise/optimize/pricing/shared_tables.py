@@ -30,7 +30,7 @@ def shared_tables() -> Iterator[None]:
 
 
 def tables_of(masses: Floats, sizes: Counts) -> HalfTables:
-    """The tables of these groups: those kept by :func:`shared_tables` if they are the same, else new ones."""
+    """Return the tables of these groups: those kept by :func:`shared_tables` if they are the same, else new ones."""
     kept = _KEPT.get()
     if kept and np.array_equal(kept[0].masses, masses) and np.array_equal(kept[0].sizes, sizes):
         return kept[0]

@@ -33,7 +33,7 @@ class HalfTables:
 
     @staticmethod
     def fit(sizes: Counts) -> bool:
-        """Whether both tables stay within :data:`LARGEST_TABLE`."""
+        """Return whether both tables stay within :data:`LARGEST_TABLE`."""
         return all(float(np.log2(sizes[half] + 1.0).sum()) <= np.log2(LARGEST_TABLE) for half in _dealt(sizes))
 
     @property
@@ -44,7 +44,7 @@ class HalfTables:
     def in_window(
         self, low: float, high: float, most: int, worth: Floats | None = None, keep: Keep | None = None
     ) -> tuple[int, Counts | None]:
-        """How many choices have a mass in [low, high], and, if they are at most ``most``, their count vectors.
+        """Return how many choices have a mass in [low, high], and, if they are at most ``most``, their count vectors.
 
         With ``worth`` (of one letter of each group) and ``keep`` only those are given whose mass and whose sum of worth
         ``keep`` finds promising; the others are never written out.
@@ -82,7 +82,7 @@ class _Half:
         self.places = places
 
     def sums(self, worth: Floats) -> Floats:
-        """The sum of another number per letter, in the order of the masses."""
+        """Return the sum of another number per letter, in the order of the masses."""
         sums = np.zeros(1)
         for value, size in zip(worth[self.places], self.sizes, strict=True):
             sums = (sums[None, :] + value * np.arange(size + 1)[:, None]).ravel()

@@ -28,7 +28,7 @@ def vertex_count_bound(letters: int, region: int) -> int:
 
 
 def list_vertices(cone: Cone) -> Floats:
-    """Every vertex of the slice of lift vectors, as columns."""
+    """Return every vertex of the slice of lift vectors, as columns."""
     size = len(cone.prior)
     if isinstance(cone, LiftBox) and cone.low == 0:
         region = cone.prior.region(lift=cone.high)
@@ -47,7 +47,7 @@ def list_vertices(cone: Cone) -> Floats:
 
 
 def box_vertices(p: Floats, low: float, high: float) -> Floats:
-    """The vertices of the lift vectors in [low, high]: all at an end, but for one between; few letters only."""
+    """Return the vertices of the lift vectors in [low, high]: all at an end, but for one between; few letters only."""
     size, span = len(p), high - low
     if span <= 0:
         return np.ones((size, 1))
@@ -65,7 +65,7 @@ def box_vertices(p: Floats, low: float, high: float) -> Floats:
 
 
 def range_vertices(p: Floats, where: LiftRange) -> Floats:
-    """The vertices of lift vectors in a range: two values on each set of letters, and the boxes at its kinks."""
+    """Return the vertices of lift vectors in a range: two values on each set of letters, and the boxes at its kinks."""
     size = len(p)
     raised = ((np.arange(1, 2**size - 1)[None, :] >> np.arange(size)[:, None]) & 1).astype(bool)
     low, high, real = where.levels(p @ raised, p @ ~raised)

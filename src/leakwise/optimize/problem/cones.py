@@ -48,7 +48,7 @@ class Cone(ABC):
 
     @abstractmethod
     def entry_box(self) -> tuple[Floats, Floats]:
-        """The least and the largest value of each entry over the lift vectors of the cone (outer bounds)."""
+        """Return the least and the largest value of each entry over the lift vectors of the cone (outer bounds)."""
 
     @abstractmethod
     def linear_max(self, objectives: Floats) -> tuple[Floats, Floats]:
@@ -56,11 +56,11 @@ class Cone(ABC):
 
     @abstractmethod
     def contains(self, column: Sequence[int]) -> bool:
-        """Whether a column of integers is in the cone, decided exactly."""
+        """Return whether a column of integers is in the cone, decided exactly."""
 
     @abstractmethod
     def snap(self, lifts: Floats, mass: int) -> list[int]:
-        """Integers in the cone, exactly, close to ``mass`` · λ."""
+        """Return integers in the cone, exactly, close to ``mass`` · λ."""
 
     def inequalities(self) -> Floats:
         """Rows a with a·v ≤ 0 for every column v ≥ 0 of the cone, at most N² of them: for generic linear programs."""
@@ -71,14 +71,14 @@ class Cone(ABC):
 
     @abstractmethod
     def bands(self) -> list[Band]:
-        """The cone as bands, all of which a column must be in: for sparse linear programs."""
+        """Return the cone as bands, all of which a column must be in: for sparse linear programs."""
 
     def lift_range(self) -> LiftRange | None:
-        """The range that describes the lift vectors of the cone, where one does."""
+        """Return the range that describes the lift vectors of the cone, where one does."""
         return None
 
     def slightly_smaller(self) -> Cone | None:
-        """A cone whose columns, rounded to integers, lie in this one; None where there is none to speak of."""
+        """Return a cone whose columns, rounded to integers, lie in this one; None where there is none to speak of."""
         return None
 
     def slightly_inside(self, lifts: Floats) -> Floats | None:
@@ -146,7 +146,7 @@ class LiftBox(Cone):
         return min(column) >= self.low * mass and max(column) <= self.high * mass
 
     def level(self) -> Level:
-        """The bound on lifts as a level."""
+        """Return the bound on lifts as a level."""
         return level(lift=self.high)
 
     def bands(self) -> list[Band]:
@@ -199,12 +199,12 @@ class LiftBox(Cone):
 
 
 def pml_cone(prior: Prior, high: Fraction) -> LiftBox:
-    """ε-PML for a prior: max v ≤ e^ε π·v."""
+    """Return ε-PML for a prior: max v ≤ e^ε π·v."""
     return LiftBox(prior, Fraction(0), high)
 
 
 def lip_cone(prior: Prior, low: Fraction, high: Fraction) -> LiftBox:
-    """Local information privacy: both sides of the information density bounded."""
+    """Return local information privacy: both sides of the information density bounded."""
     return LiftBox(prior, low, high)
 
 

@@ -24,11 +24,11 @@ class LiftRange:
     least: Fraction = Fraction(0)
 
     def top(self, a: Fraction) -> Fraction:
-        """The largest lift beside a least one of a."""
+        """Return the largest lift beside a least one of a."""
         return min(alpha + beta * a for alpha, beta in self.pieces)
 
     def boxes(self) -> list[tuple[Fraction, Fraction]]:
-        """The boxes [a, top(a)] whose vertices may have a letter between."""
+        """Return the boxes [a, top(a)] whose vertices may have a letter between."""
         starts = {self.low}
         for (alpha, beta), (other, slope) in itertools.combinations(self.pieces, 2):
             if beta != slope and self.low < (cross := (other - alpha) / (beta - slope)) < 1:
@@ -36,11 +36,11 @@ class LiftRange:
         return [(a, self.top(a)) for a in sorted(starts) if self.top(a) > 1 and a < 1]
 
     def floats(self) -> Range:
-        """The same in floats, not smaller."""
+        """Return the same in floats, not smaller."""
         return Range(float_below(self.low), tuple((float_above(a), float_above(b)) for a, b in self.pieces))
 
     def levels(self, s: Floats, rest: Floats) -> tuple[Floats, Floats, Bools]:
-        """The two values on a set of mass s and off it, and whether there is such a column.
+        """Return the two values on a set of mass s and off it, and whether there is such a column.
 
         λ = 1 + k(1_S - s) with k = min_j (α_j + β_j - 1)/(1 - s + β_j s).
         """

@@ -106,7 +106,7 @@ class RobustCone(Cone):
         return 2 + 2 * size, [bound, order, filled, drained]
 
     def program(self) -> LinearProgram:
-        """A fresh program that maximises over the lift vectors; its first variables are the column."""
+        """Return a fresh program that maximises over the lift vectors; its first variables are the column."""
         matrix, lower, upper, width = self.rows
         return LinearProgram(np.zeros(width), matrix, lower, upper, 0.0, np.inf, maximize=True)
 
@@ -124,7 +124,7 @@ class RobustCone(Cone):
         return self.program()
 
     def solve(self, program: LinearProgram, objective: Floats) -> tuple[float, Floats] | None:
-        """max objective·λ in a program of :meth:`program`, with as many cuts as it takes."""
+        """Return max objective·λ in a program of :meth:`program`, with as many cuts as it takes."""
         size, width = len(self.prior), self.rows[3]
         program.change_costs(np.concatenate([objective, np.zeros(width - size)]))
         for _ in range(_CUTS):
@@ -178,7 +178,7 @@ class RobustCone(Cone):
 
 
 def ball_range(priors: PriorSet, ratio: Fraction) -> LiftRange | None:
-    """Lifts that serve all priors, or those of an l1 ball ([ED] Proposition 2): all of them while β ≤ 2π_min."""
+    """Return lifts that serve all priors, or those of an l1 ball ([ED] Proposition 2): all of them while β ≤ 2π_min."""
     if getattr(priors, "is_everything", False):
         return LiftRange(Fraction(0), ((Fraction(0), ratio),))
     if isinstance(priors, Ball):

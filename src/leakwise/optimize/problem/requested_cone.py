@@ -13,7 +13,7 @@ __all__ = ["constraint_cone", "describe_constraint"]
 
 
 def constraint_cone(prior: Prior, asked: Level | None, *, ldp: object = None, lip: object = None) -> Cone:
-    """The cone of columns that satisfy every bound asked for, on the safe side of e^ε."""
+    """Return the cone of columns that satisfy every bound asked for, on the safe side of e^ε."""
     cones: list[Cone] = []
     bound = Fraction(0) if lip is None else level(lip, name="lip").below
     if bound == 1 or (asked is not None and asked.below == 1):
@@ -36,7 +36,7 @@ def constraint_cone(prior: Prior, asked: Level | None, *, ldp: object = None, li
 
 
 def describe_constraint(asked: Level | None, ldp: object, lip: object) -> str:
-    """The bounds in words."""
+    """Return the bounds in words."""
     parts = [] if asked is None else [f"PML {asked.words}"]
     parts += [f"LDP ε = {Fraction(str(ldp)) if isinstance(ldp, str) else ldp}"] if ldp is not None else []
     parts += [f"LIP ±{lip}"] if lip is not None else []

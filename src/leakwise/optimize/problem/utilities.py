@@ -30,7 +30,7 @@ class Utility(ABC):
 
     @abstractmethod
     def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
-        """U of the mechanism with these lifts (N×M) and this output law."""
+        """Return U of the mechanism with these lifts (N×M) and this output law."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class LinearUtility(Utility):
     """The best of several linear functions of a column: μ(λ) = max_w Σ_i π_i g_iw λ_i, w being what is said."""
 
     def gains(self, prior: Prior) -> Floats:
-        """g as an N×W matrix for the letters of the prior."""
+        """Return g as an N×W matrix for the letters of the prior."""
         raise AssertionError  # pragma: no cover - every subclass has its own
 
     def says(self, prior: Prior) -> Alphabet:
-        """The labels of the guesses w."""
+        """Return the labels of the guesses w."""
         raise AssertionError  # pragma: no cover - every subclass has its own
 
     def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
@@ -202,7 +202,7 @@ _NAMED: dict[str, Utility] = {
 
 
 def as_utility(utility: Any) -> Utility:
-    """A utility from its name or from an object."""
+    """Return a utility from its name or from an object."""
     if isinstance(utility, Utility):
         return utility
     if isinstance(utility, str) and utility in _NAMED:

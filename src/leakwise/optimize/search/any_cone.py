@@ -64,7 +64,7 @@ def search_generic(cone: Cone, f: Function, limits: Limits) -> Found:
 
 
 def search_vertices(cone: Cone, f: Function, vertices: np.ndarray, limits: Limits) -> Found:
-    """The linear program over a complete list of vertices (N × V), as in [EX] Theorem 5."""
+    """Return the linear program over a complete list of vertices (N × V), as in [EX] Theorem 5."""
     p = cone.prior.probabilities
     columns = np.concatenate([np.ones((len(p), 1)), vertices], axis=1)
     master = Master(p @ f(columns), columns)

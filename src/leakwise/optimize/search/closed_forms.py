@@ -31,7 +31,7 @@ class ClosedForm:
 
 
 def closed_form(prior: Prior, lift: Fraction, *, symmetric: bool) -> ClosedForm | None:
-    """The closed-form optimum for a prior of full support at e^ε = ``lift``, or None when no theorem speaks.
+    """Return the closed-form optimum for a prior of full support at e^ε = ``lift``, or None when no theorem speaks.
 
     ``symmetric`` says that the utility treats letters of equal mass alike, as Theorem 4 needs.
     """

@@ -41,7 +41,7 @@ class Answer:
 
 
 def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
-    """The optimum, or the best in the time given with its bound."""
+    """Return the optimum, or the best in the time given with its bound."""
     answer = _dispatch(cone, utility, limits, method)
     limits.stopped |= answer.found.stopped
     return answer

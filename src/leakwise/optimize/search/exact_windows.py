@@ -27,12 +27,12 @@ _ENOUGH, _PATIENCE = 1e-4, 12
 
 
 def windows_fit(cone: LiftBox) -> bool:
-    """Whether the subsets of the letters can be met in the middle."""
+    """Return whether the subsets of the letters can be met in the middle."""
     return HalfTables.fit(Groups.of(cone).sizes)
 
 
 def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
-    """The optimum over all vertices, with the duals that prove it."""
+    """Return the optimum over all vertices, with the duals that prove it."""
     groups = Groups.of(cone)
     pricing = LiftPricing(cone, f, tables_of(groups.masses, groups.sizes) if windows_fit(cone) else None)
     low, high = cone.entry_box()

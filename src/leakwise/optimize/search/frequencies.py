@@ -42,7 +42,7 @@ _PROGRESS = 3e-4  # what counts as progress, relative to the value
 
 
 def search_frequencies(cone: Cone, limits: Limits, every: Floats | None = None) -> Found:
-    """The weights and columns of least trace J⁻¹, with a bound on all others; ``every`` vertex may be given."""
+    """Return the weights and columns of least trace J⁻¹, with a bound on all others; ``every`` vertex may be given."""
     try:
         return _search(cone, limits, every)
     except np.linalg.LinAlgError as error:

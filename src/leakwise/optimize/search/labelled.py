@@ -26,7 +26,7 @@ _SCALE = 1e4
 
 
 def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
-    """max Σ_w Σ_i π_i g_iw v_iw over columns v_w of the cone with Σ_w v_w = 1."""
+    """Return max Σ_w Σ_i π_i g_iw v_iw over columns v_w of the cone with Σ_w v_w = 1."""
     values = cone.prior.probabilities[:, None] * gains
     found = _solve(cone, values, limits)
     if found is None:
@@ -37,7 +37,7 @@ def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
     limits.tell("linear program", float(found.weights @ _worth(found, values)), float(found.duals.sum()) + largest)
 
     def inner() -> tuple[Floats, Floats] | None:
-        """The answer for a slightly smaller cone, if it uses the same outputs."""
+        """Return the answer for a slightly smaller cone, if it uses the same outputs."""
         smaller = None if limits.exhausted else cone.slightly_smaller()
         again = None if smaller is None else _solve(smaller, values, limits)
         same = again is not None and np.array_equal(_labels(again), _labels(found))
@@ -151,7 +151,7 @@ class _Sheet:
         self._height += len(lower)
 
     def program(self, costs: Floats) -> LinearProgram:
-        """The program that maximises the costs."""
+        """Return the program that maximises the costs."""
         row, column, entry = (np.concatenate(parts) for parts in (self._rows, self._columns, self._entries))
         place = column * self._height + row
         distinct, inverse = np.unique(place, return_inverse=True)  # a scale may meet a row twice: add them up

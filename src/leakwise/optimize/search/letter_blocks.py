@@ -25,7 +25,7 @@ _BLOCK = 80
 
 
 def search_blocks(cone: LiftBox, f: Function, limits: Limits) -> Found:
-    """Near-optimal columns for a large alphabet, with the chord bound."""
+    """Return near-optimal columns for a large alphabet, with the chord bound."""
     prior, p = cone.prior, cone.prior.probabilities
     parts = _dealt(p)
     solved = []

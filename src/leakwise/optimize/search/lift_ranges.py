@@ -30,7 +30,7 @@ _SLOW = 1e-9  # a round that brings less than this share of the value ends a sea
 
 
 def search_ranges(cone: Cone, where: LiftRange, f: Function, limits: Limits) -> Found:
-    """The optimum over a range of lifts: exact up to twenty different masses, with a proven bound beyond."""
+    """Return the optimum over a range of lifts: exact up to twenty different masses, with a proven bound beyond."""
     groups = Groups.of(cone)
     complete = float(np.log2(groups.sizes + 1.0).sum()) <= math.log2(_MOST_SETS)
     generator = np.random.default_rng(len(cone.prior))  # not for privacy: the search is the same every time
@@ -114,7 +114,7 @@ class _EverySet:
         return sums
 
     def best(self, number: int, generator: np.random.Generator) -> Patterns:
-        """The columns of largest worth, and some of all kinds."""
+        """Return the columns of largest worth, and some of all kinds."""
         first = np.argpartition(-self.worth, min(number, len(self.worth) - 1))[:number]
         some = generator.integers(0, len(self.worth), number)
         chosen = np.unique(np.concatenate([first, some]))
@@ -128,7 +128,7 @@ class _EverySet:
         return Patterns(counts, np.full(len(codes), -1), self.low[codes], self.low[codes], self.high[codes])
 
     def priced(self, y: Floats, most: int, above: float) -> tuple[Patterns, float]:
-        """The columns of largest reduced cost, and a number above that of all."""
+        """Return the columns of largest reduced cost, and a number above that of all."""
         raised = self._sums(y)
         costs = self.worth - raised * self.high - (float(self.sizes @ y) - raised) * self.low
         chosen = np.flatnonzero(costs > above)
@@ -165,7 +165,7 @@ class _SomeSets:
         return Patterns(sets[:, kept].T.astype(np.int64), np.full(len(kept), -1), low[kept], low[kept], high[kept])
 
     def best(self, number: int, generator: np.random.Generator) -> Patterns:
-        """A first lot: random ones, and some for every letter."""
+        """Return a first lot: random ones, and some for every letter."""
         size = len(self.masses)
         wild = np.argsort(generator.random((size, number)), axis=0)
         single = np.argsort(-np.eye(size) + 0.1 * generator.random((size, size)), axis=0)

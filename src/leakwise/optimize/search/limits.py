@@ -41,11 +41,11 @@ class Limits:
         return None if self.seconds is None else max(1e-3, self.seconds - (now() - self.started))
 
     def until(self, share: float) -> Limits:
-        """The same clock, stopped at a share of the time: what comes after a search takes time as well."""
+        """Return the same clock, stopped at a share of the time: what comes after a search takes time as well."""
         return replace(self, seconds=None if self.seconds is None else share * self.seconds)
 
     def part(self, share: float, most: float | None = None) -> Limits:
-        """A share of the time that is left, and no more than ``most`` seconds, for a stage that tells nobody."""
+        """Return a share of the time that is left, and no more than ``most`` seconds, for a stage that tells nobody."""
         left = [most] if self.remaining is None else [share * self.remaining, most]
         return Limits(self.tolerance, min((end for end in left if end is not None), default=None), None)
 
@@ -55,7 +55,7 @@ class Limits:
             raise self.over()
 
     def over(self) -> NotConverged:
-        """The error of a stage that ended without an answer."""
+        """Return the error of a stage that ended without an answer."""
         self.stopped = True
         told = "" if self.seconds is None else f"within {self.seconds:g} s "
         return NotConverged(f"no answer was found {told}by this stage.", lower=-math.inf, upper=math.inf)

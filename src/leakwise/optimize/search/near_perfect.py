@@ -27,7 +27,7 @@ _ONE_SOLVE = 15.0  # seconds for one master problem: among columns of equal wort
 
 
 def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
-    """Near-optimal columns with the better of two chord bounds."""
+    """Return near-optimal columns with the better of two chord bounds."""
     p = cone.prior.probabilities
     low, high = cone.entry_box()
     global_duals = chord_duals(f, p, low, high)

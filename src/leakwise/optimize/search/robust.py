@@ -58,7 +58,7 @@ def robust_design(
     time_limit: float | None = 60.0,
     progress: Progress | None = None,
 ) -> Design:
-    """The mechanism of greatest utility at the nominal prior that leaks at most ε for every prior of the set.
+    """Return the mechanism of greatest utility at the nominal prior that leaks at most ε for every prior of the set.
 
     Maximises U(P, π) over max_i p_ij ≤ e^ε min_Q (QP)_j ([ED] problem (9)). Two letters: the closed form for every ε
     and every set (beyond [ED] Theorem 5). Small alphabets: column generation with branch and bound, exact. l1 balls of
@@ -77,7 +77,7 @@ def robust_design(
 def designed_for_all(
     priors: PriorSet, asked: Level, goal: Utility, limits: Limits, *, closed_forms: bool = True
 ) -> Design:
-    """What :func:`robust_design` returns, within limits that others share."""
+    """Return what :func:`robust_design` returns, within limits that others share."""
     limits.tolerance = max(limits.tolerance, _FINEST)
     nominal = priors.nominal
     says: Indices | None = None
@@ -132,7 +132,7 @@ def _named(kernel: Kernel, nominal: Prior, letters: Alphabet) -> Mechanism:
 
 
 def provable_ratio(priors: PriorSet, ratio: Fraction) -> Fraction:
-    """The ratio to design for: a certificate that rests on logarithms rounds its last digits up."""
+    """Return the ratio to design for: a certificate that rests on logarithms rounds its last digits up."""
     return ratio if is_exact(priors) else max(ratio * (1 - Fraction(1, 1 << 26)), Fraction(1))
 
 

@@ -21,7 +21,7 @@ _NODES = 4000
 
 
 def search_gains(cone: RobustCone, gains: Floats, limits: Limits) -> Found:
-    """max Σ_w Σ_i π_i g_iw v_iw: each guess is priced by one linear program, so the optimum is exact."""
+    """Return max Σ_w Σ_i π_i g_iw v_iw: each guess is priced by one linear program, so the optimum is exact."""
     values = cone.prior.probabilities[:, None] * gains
     size = len(values)
     labels = np.concatenate([[int(values.sum(axis=0).argmax())], np.arange(values.shape[1])])
@@ -55,7 +55,7 @@ def search_gains(cone: RobustCone, gains: Floats, limits: Limits) -> Found:
 
 
 def search_convex(cone: RobustCone, f: Function, limits: Limits, starts: Floats | None = None) -> Found:
-    """The optimum for an f-information: climbing finds columns, branch and bound proves that none is missing."""
+    """Return the optimum for an f-information: climbing finds columns, branch and bound proves that none is missing."""
     p = cone.prior.probabilities
     size = len(p)
     generator = np.random.default_rng(size)
@@ -112,7 +112,7 @@ class _Pricing:
         self.width = cone.rows[3]
 
     def climb(self, y: Floats, generator: np.random.Generator) -> Floats:
-        """Local maxima by following the linearisation from vertex to vertex."""
+        """Return local maxima by following the linearisation from vertex to vertex."""
         size = len(self.p)
         _, lifts = self.cone.linear_max(generator.standard_normal((size, size)) * self.p.max() - y[:, None])
         for _ in range(12):
@@ -137,7 +137,7 @@ class _Pricing:
         return answer[0] + float(self.p @ (self.f(low) - slope * low)), np.clip(answer[1], low, high)
 
     def price(self, y: Floats, limits: Limits, *, nodes: int = _NODES) -> tuple[Floats, float]:
-        """The best columns found and a bound on the reduced cost of all columns."""
+        """Return the best columns found and a bound on the reduced cost of all columns."""
         accuracy = max(limits.tolerance, 1e-9)
         root = self._relaxed(self.low, self.high, y)
         assert root is not None

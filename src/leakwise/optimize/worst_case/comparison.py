@@ -19,7 +19,7 @@ __all__ = ["local_epsilon", "pml_exponential", "pml_randomized_response", "worst
 
 
 def local_epsilon(prior: Prior, epsilon: object) -> float:
-    """ε̄ = -log((e^{-ε} - π_min)/(1 - π_min)): every mechanism with this local differential privacy is ε-PML.
+    """Return ε̄ = -log((e^{-ε} - π_min)/(1 - π_min)): every mechanism with this local differential privacy is ε-PML.
 
     [WC] Proposition 1, for ε < -log π_min; infinite from there on. The same number as [EX] (9). Rounded down.
 
@@ -35,7 +35,7 @@ def local_epsilon(prior: Prior, epsilon: object) -> float:
 
 
 def pml_exponential(prior: Prior, utility: Any, epsilon: object) -> Mechanism:
-    """The ε-PML exponential mechanism of [WC]: exp(u_ij ε̄ / (2Δ)), Δ the largest difference within a column.
+    """Return the ε-PML exponential mechanism of [WC]: exp(u_ij ε̄ / (2Δ)), Δ the largest difference within a column.
 
     For ε at or above -log π_min, where every mechanism is ε-PML, the best output is given.
     """
@@ -52,7 +52,7 @@ def pml_exponential(prior: Prior, utility: Any, epsilon: object) -> Mechanism:
 
 
 def pml_randomized_response(prior: Prior, utility: Any, epsilon: object) -> Mechanism:
-    """The ε-PML randomized response of [WC]: a letter x' is drawn, and its best output is given."""
+    """Return the ε-PML randomized response of [WC]: a letter x' is drawn, and its best output is given."""
     values, _ = utility_matrix(utility, None)
     drawn = (
         identity(prior.alphabet)
@@ -70,6 +70,6 @@ def _best_output(prior: Prior, values: Floats) -> Mechanism:
 
 
 def worst_utility(mechanism: Mechanism, utility: Floats) -> float:
-    """The least utility of any pair that can occur."""
+    """Return the least utility of any pair that can occur."""
     possible = np.asarray(mechanism.kernel.weights != 0, dtype=np.bool_)
     return float(np.where(possible, utility, np.inf).min())

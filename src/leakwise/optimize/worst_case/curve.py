@@ -155,7 +155,7 @@ class WorstCaseCurve:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: one entry per level."""
+        """Return plain data: one entry per level."""
         return {
             "by": self.by,
             "levels": self.levels.tolist(),

@@ -92,7 +92,7 @@ class WorstCaseDesign(Design):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the numbers, the certificates and the mechanism."""
+        """Return plain data: the numbers, the certificates and the mechanism."""
         return {
             **super().to_dict(),
             "level": self.level,
@@ -107,7 +107,7 @@ class WorstCaseDesign(Design):
 
 
 def design_worst_case(priors: PriorSet, asked: Level, goal: WorstCase, limits: Limits) -> WorstCaseDesign:
-    """The best level within the leakage, and on its mask the least leakage or the best second utility."""
+    """Return the best level within the leakage, and on its mask the least leakage or the best second utility."""
     levels = goal.levels()
     levels.fits(priors)
     if goal.then is not None and not isinstance(priors, Prior):

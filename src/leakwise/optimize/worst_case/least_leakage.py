@@ -130,7 +130,7 @@ class LeastLeakage:
         return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the numbers, the certificate and the mechanism."""
+        """Return plain data: the numbers, the certificate and the mechanism."""
         return {
             "epsilon": float(self.epsilon),
             "lower": self.lower,
@@ -185,7 +185,7 @@ def _wrong_outputs(labels: int, columns: int) -> Exception:
 
 
 def on_mask(priors: PriorSet, mask: Mask, *, found: Any = None) -> LeastLeakage:
-    """The least leakage on a checked mask; ``found`` is a search that was made already."""
+    """Return the least leakage on a checked mask; ``found`` is a search that was made already."""
     support = np.asarray(priors.support, dtype=np.bool_)
     if isinstance(priors, Prior):
         from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
@@ -209,7 +209,7 @@ def on_mask(priors: PriorSet, mask: Mask, *, found: Any = None) -> LeastLeakage:
 
 
 def whole_numbers(values: Sequence[float] | Floats) -> list[int]:
-    """Floats as integers over one denominator, exactly."""
+    """Return floats as integers over one denominator, exactly."""
     return over_common_denominator([Fraction(float(value)) for value in values])[0]
 
 

@@ -51,7 +51,7 @@ class Mask:
         return rows, columns
 
     def names(self, letters: Alphabet) -> Alphabet:
-        """The labels of the outputs for a secret with these letters."""
+        """Return the labels of the outputs for a secret with these letters."""
         if self.outputs is not None:
             return self.outputs
         size = self.allowed.shape[1]
@@ -63,7 +63,7 @@ class Mask:
 
 
 def as_mask(mask: Any, priors: PriorSet) -> Mask:
-    """A mask from what a user may give, checked against the letters of a prior."""
+    """Return a mask from what a user may give, checked against the letters of a prior."""
     given = mask if isinstance(mask, Mask) else Mask(_booleans(mask), _columns_of(mask))
     rows = given.allowed.shape[0]
     if rows != len(priors.alphabet):
@@ -108,7 +108,7 @@ def _columns_of(matrix: Any) -> Alphabet | None:
 def utility_matrix(
     utility: Any, outputs: int | Iterable[Label] | None, *, name: str = "utility"
 ) -> tuple[Floats, Alphabet | None]:
-    """A utility as floats with the labels of its outputs; -inf stands for «never», NaN and inf are refused."""
+    """Return a utility as floats with the labels of its outputs; -inf stands for «never», NaN and inf are refused."""
     try:
         values = np.array(utility, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -132,7 +132,7 @@ def utility_matrix(
 
 
 def ranks(utility: Floats) -> npt.NDArray[np.int64]:
-    """The rank of every entry within its row: how many entries of the row are not above it.
+    """Return the rank of every entry within its row: how many entries of the row are not above it.
 
     >>> ranks(np.array([[0.0, -1.0, -4.0], [-2.0, 0.0, -2.0]])).tolist()
     [[3, 2, 1], [2, 3, 2]]
@@ -175,14 +175,14 @@ class Levels:
         return values[values <= self.highest].astype(np.float64)
 
     def mask(self, level: float) -> Mask:
-        """The pairs at or above a level."""
+        """Return the pairs at or above a level."""
         allowed = np.asarray((self._scores >= level) & self._possible, dtype=np.bool_)
         allowed.flags.writeable = False
         what = f"utility at least {level:g}" if self.by == "value" else f"order at least {level:g}"
         return Mask(allowed, self.outputs, what)
 
     def checked(self, level: object, priors: PriorSet) -> Mask:
-        """The mask of a level that a user asked for; a row without output is answered with the nearest level."""
+        """Return the mask of a level that a user asked for; a row without output is answered with the nearest level."""
         try:
             asked = float(level)  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:

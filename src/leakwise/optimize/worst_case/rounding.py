@@ -14,7 +14,7 @@ DUST = 2.0**-40
 
 
 def round_columns(matrix: Floats, bits: int) -> npt.NDArray[np.int64]:
-    """Rows of floats as integers over 2^bits, zeros kept: the largest entries of a column down, all others up.
+    """Return rows of floats as integers over 2^bits, zeros kept: the largest entries of a column down, all others up.
 
     So the largest lift of a column does not grow, even where its integers are small. What a row then misses goes to its
     largest entry, where it matters least.

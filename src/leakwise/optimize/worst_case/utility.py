@@ -55,7 +55,7 @@ class WorstCase:
         self._levels = Levels(self.utility, by, self.outputs)
 
     def levels(self) -> Levels:
-        """The thresholds that make a difference."""
+        """Return the thresholds that make a difference."""
         return self._levels
 
     def __repr__(self) -> str:

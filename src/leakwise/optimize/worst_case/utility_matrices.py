@@ -81,7 +81,7 @@ def ordered_utility(labels: Sequence[Any], outputs: Sequence[Any] | None = None,
 def read_utility(
     path: str | os.PathLike[str], prior: PriorSet | None = None
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """A utility from a CSV file with labels: the outputs in the first row, the letters in the first column.
+    """Return a utility from a CSV file with labels: the outputs in the first row, the letters in the first column.
 
     Returns the matrix, the letters and the outputs. With a prior the rows are put in the order of its letters, and
     letters that do not agree are an error. A cell ``-inf`` or ``never`` forbids the pair.

@@ -105,7 +105,7 @@ class UtilitySafe:
         return self.mechanism.plot()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the numbers, the certificate and the mechanism."""
+        """Return plain data: the numbers, the certificate and the mechanism."""
         return {
             "epsilon": float(self.epsilon),
             "optimal": self.optimal,
@@ -116,7 +116,7 @@ class UtilitySafe:
 
 
 def utility_safe(prior: Any, utility: Any, threshold: object, *, by: str = "value", outputs: Any = None) -> UtilitySafe:
-    """The mechanism that is uniform on the outputs at or above a threshold ([WC] Theorem 1), with what it leaks.
+    """Return the mechanism that is uniform on the outputs at or above a threshold ([WC] Theorem 1), with what it leaks.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def utility_safe(prior: Any, utility: Any, threshold: object, *, by: str = "valu
 
 
 def safe_on(priors: PriorSet, mask: Mask) -> UtilitySafe:
-    """The utility-safe mechanism on a checked mask."""
+    """Return the utility-safe mechanism on a checked mask."""
     counts = mask.allowed.sum(axis=1).tolist()
     common = 1
     for count in set(counts):

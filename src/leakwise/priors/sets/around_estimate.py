@@ -119,7 +119,7 @@ class Around(PriorSet):
         return f"Set of priors: {self.kind}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: the kind, the size and the estimate."""
+        """Return plain data: the kind, the size and the estimate."""
         return {
             "kind": self.kind,
             "size": dict(self._size()),
@@ -131,12 +131,12 @@ class Around(PriorSet):
 
 
 def unseen_letters(prior: Prior) -> list[object]:
-    """The letters of mass zero."""
+    """Return the letters of mass zero."""
     return [label for label, here in zip(prior.labels, prior.support, strict=True) if not here]
 
 
 def checked_failure(failure: object) -> Fraction:
-    """A probability of failure: more than none, less than certain."""
+    """Return a probability of failure: more than none, less than certain."""
     chance = exact_fraction(failure, "failure")
     if not 0 < chance < 1:
         raise InvalidInput(
@@ -146,7 +146,7 @@ def checked_failure(failure: object) -> Fraction:
 
 
 def as_matrix(columns: npt.ArrayLike, size: int) -> tuple[Floats, bool]:
-    """One column or a matrix of columns as a matrix, and whether it was one column."""
+    """Return one column or a matrix of columns as a matrix, and whether it was one column."""
     values = np.asarray(columns, dtype=np.float64)
     if values.ndim not in (1, 2) or values.shape[0] != size:
         raise InvalidInput(f"columns must have one row per letter ({size}). Got an array of shape {values.shape}.")
@@ -155,7 +155,7 @@ def as_matrix(columns: npt.ArrayLike, size: int) -> tuple[Floats, bool]:
 
 
 def lowered(total: Floats, loose: Floats, size: int) -> Floats:
-    """A sum of ``size`` non-negative float terms, lowered by more than its error.
+    """Return a sum of ``size`` non-negative float terms, lowered by more than its error.
 
     Adding N terms errs by less than N units of 2^-53 relatively; a running sum of masses by as much absolutely, which
     moves at most that mass between neighbouring letters of value up to ``loose``.
@@ -166,5 +166,5 @@ def lowered(total: Floats, loose: Floats, size: int) -> Floats:
 
 
 def descending(column: Sequence[int]) -> list[int]:
-    """The places of a column from its largest entry down."""
+    """Return the places of a column from its largest entry down."""
     return sorted(range(len(column)), key=lambda place: -column[place])

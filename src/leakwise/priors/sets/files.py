@@ -79,7 +79,7 @@ SetBody: TypeAlias = BallBody | BoxBody | KLBody | HullBody | AllBody | LayerCak
 
 
 def set_to_body(priors: PriorSet) -> SetBody:
-    """A set as a file body; its nominal prior is stored beside it."""
+    """Return a set as a file body; its nominal prior is stored beside it."""
     if isinstance(priors, AllPriors):
         return AllBody()
     if isinstance(priors, Around):
@@ -99,7 +99,7 @@ def set_to_body(priors: PriorSet) -> SetBody:
 
 
 def set_from_body(body: SetBody, nominal: Prior, name: str) -> PriorSet:
-    """The set around a nominal prior that a file body describes."""
+    """Return the set around a nominal prior that a file body describes."""
     if isinstance(body, AllBody):
         return AllPriors(nominal)
     failure, method = _read(body.failure, name), body.method

@@ -63,7 +63,7 @@ class LayerCake(Around):
         return sum(self.counts)
 
     def set_bound(self, counts: npt.ArrayLike) -> Floats:
-        """The lower bound on the probability of a set whose letters were seen ``counts`` times together."""
+        """Return the lower bound on the probability of a set whose letters were seen ``counts`` times together."""
         asked = np.asarray(counts, dtype=np.int64)
         different, place = np.unique(asked, return_inverse=True)
         new = [count for count in different.tolist() if count not in self._bounds]

@@ -28,7 +28,7 @@ _NEAR = 1e-5
 
 
 def ball_bound(f: Function, c: float, least: float, ratio: float, goal: float) -> float:
-    """A number above Σ π f(λ) over all columns of the ball; ``goal`` where that can be shown."""
+    """Return a number above Σ π f(λ) over all columns of the ball; ``goal`` where that can be shown."""
     if not math.isfinite(ratio):
         return math.inf
     start = np.array([[0.0], [0.0], [0.0]])

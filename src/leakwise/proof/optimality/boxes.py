@@ -23,14 +23,14 @@ _LONGEST_HALF = 1 << 21
 
 
 def widest_box(p: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """The range of each lift when all are in [low, high] and average to 1, rounded outwards."""
+    """Return the range of each lift when all are in [low, high] and average to 1, rounded outwards."""
     floor = np.maximum(low, (1 - high * (1 - p)) / p * (1 - 2.0**-50) - 2.0**-50)
     ceiling = np.minimum(high, (1 - low * (1 - p)) / p * (1 + 2.0**-50))
     return floor, np.maximum(floor, ceiling)
 
 
 def chord_bound(f: Function, p: Floats, y: Floats, floor: Floats, ceiling: Floats) -> float:
-    """A number above Σ_i π_i f(λ_i) - y·λ on a box with π·λ = 1: every f below its chord, then a knapsack."""
+    """Return a number above Σ_i π_i f(λ_i) - y·λ on a box with π·λ = 1: every f below its chord, then a knapsack."""
     slope, start = chords(f, floor, ceiling)
     return sum_up(p * start) + fill(p * slope - y, p, floor, ceiling)
 
@@ -45,7 +45,7 @@ def largest_in_box(
     room: float,
     late: Late = never,
 ) -> float:
-    """A number above μ(λ) - y·λ for all lift vectors in [low, high]; at most ``room`` where that can be shown.
+    """Return a number above μ(λ) - y·λ for all lift vectors in [low, high]; at most ``room`` where that can be shown.
 
     ``weights`` are exact integers in proportion to p: they decide which letters are alike.
     """

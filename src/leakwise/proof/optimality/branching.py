@@ -108,19 +108,19 @@ class Region:
         return _Node(self.low, self.high, (0.0, float(self.high.max())))
 
     def linear(self, costs: Floats) -> float:
-        """A number above costs·λ over the region."""
+        """Return a number above costs·λ over the region."""
         answer = self._relaxed(costs, self._root(), _CUTS)
         return -math.inf if answer is None else answer[0]
 
     def tightened(self, late: Late = never) -> tuple[Floats, Floats]:
-        """The range of each lift, rounded outwards; as it stands for letters that it is too ``late`` for."""
+        """Return the range of each lift, rounded outwards; as it stands for letters that it is too ``late`` for."""
         eye = np.eye(self.size)
         high = np.array([math.inf if late() else self.linear(unit) for unit in eye])
         low = np.array([-math.inf if late() else -self.linear(-unit) for unit in eye])
         return np.maximum(self.low, low), np.minimum(self.high, high)
 
     def largest(self, f: Function, y: Floats, room: float, nodes: int, late: Late = never) -> float:
-        """A number above Σ_i π_i f(λ_i) - y·λ over the region; at most ``room`` where that can be shown."""
+        """Return a number above Σ_i π_i f(λ_i) - y·λ over the region; at most ``room`` where that can be shown."""
         counter = itertools.count()
         self.low, self.high = self.tightened(late)
         first = _Node(self.low, self.high, (0.0, float(self.high.max())))

@@ -103,7 +103,7 @@ def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSe
 
 
 def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never) -> float:
-    """The bound that the claim's duals prove: the claimed one where they do, else the least that could be shown.
+    """Return the bound that the claim's duals prove: the claimed one where they do, else the least that could be shown.
 
     Once ``late`` says so, it is what has been shown by then.
     """

@@ -73,7 +73,7 @@ class OptimalityClaim:
 
     @staticmethod
     def speaks_of(utility: str) -> bool:
-        """Whether the checker knows a utility by name."""
+        """Return whether the checker knows a utility by name."""
         return utility in FUNCTIONS or utility in ("guessing", "frequencies")
 
     @property
@@ -97,7 +97,7 @@ def _matrix(values: Floats | None) -> list[list[str]] | None:
 
 
 def claim_to_body(claim: OptimalityClaim) -> OptimalityBody:
-    """A claim as it is stored."""
+    """Return a claim as it is stored."""
     low = _pair(claim.low)
     assert low is not None
     return OptimalityBody(
@@ -115,7 +115,7 @@ def claim_to_body(claim: OptimalityClaim) -> OptimalityBody:
 
 
 def claim_from_body(body: OptimalityBody, mechanism: Mechanism, name: str) -> OptimalityClaim:
-    """A stored claim, unchecked but well formed."""
+    """Return a stored claim, unchecked but well formed."""
 
     def rational(pair: Pair | None) -> Fraction | None:
         return None if pair is None else Fraction(read_integer(pair[0], name), read_integer(pair[1], name))

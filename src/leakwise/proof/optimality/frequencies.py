@@ -21,7 +21,7 @@ _MOST = 400_000
 
 
 def recovered(lifts: Floats, law: Floats, p: Floats, caution: float = 1.0) -> float:
-    """Σπ² - trace J⁻¹ of a mechanism, rounded down; -∞ where J is not safely invertible.
+    """Return Σπ² - trace J⁻¹ of a mechanism, rounded down; -∞ where J is not safely invertible.
 
     A claim that another machine shall confirm, with sums in another order, is made with more ``caution``
     than the check.
@@ -46,7 +46,7 @@ def recovered(lifts: Floats, law: Floats, p: Floats, caution: float = 1.0) -> fl
 
 
 def largest_square(root: Floats, y: Floats, vertices: Floats, error: Floats) -> float:
-    """A number above |Hᵀλ|² - y·λ at every vertex (columns), whose entries are known up to ``error``."""
+    """Return a number above |Hᵀλ|² - y·λ at every vertex (columns), whose entries are known up to ``error``."""
     largest = -math.inf
     rows = float((np.linalg.norm(root, axis=1) * error).sum())
     slope = float((np.abs(y) * error).sum())
@@ -60,7 +60,7 @@ def largest_square(root: Floats, y: Floats, vertices: Floats, error: Floats) -> 
 
 
 def trace_bound(d: Floats, v: Floats, p: Floats, low: Floats, high: Floats) -> float:
-    """A number below trace J⁻¹ of all mechanisms with lifts in [low, high]."""
+    """Return a number below trace J⁻¹ of all mechanisms with lifts in [low, high]."""
     if (d < 0).any():
         return 0.0
     matrix = np.diag(d) + np.outer(p, v) + np.outer(v, p)
@@ -76,13 +76,13 @@ def trace_bound(d: Floats, v: Floats, p: Floats, low: Floats, high: Floats) -> f
 
 
 def lift_error(p: Floats, high: float) -> Floats:
-    """How far the computed lift of a free letter may be from the truth."""
+    """Return how far the computed lift of a free letter may be from the truth."""
     error: Floats = high * (len(p) + 8) * 2.0**-50 / p
     return error
 
 
 def box_vertices(p: Floats, low: float, high: float) -> Floats | None:
-    """Every vertex of the lift vectors in [low, high], as columns, or None where they are too many."""
+    """Return every vertex of the lift vectors in [low, high], as columns, or None where they are too many."""
     size, span = len(p), high - low
     if span <= 0:
         return np.ones((size, 1))

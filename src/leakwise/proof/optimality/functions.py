@@ -16,7 +16,7 @@ Late = Callable[[], bool]
 
 
 def never() -> bool:
-    """The deadline of a check: it takes the time that it needs."""
+    """Return the deadline of a check: it takes the time that it needs."""
     return False
 
 
@@ -34,18 +34,18 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def sum_up(values: Floats) -> float:
-    """A sum, rounded up."""
+    """Return a sum, rounded up."""
     return math.fsum(values) + float(np.abs(values).sum()) * 2.0**-52
 
 
 def highest(values: Iterable[float]) -> float:
-    """The largest of some numbers; ∞ where one of them is none, as differences of infinities are."""
+    """Return the largest of some numbers; ∞ where one of them is none, as differences of infinities are."""
     listed = list(values)
     return math.inf if any(math.isnan(value) for value in listed) else max(listed, default=-math.inf)
 
 
 def largest_nearby(f: Function, x: Floats, error: Floats | float) -> Floats:
-    """The largest value of a convex f within an error of x: at an end. (Near 0 a root magnifies errors.)"""
+    """Return the largest value of a convex f within an error of x: at an end. (Near 0 a root magnifies errors.)"""
     largest: Floats = np.maximum(f(np.maximum(x - error, 0.0)), f(x + error))
     return largest
 
@@ -60,7 +60,7 @@ def chords(f: Function, floor: Floats, ceiling: Floats) -> tuple[Floats, Floats]
 
 
 def fill(gains: Floats, p: Floats, floor: Floats, ceiling: Floats) -> float:
-    """A number above max gains·λ over π·λ = 1 in a box, by duality: any price θ of mass gives one.
+    """Return a number above max gains·λ over π·λ = 1 in a box, by duality: any price θ of mass gives one.
 
     θ + Σ_i max over [floor_i, ceiling_i] of (gains_i - θ π_i) λ_i; the best θ is the gain per mass of the letter that
     is filled last.

@@ -36,7 +36,7 @@ class Range:
     pieces: tuple[tuple[float, float], ...]
 
     def top(self, a: Floats) -> Floats:
-        """The largest lift beside a least one of a."""
+        """Return the largest lift beside a least one of a."""
         value: Floats = np.min([alpha + beta * a for alpha, beta in self.pieces], axis=0)
         return value
 
@@ -50,7 +50,7 @@ class Range:
         return 1 - k * s, 1 + k * rest
 
     def kinks(self) -> list[float]:
-        """The a at which a vertex may have a free letter: the least a, and where the pieces meet."""
+        """Return the a at which a vertex may have a free letter: the least a, and where the pieces meet."""
         crossings = [self.low]
         for (alpha, beta), (other, slope) in itertools.combinations(self.pieces, 2):
             if beta != slope and self.low < (cross := (other - alpha) / (beta - slope)) < 1:
@@ -59,7 +59,7 @@ class Range:
 
 
 def largest_in_range(f: Function, weights: Sequence[int], p: Floats, y: Floats, where: Range, room: float) -> float:
-    """A number above μ(λ) - y·λ for all lift vectors of the range; at most ``room`` where that can be shown."""
+    """Return a number above μ(λ) - y·λ for all lift vectors of the range; at most ``room`` where that can be shown."""
     found = _largest_set(f, weights, p, y, where)
     for a in where.kinks():
         if found <= room or math.isfinite(found):
@@ -114,7 +114,7 @@ def _largest_set(f: Function, weights: Sequence[int], p: Floats, y: Floats, wher
 
 
 def range_vertices(p: Floats, where: Range) -> Floats | None:
-    """Every vertex of the lift vectors of the range, as columns; None where they are too many."""
+    """Return every vertex of the lift vectors of the range, as columns; None where they are too many."""
     size = len(p)
     if size > _MOST_LETTERS:
         return None

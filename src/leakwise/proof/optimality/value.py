@@ -28,7 +28,7 @@ PRECISION = 192
 
 
 def proven_value(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> float:
-    """A number that the utility of the mechanism is not below."""
+    """Return a number that the utility of the mechanism is not below."""
     kernel = mechanism.kernel
     if claim.utility == "frequencies":
         here = prior.support

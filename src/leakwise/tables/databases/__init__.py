@@ -31,28 +31,28 @@ class Database(Protocol):
     """An open database whose tables can be read in batches, and into which a released one can be written."""
 
     def names(self, table: str) -> list[str]:
-        """The columns of a table."""
+        """Return the columns of a table."""
 
     def holds(self, table: str, name: str) -> type | None:
-        """``str`` or ``bool`` where a column holds nothing else."""
+        """Return ``str`` or ``bool`` where a column holds nothing else."""
 
     def has(self, table: str) -> bool:
-        """Whether there is a table (or view) of that name."""
+        """Return whether there is a table (or view) of that name."""
 
     def qualified(self, table: str) -> str:
-        """The name as it stands in a statement."""
+        """Return the name as it stands in a statement."""
 
     def is_view(self, table: str) -> bool:
-        """Whether it is a view, which has no rows and no order of its own."""
+        """Return whether it is a view, which has no rows and no order of its own."""
 
     def holds_only(self, table: str) -> bool:
-        """Whether there is nothing in the database but this table."""
+        """Return whether there is nothing in the database but this table."""
 
     def rows(self, table: str) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
 
     def batches(self, table: str, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        """The named columns, a batch at a time; of a table in the order in which its rows are stored."""
+        """Return the named columns, a batch at a time; of a table in the order in which its rows are stored."""
 
     def settle(self) -> None:
         """Write everything to the one file of the database."""
@@ -75,7 +75,7 @@ class Database(Protocol):
 
 
 def kind_of(path: Path, name: str) -> str:
-    """``"DuckDB"`` or ``"SQLite"``."""
+    """Return ``"DuckDB"`` or ``"SQLite"``."""
     if path.is_file():
         with path.open("rb") as stream:
             head = stream.read(16)
@@ -96,7 +96,7 @@ def kind_of(path: Path, name: str) -> str:
 
 
 def open_database(path: Path, kind: str, *, write: bool) -> AbstractContextManager[Database]:
-    """The database, closed at the end of the block; a new one is made where it is to be written."""
+    """Return the database, closed at the end of the block; a new one is made where it is to be written."""
     if kind == "DuckDB":
         require("duckdb", extra="sql", purpose="Reading DuckDB databases")
         require("pyarrow", extra="sql", purpose="Reading DuckDB databases")
@@ -109,7 +109,7 @@ def open_database(path: Path, kind: str, *, write: bool) -> AbstractContextManag
 
 
 def quoted(name: str) -> str:
-    """A name that a statement takes as it is, whatever signs it has."""
+    """Return a name that a statement takes as it is, whatever signs it has."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -65,7 +65,7 @@ class SqlTable:
             return source.names(self.table)
 
     def holds(self, name: str) -> type | None:
-        """``str`` or ``bool`` where the database says that a column holds nothing else."""
+        """Return ``str`` or ``bool`` where the database says that a column holds nothing else."""
         with _reading(self) as source:
             return source.holds(self.table, name)
 

@@ -62,7 +62,7 @@ def estimate(
     confidence: float = 0.95,
     simultaneous: bool = False,
 ) -> Estimate | GroupedEstimate:
-    r"""The frequencies of the true values behind a released column, with standard errors and intervals.
+    r"""Return the frequencies of the true values behind a released column, with standard errors and intervals.
 
     With counts :math:`c` of :math:`n` rows and the kernel P, the most likely :math:`p` on the simplex under
     :math:`c \sim \mathrm{multinomial}(n, pP)`: by the inverse of P where that gives a law, else by maximum likelihood.

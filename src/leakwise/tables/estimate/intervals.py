@@ -112,7 +112,7 @@ def program_interval(
     low: Floats,
     high: Floats,
 ) -> tuple[Floats, Floats]:
-    """Least and largest p_i over the simplex with pP in the Clopper-Pearson box of the outcomes (δ/M each).
+    """Return least and largest p_i over the simplex with pP in the Clopper-Pearson box of the outcomes (δ/M each).
 
     The box is stretched to hold the fitted law, so that there is always a p; that can only widen it.
     """

@@ -83,7 +83,7 @@ class Inversion:
     _covariance: Callable[[Indices], Floats] = field(repr=False)
 
     def covariance(self, letters: ArrayLike | None = None) -> Floats:
-        """The asymptotic covariance of the frequencies of some letters (all of them by default)."""
+        """Return the asymptotic covariance of the frequencies of some letters (all of them by default)."""
         count = self.frequencies.size
         if letters is None:
             if count > _MATRIX_LIMIT:

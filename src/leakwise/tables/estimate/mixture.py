@@ -24,7 +24,7 @@ class Mixture(NamedTuple):
 
 
 def likelihood_gap(laws: Floats, weights: Floats, proportions: Floats) -> float:
-    r"""An upper bound on how much log-likelihood per row a better mixture could gain.
+    r"""Return an upper bound on how much log-likelihood per row a better mixture could gain.
 
     The log-likelihood :math:`L(p) = \sum_j w_j \log (pP)_j` is concave with gradient
     :math:`g_i = \sum_j w_j P_{ij} / (pP)_j` and :math:`p \cdot g = 1`, so

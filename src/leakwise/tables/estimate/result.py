@@ -119,7 +119,7 @@ class Estimate:
         return self.inversion.gap
 
     def covariance(self, letters: list[Label] | None = None) -> Floats:
-        """The covariance of the frequencies of some letters, of all by default."""
+        """Return the covariance of the frequencies of some letters, of all by default."""
         if letters is None:
             return self.inversion.covariance()
         return self.inversion.covariance([self.alphabet.code(letter, name="letter") for letter in letters])
@@ -211,7 +211,7 @@ class Estimate:
         return to_altair(self.chart())
 
     def to_pandas(self) -> Any:
-        """A DataFrame with the letters as its index (a MultiIndex for tuples)."""
+        """Return a DataFrame with the letters as its index (a MultiIndex for tuples)."""
         pandas = require("pandas", extra="data", purpose="A table of the estimate")
         return pandas.DataFrame(self._columns(), index=_index(pandas, self.labels, "letter"))
 
@@ -226,7 +226,7 @@ class Estimate:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; None where a number does not exist."""
+        """Return plain data; None where a number does not exist."""
         return {
             "labels": [label_to_plain(label) for label in self.labels],
             "frequencies": self.frequencies.tolist(),
@@ -347,7 +347,7 @@ class GroupedEstimate(Mapping[Any, Estimate]):
         return to_altair(self.chart())
 
     def to_pandas(self) -> Any:
-        """A DataFrame with one row for each group and letter.
+        """Return a DataFrame with one row for each group and letter.
 
         ``frequency`` and its errors are within the group; ``rows`` is the size of the group, and ``joint_frequency``
         the share of group and letter together among all rows.
@@ -363,7 +363,7 @@ class GroupedEstimate(Mapping[Any, Estimate]):
         return pandas.concat(parts, keys=list(self.groups), names=[str(self.by)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: a list of groups."""
+        """Return plain data: a list of groups."""
         return {
             "by": str(self.by),
             "confidence": self.confidence,

@@ -50,10 +50,10 @@ class TableFile(Protocol):
         """What the file carries beside its rows; nothing where its kind has no room for it."""
 
     def holds(self, name: str) -> type | None:
-        """``str`` or ``bool`` where the file says that a column holds nothing else."""
+        """Return ``str`` or ``bool`` where the file says that a column holds nothing else."""
 
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
-        """The named columns, a batch at a time."""
+        """Return the named columns, a batch at a time."""
 
     def rewrite(
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
@@ -66,19 +66,19 @@ class TableFile(Protocol):
         """
 
     def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
-        """The codes of a column of a batch."""
+        """Return the codes of a column of a batch."""
 
     def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
-        """The values of a column of a batch, each once, and the place of every row among them."""
+        """Return the values of a column of a batch, each once, and the place of every row among them."""
 
 
 def is_path(data: object) -> bool:
-    """Whether the user means a file."""
+    """Return whether the user means a file."""
     return isinstance(data, (str, os.PathLike))
 
 
 def open_table(path: str | os.PathLike[str], name: str = "file") -> TableFile:
-    """The table in a file."""
+    """Return the table in a file."""
     with readable(path):
         return _open(Path(path), name)
 
@@ -122,7 +122,7 @@ def _open(source: Path, name: str) -> TableFile:
 
 
 def same_kind(source: Path, target: Path) -> bool:
-    """Whether two names are of one kind of file: a stream of Arrow batches and a file of them are two."""
+    """Return whether two names are of one kind of file: a stream of Arrow batches and a file of them are two."""
     endings = [path.suffix.lower() for path in (source, target)]
     return _kind(source, "file") == _kind(target, "out") and (".arrows" in endings) <= (endings[0] == endings[1])
 

@@ -57,7 +57,7 @@ class Carried:
 
 
 def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_seed: bool = False) -> dict[bytes, bytes]:
-    """The metadata that says how the columns were released, beside what an earlier release of others said.
+    """Return the metadata that says how the columns were released, beside what an earlier release of others said.
 
     Columns that were released before get the two mechanisms one after the other, so that estimates are of the values
     that the first one read.
@@ -88,7 +88,7 @@ def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_se
 
 
 def after_earlier(secret: Carried, earlier: Sequence[Carried]) -> Carried:
-    """The release of a secret after earlier ones of its columns, as one mechanism."""
+    """Return the release of a secret after earlier ones of its columns, as one mechanism."""
     if not earlier:
         return secret
     first = earlier[0]
@@ -120,7 +120,7 @@ def drawn_from_seed(metadata: Mapping[bytes, bytes]) -> bool:
 
 
 def carried_secrets(metadata: Mapping[bytes, bytes], name: str) -> list[Carried]:
-    """What a table says about its release; nothing where it does not speak of one."""
+    """Return what a table says about its release; nothing where it does not speak of one."""
     packed = metadata.get(KEY)
     if packed is None:
         return []
@@ -148,7 +148,7 @@ def metadata_of(table: Any) -> Mapping[bytes, bytes]:
 
 
 def choose_carried(metadata: Mapping[bytes, bytes], column: Any, name: str) -> Carried:
-    """The released secret that the user means; the only one if no column is named."""
+    """Return the released secret that the user means; the only one if no column is named."""
     found = carried_secrets(metadata, name)
     if not found:
         raise InvalidInput(

@@ -57,7 +57,7 @@ class Replacement:
         self._shown: Callable[[Any], Any] = _as_it_is if hidden else without_hidden
 
     def batch(self, batch: Any, new: Mapping[str, tuple[npt.NDArray[Any], Sequence[Any]]]) -> Any:
-        """The record batch (or table) with its new columns."""
+        """Return the record batch (or table) with its new columns."""
         arrays = [
             self.make[name](new[name][0]) if name in new else self._shown(batch.column(place))
             for place, name in enumerate(self.schema.names)

@@ -272,19 +272,19 @@ class _Records:
         )
 
     def fields_of_first(self) -> list[bytes]:
-        """The fields of the first record."""
+        """Return the fields of the first record."""
         ends = self._without_returns(self._ends[:1], self.width - 1)
         return [self.block[a:b] for a, b in zip(self._starts[0].tolist(), ends[0].tolist(), strict=True)]
 
     def lines(self) -> list[bytes]:
-        """The bytes of every record without the end of its line; a byte order mark stays with the first."""
+        """Return the bytes of every record without the end of its line; a byte order mark stays with the first."""
         starts = self._starts[:, 0].tolist()
         ends = self._without_returns(self._ends, self.width - 1)[:, -1].tolist()
         starts[0] = 0 if self._before == 0 else starts[0]
         return [self.block[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def returns(self) -> set[bool]:
-        """Whether there is a carriage return before the line feeds; a last line without a feed says nothing."""
+        """Return whether there is a carriage return before the line feeds; a last line without a feed says nothing."""
         ends = self._ends[: self.count - bool(self._added), -1]
         return set((self._data[np.maximum(ends - 1, 0)] == _RETURN).tolist())
 
@@ -295,7 +295,7 @@ class _Records:
         return result
 
     def split(self, places: Sequence[int], *, skip: bool) -> _Parts:
-        """The block cut before and after the fields in the given places of every record (but the header)."""
+        """Return the block cut before and after the fields in the given places of every record (but the header)."""
         chosen = np.array(places)
         starts, ends = self._starts[skip:, chosen], self._ends[skip:, chosen]
         if places and self.width - 1 in places:
@@ -318,7 +318,7 @@ class _Parts:
         self._array = pa.BinaryArray.from_buffers(pa.binary(), 2 * starts.size + 1, buffers)
 
     def fields(self) -> list[Any]:
-        """The fields of each place, in the order they were asked for."""
+        """Return the fields of each place, in the order they were asked for."""
         result: list[Any] = [None] * self._width
         for turn, place in enumerate(self._order):
             rows = np.arange(self.count, dtype=np.int32) * np.int32(2 * self._width) + np.int32(2 * turn + 1)
@@ -326,7 +326,7 @@ class _Parts:
         return result
 
     def joined(self, fields: Sequence[Any]) -> Any:
-        """The bytes of the block with new fields, given in the order of the file."""
+        """Return the bytes of the block with new fields, given in the order of the file."""
         if not self.count:
             whole = self._array
         else:

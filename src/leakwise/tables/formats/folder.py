@@ -36,7 +36,7 @@ def _parts(path: Path) -> list[Path]:
 
 
 def is_parquet_folder(path: Path) -> bool:
-    """Whether the user means a table in several files."""
+    """Return whether the user means a table in several files."""
     return path.is_dir() and bool(_parts(path))
 
 

@@ -39,7 +39,7 @@ def write_reordered(
 
 
 def value_of(text: str, alphabet: Alphabet) -> Any:
-    """The value that a text stands for in an alphabet; the text itself where it is no letter in any reading."""
+    """Return the value that a text stands for in an alphabet; the text itself where it is no letter in any reading."""
     index = alphabet.index
     if text in index:
         return text
@@ -78,7 +78,7 @@ class TextCoder:
         self._known: dict[bytes, int] = {}
 
     def codes(self, distinct: Sequence[bytes], places: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-        """The code of every row, given the distinct raw fields and the place of every row's field among them."""
+        """Return the code of every row, given the distinct raw fields and the place of every row's field among them."""
         known = self._known
         if len(known) > _REMEMBERED:
             known.clear()
@@ -129,7 +129,7 @@ def _number(value: Any) -> float:
 
 
 def texts_of(labels: Sequence[Any], write: Callable[[Any], str], name: str) -> list[bytes]:
-    """How outcomes are written, each in a way of its own."""
+    """Return how outcomes are written, each in a way of its own."""
     for label in labels:
         if isinstance(label, (tuple, bytes)):
             raise InvalidInput(

@@ -14,34 +14,34 @@ class Kind(Protocol):
     """What a module of this package answers about tables and columns of its library."""
 
     def is_table(self, data: Any, /) -> bool:
-        """Whether the object is a table."""
+        """Return whether the object is a table."""
 
     def is_column(self, data: Any, /) -> bool:
-        """Whether the object is one column."""
+        """Return whether the object is one column."""
 
     def names(self, table: Any, /) -> list[Hashable]:
-        """The names of the columns, in order, repetitions included."""
+        """Return the names of the columns, in order, repetitions included."""
 
     def hold(self, table: Any, names: Sequence[Hashable] | None, /) -> Any:
-        """The table with its rows at hand (at least the named columns)."""
+        """Return the table with its rows at hand (at least the named columns)."""
 
     def give_back(self, held: Any, original: Any, /) -> Any:
-        """A held table as what the user gave."""
+        """Return a held table as what the user gave."""
 
     def column(self, table: Any, name: Any, /) -> Any:
-        """One column of a held table that has it once."""
+        """Return one column of a held table that has it once."""
 
     def replace(self, table: Any, columns: Mapping[Any, Any], /) -> Any:
-        """The held table with columns exchanged; everything else, and the source itself, untouched."""
+        """Return the held table with columns exchanged; everything else, and the source itself, untouched."""
 
     def take(self, data: Any, places: npt.NDArray[Any], /) -> Any:
-        """The rows of a held table, or of a column, in the given places; nothing of the old order stays."""
+        """Return the rows of a held table, or of a column, in the given places; nothing of the old order stays."""
 
     def decode(self, codes: npt.NDArray[Any], labels: Sequence[Any], like: Any, /) -> Any:
-        """The labels of codes as a column of the kind of ``like``."""
+        """Return the labels of codes as a column of the kind of ``like``."""
 
     def row_labels(self, data: Any, /) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
         """What names the rows of a table or column beside its values: name, distinct labels, place of each row."""
 
     def distinct(self, column: Any, /) -> list[Any]:
-        """The values of a column, each once, missing ones as None, in their natural order."""
+        """Return the values of a column, each once, missing ones as None, in their natural order."""

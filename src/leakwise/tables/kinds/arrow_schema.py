@@ -23,7 +23,7 @@ _PANDAS_TYPE = ("timezone", "precision", "scale", "encoding", "num_categories", 
 
 
 def released_schema(schema: Any, new: Mapping[str, tuple[Any, Sequence[Any]]], carried: Mapping[bytes, bytes]) -> Any:
-    """The schema with new types for some columns.
+    """Return the schema with new types for some columns.
 
     Parameters
     ----------

@@ -57,17 +57,17 @@ def _kind(data: Any) -> Kind:
 
 
 def is_table(data: Any) -> bool:
-    """Whether the data has named columns."""
+    """Return whether the data has named columns."""
     return _kind(data).is_table(data)
 
 
 def is_column(data: Any) -> bool:
-    """Whether the data is one bare column."""
+    """Return whether the data is one bare column."""
     return _kind(data).is_column(data)
 
 
 def column_names(table: Any) -> list[Hashable]:
-    """The names of a table's columns, in their order."""
+    """Return the names of a table's columns, in their order."""
     return _kind(table).names(table)
 
 
@@ -90,17 +90,17 @@ def check_names(known: Sequence[Hashable], names: Sequence[Hashable]) -> None:
 
 
 def hold(table: Any, names: Sequence[Hashable] | None = None) -> Any:
-    """The table with its rows at hand: a LazyFrame is collected (only the named columns of it, if given)."""
+    """Return the table with its rows at hand: a LazyFrame is collected (only the named columns of it, if given)."""
     return _kind(table).hold(table, names)
 
 
 def give_back(held: Any, original: Any) -> Any:
-    """A held table as the kind it was given as: lazy if it was lazy."""
+    """Return a held table as the kind it was given as: lazy if it was lazy."""
     return _kind(original).give_back(held, original)
 
 
 def column_of(table: Any, name: Hashable) -> Any:
-    """One column of a table; a missing one is an error that offers the nearest.
+    """Return one column of a table; a missing one is an error that offers the nearest.
 
     >>> column_of({"sex": ["f", "m"], "age": [30, 40]}, "age")
     [30, 40]
@@ -110,7 +110,7 @@ def column_of(table: Any, name: Hashable) -> Any:
 
 
 def with_column(table: Any, name: Hashable, new_column: Any) -> Any:
-    """The table with one column exchanged, in its place; everything else as it was, and the source untouched.
+    """Return the table with one column exchanged, in its place; everything else as it was, and the source untouched.
 
     >>> with_column({"sex": ["f", "m"], "age": [30, 40]}, "sex", ["m", "m"])
     {'sex': ['m', 'm'], 'age': [30, 40]}
@@ -133,7 +133,7 @@ def check_row_labels(data: Any, names: Sequence[Hashable], codes: npt.NDArray[An
 
 
 def take(data: Any, places: npt.NDArray[Any]) -> Any:
-    """The rows of a held table, or of a column, in the given places. A pandas index is numbered again.
+    """Return the rows of a held table, or of a column, in the given places. A pandas index is numbered again.
 
     >>> import numpy as np
     >>> take({"sex": ["f", "m"], "age": [30, 40]}, np.array([1, 0]))
@@ -148,7 +148,7 @@ def take(data: Any, places: npt.NDArray[Any]) -> Any:
 
 
 def decode(codes: npt.NDArray[Any], labels: Sequence[Hashable], like: Any) -> Any:
-    """The labels of codes as a column of the same kind as ``like``, of the same type where the labels fit it.
+    """Return the labels of codes as a column of the same kind as ``like``, of the same type where the labels fit it.
 
     Index and name are kept. A pandas Categorical, a polars Enum or Categorical and an Arrow dictionary stay what
     they are, with the labels as their categories. Labels that do not fit the type (texts for a column of
@@ -162,7 +162,7 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Hashable], like: Any) -> An
 
 
 def groups_of(column: Any, *, name: str = "by") -> tuple[list[Any], npt.NDArray[Any]]:
-    """The distinct values of a column in their natural order (missing ones as None, last) and each row's place.
+    """Return the distinct values of a column in their natural order (missing ones as None, last) and each row's place.
 
     >>> groups_of(["m", "f", "m"])
     (['f', 'm'], array([1, 0, 1], dtype=uint8))

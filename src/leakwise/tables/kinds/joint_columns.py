@@ -37,7 +37,7 @@ class Product(Alphabet):
 
 
 def plain_alphabet(alphabet: Alphabet) -> Alphabet:
-    """The labels alone: what was released of binned numbers are the names of the bins, not numbers."""
+    """Return the labels alone: what was released of binned numbers are the names of the bins, not numbers."""
     return alphabet if type(alphabet) is Alphabet else Alphabet(alphabet.labels, declared=alphabet.declared)
 
 
@@ -49,7 +49,7 @@ def encode_columns(
     *,
     encode: Encode = encode_column,
 ) -> Any:
-    """The codes of one column, or of rows of several in an alphabet of tuples.
+    """Return the codes of one column, or of rows of several in an alphabet of tuples.
 
     ``what`` says in messages what the alphabet is: the inputs or the outputs of the mechanism. ``encode`` makes codes
     of one column of the kind at hand.
@@ -90,7 +90,7 @@ def decode_parts(codes: npt.NDArray[Any], alphabet: Alphabet, names: Sequence[Ha
 
 
 def parts_of(alphabet: Alphabet, names: Sequence[Hashable], what: str) -> list[list[Any]]:
-    """The first, second, … part of every label, where all labels are tuples of one part per column."""
+    """Return the first, second, … part of every label, where all labels are tuples of one part per column."""
     wrong = [label for label in alphabet.labels if not isinstance(label, tuple) or len(label) != len(names)]
     if wrong:
         raise InvalidInput(

@@ -88,7 +88,7 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
 
 
 def maker(labels: Sequence[Any], wanted: Any, *, ordered: bool = False) -> tuple[Make, Any]:
-    """What turns codes into an array of the wanted type where the labels fit it, and the type that it has."""
+    """Return what turns codes into an array of the wanted type where the labels fit it, and the type that it has."""
     if pa.types.is_run_end_encoded(wanted):
         wanted = wanted.value_type
     make = _dictionary(labels, wanted, ordered) if pa.types.is_dictionary(wanted) else _values(labels, wanted)

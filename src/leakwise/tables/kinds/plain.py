@@ -101,7 +101,7 @@ def distinct(column: Any) -> list[Any]:
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:
-    """Values sorted where they can be, else as they come; a missing one (None) last."""
+    """Return values sorted where they can be, else as they come; a missing one (None) last."""
     given = list(values)
     known = [value for value in given if value is not None]
     with suppress(TypeError):
@@ -110,7 +110,7 @@ def in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def object_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
-    """One Python object per label; a tuple stays one label."""
+    """Return one Python object per label; a tuple stays one label."""
     array = np.empty(len(labels), dtype=np.object_)
     for place, label in enumerate(labels):
         array[place] = label
@@ -118,7 +118,7 @@ def object_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 def natural_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
-    """The labels in the type NumPy gives to one kind of them, as objects where they are of several kinds."""
+    """Return the labels in the type NumPy gives to one kind of them, as objects where they are of several kinds."""
     kinds = {type(label) for label in labels}
     if kinds <= {int, float} or kinds in ({bool}, {str}, {bytes}):
         array = np.array(labels)
@@ -128,7 +128,7 @@ def natural_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 def fitting_array(labels: Sequence[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """The labels in the given type, or None where they would change by it. Texts may grow longer."""
+    """Return the labels in the given type, or None where they would change by it. Texts may grow longer."""
     if dtype.kind == "O":
         return object_array(labels)
     wanted: Any = {"U": str, "S": bytes}.get(dtype.kind, dtype)
@@ -145,7 +145,7 @@ def fitting_array(labels: Sequence[Any], dtype: np.dtype[Any]) -> npt.NDArray[An
 
 
 def same_values(found: Iterable[Any], labels: Sequence[Any]) -> bool:
-    """Whether a typed array gives the labels back: the same values, missing ones as None or NaN."""
+    """Return whether a typed array gives the labels back: the same values, missing ones as None or NaN."""
 
     def same(value: Any, label: Any) -> bool:
         if label is None or value is None:
@@ -157,7 +157,7 @@ def same_values(found: Iterable[Any], labels: Sequence[Any]) -> bool:
 
 
 def take_labels(labels: npt.NDArray[Any], codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The label of every code."""
+    """Return the label of every code."""
     rows = np.empty(codes.size, labels.dtype)
     for start in range(0, codes.size, _BLOCK):
         part = slice(start, start + _BLOCK)

@@ -108,7 +108,7 @@ def _no_accident(groups: Counter[Any], values: Counter[Any]) -> bool:
 
 
 def labels_in_file(metadata: Mapping[bytes, bytes]) -> dict[str, Hashable]:
-    """The columns of a file in which pandas keeps an index, and what the index is called."""
+    """Return the columns of a file in which pandas keeps an index, and what the index is called."""
     try:
         note = json.loads(metadata.get(b"pandas", b"{}"))
         kept = [column for column in note.get("index_columns", []) if isinstance(column, str)]

@@ -84,7 +84,7 @@ class LedgerEntry:
         return self.state != "cancelled"
 
     def summary(self) -> dict[str, Any]:
-        """The entry without its mechanism and its prior."""
+        """Return the entry without its mechanism and its prior."""
         return {
             "id": self.id,
             "time": self.time,
@@ -101,7 +101,7 @@ class LedgerEntry:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, with the exact mechanism and prior."""
+        """Return plain data, with the exact mechanism and prior."""
         return {
             **self.summary(),
             "secret": list(self.secret),
@@ -136,7 +136,7 @@ def _known_from_text(text: str, name: str) -> PriorSet | None:
 
 
 def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
-    """The entry as the database holds it."""
+    """Return the entry as the database holds it."""
     return (
         entry.time,
         entry.state,
@@ -155,7 +155,7 @@ def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
 
 
 def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
-    """The entry that a row of the database holds."""
+    """Return the entry that a row of the database holds."""
     number_, time, state, dataset, secret, mechanism, prior, *rest = row
     columns = rest.pop()
     try:

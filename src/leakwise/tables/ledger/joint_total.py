@@ -43,7 +43,7 @@ class Together:
 def together(
     mechanisms: Sequence[Mechanism], prior: PriorSet, others: Sequence[Mechanism] = (), *, capped: bool = True
 ) -> Together:
-    """What all the outcomes together reveal about the secret.
+    """Return what all the outcomes together reveal about the secret.
 
     Exact where the joint outcomes number at most 10⁶ (releases by one mechanism are counted by types). Beyond that,
     with A the releases composed exactly and B the rest, an outcome of B multiplies a lift by at most

@@ -281,13 +281,13 @@ class Ledger:
                 )
 
     def digest(self) -> hmac.HMAC:
-        """A new keyed digest (HMAC-SHA-256) to put a column into."""
+        """Return a new keyed digest (HMAC-SHA-256) to put a column into."""
         return hmac.new(self._key, digestmod="sha256")
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def entries(self, dataset: str | None = None, secret: Any = None) -> list[LedgerEntry]:
-        """The entries in the order they were made, of one dataset or secret if named."""
+        """Return the entries in the order they were made, of one dataset or secret if named."""
         with self._connected() as db:
             found = self._entries(db)
         wanted = None if secret is None else tuple(json.loads(_names(secret)))
@@ -311,13 +311,13 @@ class Ledger:
         return level(lift=value) if found[0] == "lift" else level(value)
 
     def total(self, dataset: str, secret: Any) -> LedgerTotal:
-        """What all releases of a secret reveal together, and the budget it has."""
+        """Return what all releases of a secret reveal together, and the budget it has."""
         names = tuple(json.loads(_names(secret)))
         with self._connected() as db:
             return total_of(self._entries(db), _text(dataset), names, self._budget(db, dataset, names))
 
     def totals(self) -> list[LedgerTotal]:
-        """The total of every secret that has an entry or a budget."""
+        """Return the total of every secret that has an entry or a budget."""
         with self._connected() as db:
             entries = self._entries(db)
             budgets = db.execute("SELECT dataset, secret FROM budgets").fetchall()
@@ -346,7 +346,7 @@ class Ledger:
         write_atomically(path, text.encode())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: entries and totals."""
+        """Return plain data: entries and totals."""
         return {
             "entries": [one.to_dict() for one in self.entries()],
             "totals": [one.to_dict() for one in self.totals()],

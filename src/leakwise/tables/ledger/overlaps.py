@@ -76,7 +76,7 @@ class _Known:
         return self.prior is not None and self.prior.failure > 0
 
     def key(self) -> Any:
-        """What is equal for equal priors; a set of a kind that is not stored equals nothing."""
+        """Return what is equal for equal priors; a set of a kind that is not stored equals nothing."""
         return self.entry.id if self.prior is None else known_to_text(self.prior)
 
 

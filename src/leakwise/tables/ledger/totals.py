@@ -71,7 +71,7 @@ class LedgerTotal:
         return html_table(["", "total"], self._rows(), caption=f"{', '.join(self.secret)} of {self.dataset}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "dataset": self.dataset,
             "secret": list(self.secret),

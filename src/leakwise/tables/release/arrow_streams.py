@@ -19,7 +19,7 @@ __all__ = ["is_reader", "release_reader", "without_relation"]
 
 
 def without_relation(data: Any) -> Any:
-    """A DuckDB relation as the Arrow table of its rows; anything else as it is.
+    """Return a DuckDB relation as the Arrow table of its rows; anything else as it is.
 
     A relation is a plan. It is run once: run again it could give other rows than were checked, and drawing from it
     again would release them again.
@@ -32,12 +32,12 @@ def without_relation(data: Any) -> Any:
 
 
 def is_reader(data: Any) -> bool:
-    """Whether the data is a pyarrow RecordBatchReader."""
+    """Return whether the data is a pyarrow RecordBatchReader."""
     return any(base.__name__ == "RecordBatchReader" and base.__module__ == "pyarrow.lib" for base in type(data).__mro__)
 
 
 def release_reader(reader: Any, secrets: Sequence[Any], stream: SecureStream | None, order: str | None = None) -> Any:
-    """The released rows as a reader, which DuckDB, polars and others take without a copy.
+    """Yield the released rows as a reader, which DuckDB, polars and others take without a copy.
 
     The batches are drawn as they are read, and can be read once only, so that nothing is drawn twice. Values are
     checked as they go by: one outside the domain ends the stream with an error, and with it whatever reads it. That

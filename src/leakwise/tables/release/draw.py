@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 def randomize_codes(
     codes: npt.ArrayLike, mechanism: Mechanism, *, unsafe_seed: int | None = None
 ) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """One independent outcome code for each letter code, in their order, drawn exactly as the mechanism says.
+    """Return one independent outcome code for each letter code, in their order, drawn exactly as the mechanism says.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def randomize_codes(
 
 
 def seeded_stream(unsafe_seed: int | None) -> SecureStream | None:
-    """The repeatable stream of a seed, for tests; None where the draws are to be secure."""
+    """Return the repeatable stream of a seed, for tests; None where the draws are to be secure."""
     if unsafe_seed is None:
         return None
     from leakwise.sampling import SecureStream  # the cipher is loaded when somebody draws

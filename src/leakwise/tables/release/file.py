@@ -100,7 +100,7 @@ def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]
 
 
 def counted(codes: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
-    """How often each of ``size`` codes occurs."""
+    """Return how often each of ``size`` codes occurs."""
     seen = Seen(np.zeros(size, dtype=np.int64))
     seen.add(codes)
     return seen.counts

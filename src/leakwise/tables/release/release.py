@@ -227,7 +227,7 @@ def _release_path(
 
 
 def secrets_of(known: Sequence[Hashable], mechanism: Any, column: Hashable) -> list[Secret]:
-    """Which columns go through which mechanism."""
+    """Return which columns go through which mechanism."""
     if isinstance(mechanism, Mapping):
         if column is not None:
             raise InvalidInput(
@@ -254,7 +254,7 @@ def secrets_of(known: Sequence[Hashable], mechanism: Any, column: Hashable) -> l
 
 
 def columns_named(table: Any, column: Any) -> tuple[Hashable, ...]:
-    """One column of a table, or those of a tuple (or list) that is not itself a name of a column."""
+    """Return one column of a table, or those of a tuple (or list) that is not itself a name of a column."""
     return columns_among(frames.column_names(table), column)
 
 

@@ -133,7 +133,7 @@ class Trace:
         self._before = self.counts.copy()
 
     def finding(self, names: tuple[str, ...]) -> Finding:
-        """The strongest of all tests, its p-value multiplied by their number."""
+        """Return the strongest of all tests, its p-value multiplied by their number."""
         self.close()
         there = np.flatnonzero(self.counts)
         if there.size < 2:

@@ -70,7 +70,7 @@ def open_source(
     progress: Progress | None,
     order: str | None = None,
 ) -> Source:
-    """The data, with everything refused that can be without reading its rows."""
+    """Return the data, with everything refused that can be without reading its rows."""
     check_order(order)
     if is_path(data):
         return _FileSource(Path(data), column, out, overwrite, progress, order)

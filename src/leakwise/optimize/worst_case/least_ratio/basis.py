@@ -79,7 +79,7 @@ def _residual(matrix: Floats, x: Floats, right: Floats) -> Floats:
 
 
 def basis_root(packing: Packing, covered: Covered, highest: float) -> AtRatio | None:
-    """The least ratio in (covered.ratio, highest] at which the basis covers everything; None without one.
+    """Return the least ratio in (covered.ratio, highest] at which the basis covers everything; None without one.
 
     By secants from below. From the root on nothing may be missing, or the basis may be singular, or it may miss more
     again (where a letter has dropped out of a column): a step beyond says only that the root is not above it.

@@ -50,7 +50,7 @@ class MaskColumns:
             self.breakpoints = np.where((sizes == self.size) & (not part), 1.0, above)
 
     def usable(self, ratio: float, *, strictly: bool = False) -> Bools:
-        """The outputs that a mechanism of this largest lift can use (strictly: of a smaller one)."""
+        """Return the outputs that a mechanism of this largest lift can use (strictly: of a smaller one)."""
         return self.breakpoints < ratio if strictly else self.breakpoints <= ratio
 
     def per_pair(self, gains: Floats) -> Floats:
@@ -67,7 +67,7 @@ class MaskColumns:
         return letters, np.take_along_axis(gains, order, axis=1), self.earlier(letters)
 
     def earlier(self, letters: Indices) -> Floats:
-        """The mass of the letters that come earlier in each row."""
+        """Return the mass of the letters that come earlier in each row."""
         return _before(self._mass[letters])
 
     def greedy(self, gains: Floats, ratio: float) -> Greedy:
@@ -82,7 +82,7 @@ class MaskColumns:
         return np.where(letters < self.size, filled, 0.0)
 
     def proven(self, y: Floats) -> float:
-        """The ratio below which y proves that no mechanism exists, in floats; for Σ y > 0.
+        """Return the ratio below which y proves that no mechanism exists, in floats; for Σ y > 0.
 
         For each output the least ratio at which the greedy maximum of y·λ passes zero, or at which it can be used at
         all; the least of them over the outputs.
@@ -100,7 +100,7 @@ class MaskColumns:
         return float(np.where(positive, self.breakpoints, np.maximum(root, self.breakpoints)).min())
 
     def bottleneck(self, needed: Floats | None = None) -> tuple[float, int]:
-        """max_i min_{j allowed} 1/π(A_j), a lower bound on the ratio, and the letter that gives it."""
+        """Return max_i min_{j allowed} 1/π(A_j), a lower bound on the ratio, and the letter that gives it."""
         best = np.where(self.allowed, self.breakpoints, np.inf).min(axis=1)
         if needed is not None:
             best = np.where(needed > 0, best, 0.0)

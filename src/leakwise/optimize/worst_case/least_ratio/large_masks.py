@@ -37,7 +37,7 @@ _FARTHEST = 5  # doublings of the view ahead
 def least_ratio_of(
     columns: MaskColumns, *, before: LeastRatio | None = None, target: float | None = None
 ) -> LeastRatio:
-    """The least ratio; ``before`` is the answer on a wider mask over the same prior, whose work is taken over.
+    """Return the least ratio; ``before`` is the answer on a wider mask over the same prior, whose work is taken over.
 
     With a ``target`` it is enough to know on which side of it the least ratio is.
     """

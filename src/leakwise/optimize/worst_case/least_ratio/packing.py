@@ -87,7 +87,7 @@ class Packing:
         self.outputs[before:] = outputs
 
     def restricted(self, columns: MaskColumns) -> Packing | None:
-        """The latest columns of this pool on a smaller mask over the same letters: letters drop out."""
+        """Return the latest columns of this pool on a smaller mask over the same letters: letters drop out."""
         latest = np.arange(max(0, len(self.outputs) - _HANDED_ON * columns.size), len(self.outputs))
         if not len(latest):
             return None
@@ -130,7 +130,7 @@ class Packing:
         return costs
 
     def cover(self, ratio: float, *, strictly: bool = False, enough: Enough | None = None) -> Covered:
-        """The best cover at a ratio; strictly: by outputs that a smaller ratio could use as well.
+        """Return the best cover at a ratio; strictly: by outputs that a smaller ratio could use as well.
 
         ``enough`` is asked after each round whether its duals prove what was to be proven: then the search ends early.
         """

@@ -47,20 +47,20 @@ class LeastRatio:
 
 
 def safe_matrix(allowed: Bools) -> Floats:
-    """[WC] Theorem 1: uniform on the allowed outputs of each row."""
+    """Return [WC] Theorem 1: uniform on the allowed outputs of each row."""
     matrix: Floats = allowed / allowed.sum(axis=1, keepdims=True)
     return matrix
 
 
 def safe_ratio(matrix: Floats, p: Floats) -> float:
-    """The largest lift of a matrix."""
+    """Return the largest lift of a matrix."""
     law = p @ matrix
     used = law > 1e-14  # less is dust of the linear program, and left out of the mechanism
     return float((matrix[:, used].max(axis=0) / law[used]).max())
 
 
 def centred(y: Floats) -> Floats:
-    """The same duals with a sum that is barely positive, which is what proves most."""
+    """Return the same duals with a sum that is barely positive, which is what proves most."""
     scale = float(np.abs(y).max())
     moved: Floats = y - float(y.mean())
     # Twice is once more than rounding needs: the mean of rounded numbers is off by a unit or so.
@@ -68,7 +68,7 @@ def centred(y: Floats) -> Floats:
 
 
 def spread_letters(columns: MaskColumns, needed: Floats | None = None) -> Floats:
-    """Duals of the bound that holds for any prior: as many letters as possible of which no output serves two.
+    """Return duals of the bound that holds for any prior: as many letters as possible of which no output serves two.
 
     max Σ x  s.t.  x(A_j) ≤ 1: since Σ_j max_i p_ij ≤ c, its value T is a lower bound on the ratio (MATH section 3), and
     y = x - Tπ is the proof.
@@ -96,7 +96,7 @@ def least_ratio(
     packing: Packing | None = None,
     target: float | None = None,
 ) -> LeastRatio:
-    """The least ratio; ``known`` are duals of a wider mask, ``packing`` a pool of columns to start from.
+    """Return the least ratio; ``known`` are duals of a wider mask, ``packing`` a pool of columns to start from.
 
     With a ``target`` it is enough to know on which side of it the least ratio is.
     """

@@ -22,7 +22,7 @@ _KL_BITS = 1 << 70
 
 
 def worst_member(priors: PriorSet, column: Floats) -> tuple[Member, Floats]:
-    """A prior of the set that (nearly) attains min_Q Q·v, as exact data and as floats."""
+    """Return a prior of the set that (nearly) attains min_Q Q·v, as exact data and as floats."""
     if isinstance(priors, Hull):
         masses = [float(corner.probabilities @ column) for corner in priors.corners]
         best = int(np.argmin(masses))
@@ -49,7 +49,7 @@ def worst_member(priors: PriorSet, column: Floats) -> tuple[Member, Floats]:
 
 
 def member_weights(members: Sequence[Member], shares: Sequence[float]) -> tuple[int, ...]:
-    """A mixture of members as whole numbers: inside the set exactly, since the set is convex."""
+    """Return a mixture of members as whole numbers: inside the set exactly, since the set is convex."""
     parts = [Fraction(share).limit_denominator(1 << 40) if share > 0 else Fraction(0) for share in shares]
     if not any(parts):
         parts[0] = Fraction(1)

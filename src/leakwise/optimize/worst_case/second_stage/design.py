@@ -48,7 +48,7 @@ class SecondBest:
 def second_best(
     prior: Prior, asked: Level, mask: Mask, utility: Utility, limits: Limits, least: LeastLeakage
 ) -> SecondBest:
-    """The best second utility among the mechanisms on a mask within the leakage; ``least`` leaks least on it."""
+    """Return the best second utility among the mechanisms on a mask within the leakage; ``least`` leaks least on it."""
     from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
     from leakwise.optimize.worst_case.second_stage.search import second_stage
 
@@ -101,7 +101,7 @@ def _constant(prior: Prior, supported: Prior, mask: Mask, goal: Utility, names: 
 
 
 def supported_prior(prior: Prior) -> Prior:
-    """The prior over its letters with mass."""
+    """Return the prior over its letters with mass."""
     return prior if prior.support.all() else prior.reordered(np.flatnonzero(prior.support))
 
 
@@ -162,7 +162,7 @@ def _in_fractions(
 
 
 def exact_kernel(matrix: list[list[Fraction]]) -> DenseKernel:
-    """Probabilities in fractions as a kernel over their common denominator."""
+    """Return probabilities in fractions as a kernel over their common denominator."""
     common = math.lcm(*(entry.denominator for row in matrix for entry in row))
     return DenseKernel(np.array([[int(entry * common) for entry in row] for row in matrix], dtype=np.object_), common)
 
@@ -178,7 +178,7 @@ def _value(kernel: DenseKernel, outputs: Indices, prior: Prior, goal: Utility) -
 def labelled(
     kernel: DenseKernel, outputs: Indices, prior: Prior, mask: Mask, names: Alphabet
 ) -> tuple[Mechanism, tuple[Label, ...]]:
-    """The mechanism over all declared letters, its outcomes named after what they say."""
+    """Return the mechanism over all declared letters, its outcomes named after what they say."""
     weights = kernel.weights
     support = prior.support
     if not support.all():

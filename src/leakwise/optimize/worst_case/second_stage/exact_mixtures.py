@@ -24,7 +24,7 @@ _MOST_COLUMNS = 400
 
 
 def exact_matrix(prior: Prior, allowed: Bools, ratio: Fraction) -> tuple[list[list[Fraction]], list[int]] | None:
-    """Probabilities on a mask with largest lift at most ``ratio``, and the outputs used; None if none was found.
+    """Return probabilities on a mask with largest lift at most ``ratio``, and the outputs used; None if none was found.
 
     For a prior of full support.
     """
@@ -47,7 +47,7 @@ def exact_matrix(prior: Prior, allowed: Bools, ratio: Fraction) -> tuple[list[li
 def matrix_of(
     lifts: Sequence[Column], weights: Sequence[Fraction], groups: Sequence[int], size: int
 ) -> tuple[list[list[Fraction]], list[int]]:
-    """The weighted columns added up by group, and the groups that have any weight."""
+    """Return the weighted columns added up by group, and the groups that have any weight."""
     used = sorted({group for group, weight in zip(groups, weights, strict=True) if weight})
     matrix = [[Fraction(0)] * len(used) for _ in range(size)]
     for column, weight, group in zip(lifts, weights, groups, strict=True):
