@@ -23,7 +23,7 @@ from leakwise.optimize.worst_case.comparison import (
 )
 from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
 from leakwise.optimize.worst_case.mask import Levels
-from optimize.masks.plain import feasible
+from optimize.worst_case.plain import feasible
 
 COUNTING = lw.distance_utility(range(7), power=2, below=1)
 UNIFORM = lw.Prior.uniform(7)

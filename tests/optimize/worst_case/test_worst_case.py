@@ -20,7 +20,7 @@ from leakwise.optimize.worst_case.comparison import (
     pml_randomized_response,
     worst_utility,
 )
-from optimize.masks.plain import bisected
+from optimize.worst_case.plain import bisected
 
 # The counting query of [WC] (11): quadratic loss, one more for an answer below the truth (-10, where the paper has -9).
 COUNTING = np.array([[-((j - i) ** 2) - (j < i) for j in range(7)] for i in range(7)], dtype=float)

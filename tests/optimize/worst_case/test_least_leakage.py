@@ -15,7 +15,7 @@ from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
 from leakwise.optimize.worst_case.least_ratio.large_masks import least_ratio_of
 from leakwise.optimize.worst_case.least_ratio.prior_sets import robust_ratio
 from leakwise.optimize.worst_case.least_ratio.search import least_ratio, safe_ratio
-from optimize.masks.plain import bisected
+from optimize.worst_case.plain import bisected
 
 COUNTING = lw.distance_utility(range(7), power=2, below=1)
 # [WC] (12)
