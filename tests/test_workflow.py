@@ -62,7 +62,7 @@ def test_reading_keeps_the_labels_and_beats_randomized_response():
 
 
 def test_a_release_that_says_nothing_is_said_to():
-    with pytest.warns(lw.LeakwiseWarning, match="says nothing about the secret"):
+    with pytest.warns(lw.LeakwiseWarning, match="reveals nothing about the secret"):
         r = lw.protect({"s": ["no", "yes"]}, "s", prior=lw.Prior({"no": 0.9, "yes": 0.1}), lift=1.01, use="reading")
     assert set(r.table["s"]) == {"no"}
 
@@ -123,7 +123,7 @@ def test_a_set_of_priors():
     assert r.certificate.prior.beta == ball.beta
     assert r.prior.labels == ("yes", "no")
     assert r.certificate.prior.nominal == r.prior
-    with pytest.raises(lw.InvalidInput, match="the set knows its own"):
+    with pytest.raises(lw.InvalidInput, match="the set has its own"):
         lw.protect(FRAME, "smokes", prior=ball, lift=2, failure=0.1)
 
 

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class LeakwiseError(Exception):
-    """Everything that Leakwise raises on purpose."""
+    """The base class of all errors that Leakwise raises on purpose."""
 
 
 class LeakwiseWarning(UserWarning):
@@ -42,7 +42,7 @@ class LeakwiseWarning(UserWarning):
 
 
 class RowOrderWarning(LeakwiseWarning):
-    """The order of the rows tells the secret: a release that keeps it reveals more than its mechanism says."""
+    """The order of the rows reveals the secret: a release that keeps it leaks more than its mechanism does."""
 
 
 class UnsafeSeedWarning(LeakwiseWarning):
@@ -59,7 +59,7 @@ class Infeasible(LeakwiseError):
     Attributes
     ----------
     witness
-        What shows it: a dual vector, a letter without an allowed output, a least feasible level.
+        What shows it: a dual vector, a value without an allowed outcome, the least feasible limit.
     """
 
     def __init__(self, message: str, *, witness: Any = None) -> None:

@@ -95,7 +95,7 @@ def percent_at_least(probability: object) -> str:
 
 
 def _exact(x: Any, digits: int) -> Fraction:
-    """The number as a fraction: of a float the short decimal that it reads as, else its binary value."""
+    """Return the number as a fraction: of a float the short decimal that it reads as, else its binary value."""
     if isinstance(x, float):
         short = Decimal(repr(float(x)))
         return Fraction(short if len(short.normalize().as_tuple().digits) <= digits else x)
@@ -208,7 +208,7 @@ def failure_at_most(priors: PriorSet) -> str:
 
 
 def misleads(priors: PriorSet) -> str:
-    """Return what the failure probability of a sample means, or that nobody can check it."""
+    """Return what the failure probability of a sample means, or that it cannot be checked."""
     if getattr(priors, "method", None) is None:
         return f"The failure probability of the prior, {failure_at_most(priors)}, is stated, not proven."
     return f"The sample misleads, and the guarantee with it, with probability at most {failure_at_most(priors)}."

@@ -78,35 +78,35 @@ def protect(
     epsilon, lift
         The most that an outcome may reveal: ε in nats, or e^ε, "at most ``lift`` times as likely".
     prior
-        What is known beforehand, from public sources: a prior, or a set of priors for all of which the promise then
+        What is known beforehand, from public sources: a prior, or a set of priors for all of which the guarantee then
         holds. Or ``"table"`` to estimate it from the table: the mechanism is designed for rounded frequencies, which
         are treated as public, and certified for every prior that the rows leave possible
         (:func:`leakwise.design_from_data`); ``failure`` must be given.
     failure
-        With ``prior="table"``: the probability, over the rows, that the promise rests on a wrong prior.
+        With ``prior="table"``: the probability, over the rows, that the guarantee rests on a wrong prior.
     use
         ``"statistics"`` (frequencies can be estimated best; outcomes are not values) or ``"reading"`` (outcomes are
         values and agree with the true one as often as possible).
     mechanism
-        One to use instead of designing it. It is refused when it does not keep within ``epsilon`` or ``lift``.
+        A mechanism to use instead of designing one. It is refused when it exceeds ``epsilon`` or ``lift``.
     time_limit
-        Seconds for the design; the best mechanism found until then is taken, with a warning and an honest gap.
+        Seconds for the design; the best mechanism found by then is used, with a warning and a proven gap.
     out, overwrite
         For files: where the released one goes, and whether it may replace another.
     order
         The order of the rows is a column that goes out with them. Left out, they keep their order, and a table whose
-        order tells the secret (sorted or split by it) is refused; the rows of a database's view, which has no order of
-        its own, are shuffled. ``"shuffle"`` puts the rows into a random order, all orders equally likely. ``"keep"``
+        order reveals the secret (sorted or split by it) is refused; the rows of a view in a database, without an order
+        of its own, are shuffled. ``"shuffle"`` puts the rows into a random order, all orders equally likely. ``"keep"``
         keeps their order without a test, and the report says so.
     ledger, dataset
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
     certified
-        Called with the certificate before anything is entered or drawn, such as to save it; what it raises stops all.
-        What it saves is open to nobody to whom the file of the data is not.
+        Called with the certificate before anything is entered or drawn, such as to save it; what it raises stops the
+        release. What it saves is readable only by those who can read the file of the data.
     progress
         For files: called with the stage, the rows done and the rows there are.
     unsafe_seed
-        Makes the draws repeatable, for tests only: a warning, the guarantee, the report, the ledger and the metadata
+        Makes the draws repeatable, for tests only; a warning, the guarantee, the report, the ledger and the metadata
         of a released file say so.
 
     Examples
@@ -159,7 +159,7 @@ prior (rows independent).
     try:
         table, digest = source.release(certificate.mechanism, None if book is None else book.digest(), unsafe_seed)
     except Exception:
-        # Nothing was handed to anybody: what was drawn is gone with this call. (Of an interrupt that is not known: the
+        # Nobody has seen anything: what was drawn is gone with this call. (Of an interrupt that is not known: the
         # entry then stays, and counts.)
         if book is not None and entry is not None:
             book.cancel(entry)
@@ -205,7 +205,7 @@ def _check_prior(prior: Any, failure: Any) -> None:
             "failure must be given with prior='table': the probability that the estimate is wrong, such as 1e-6."
         )
     if failure is not None and isinstance(prior, PriorSet) and not isinstance(prior, Prior):
-        raise InvalidInput("failure must not be given beside a set of priors: the set knows its own.")
+        raise InvalidInput("failure must not be given with a set of priors: the set has its own.")
     number = isinstance(failure, (int, float)) and not isinstance(failure, bool)
     if failure is not None and not (number and 0 < failure < 1):
         raise InvalidInput(f"failure must be a probability strictly between 0 and 1. Got {failure!r} instead.")
@@ -218,7 +218,7 @@ def _letters(domain: Any, prior: Any, mechanism: Mechanism | None, column: Any) 
             return mechanism.input_alphabet
         if isinstance(prior, str):
             raise InvalidInput(
-                "domain must be declared: every value that can occur. One read off the private column gives away "
+                "domain must be declared: every value that can occur. One read off the private column reveals "
                 "which occur."
             )
         return _as_prior(prior).alphabet
@@ -293,8 +293,8 @@ def _certified(
         raise CertificateRejected(f"{refused.sentence} Nothing was released.")
     if certificate.ratio == 1 and len(known.nominal) > 1:
         warnings.warn(
-            "The best mechanism within this limit says nothing about the secret: all rows get their outcomes by one "
-            "law. Allow a larger lift, or release for statistics.",
+            "The best mechanism within this limit reveals nothing about the secret: all rows draw their outcomes from "
+            "the same distribution. Allow a larger lift, or release for statistics.",
             LeakwiseWarning,
             stacklevel=3,
         )
@@ -319,7 +319,7 @@ def _from_rows(basis: _Sample, asked: Level | None, use: str, time_limit: float)
     if isinstance(found.certificate.prior, AllPriors) and len(basis.prior) > 1:
         warnings.warn(
             f"The table's {basis.prior.sample_size:,} rows are too few to gain anything from an estimated prior: "
-            "randomized response is used, whose promise holds for every prior.",
+            "randomized response is used, whose guarantee holds for every prior.",
             LeakwiseWarning,
             stacklevel=4,
         )
@@ -336,7 +336,7 @@ def _utility(use: str, letters: int) -> Any:
 
 
 def _spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:
-    """Outcomes of a joint secret that are no combinations stand in its first column; the others point there."""
+    """Put outcomes of a joint secret that are not combinations into its first column; the others point there."""
     if len(columns) == 1 or all(isinstance(one, tuple) and len(one) == len(columns) for one in mechanism.outputs):
         return mechanism
     pointers = (f"see {columns[0]}",) * (len(columns) - 1)
@@ -345,13 +345,13 @@ def _spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:
 
 
 def _must_round(mechanism: Mechanism) -> bool:
-    """Whether a release could not draw from it exactly: its denominator is no power of two up to 2^64."""
+    """Return whether a release cannot draw from it exactly: its denominator is not a power of two up to 2^64."""
     denominator = mechanism.denominator
     return denominator & (denominator - 1) != 0 or denominator > 1 << 64
 
 
 def _how(found: Design | DataDesign | None) -> dict[str, Any]:
-    """How the mechanism came to be, in words of the report."""
+    """Return how the mechanism was found, in the words of the report."""
     if found is None:
         return {"mechanism": "given by the user"}
     from leakwise.optimize.from_data import DataDesign as FromRows
@@ -363,7 +363,7 @@ def _how(found: Design | DataDesign | None) -> dict[str, Any]:
         "designed for": found.utility,
         "found by": found.method,
         "value": found.value,
-        "no mechanism within the promise has more than": found.bound,
+        "no mechanism within the limit has more than": found.bound,
         "so it may fall short of the best by at most": found.gap,
     }
     # A search that was stopped early may know no bound, which is left out rather than written as a number.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -202,3 +204,33 @@ def test_the_saved_certificate_proves_the_optimality_that_the_report_quotes(surv
     quoted = json.loads(page.read_text())["how"]["no mechanism within the promise has more than"]
     assert lw.verify(proof).optimality.bound == pytest.approx(quoted)
     assert "of any mechanism at most" in run("verify", proof)[1]
+
+
+@pytest.mark.parametrize("name", ["survey.csv", "survey.parquet"])
+@pytest.mark.parametrize("proof", [None, "proof of smokes.json"])
+def test_the_code_and_the_verify_line_of_a_report_name_files_that_exist(survey, tmp_path, monkeypatch, name, proof):
+    """They said mechanism.json and certificate.json, whatever had been saved."""
+    monkeypatch.chdir(tmp_path)
+    saved = () if proof is None else ("--certificate", proof)
+    assert run("release", name, *OPTIONS, *saved, "--report", "r.html")[0] == 0
+    text = html.unescape(Path("r.html").read_text(encoding="utf-8"))
+    (code,) = re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL)
+    seen: dict[str, object] = {}
+    exec(compile(code, "code", "exec"), seen)
+    assert seen["e"].labels == ("no", "yes")
+    assert re.findall(r"leakwise verify ([^<]+)", text) == ([] if proof is None else [proof])
+    assert ("None was saved with this report." in text) == (proof is None)
+
+
+def test_a_report_of_a_table_in_memory_names_no_file(survey, tmp_path):
+    frame = pd.read_csv(survey)
+    done = lw.protect(frame, "smokes", domain=["no", "yes"], lift=2, prior={"no": 0.5, "yes": 0.5})
+    text = html.unescape(done.report(tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "lw.estimate(released, mechanism, column='smokes')" in text
+    assert "released is the released table and mechanism is the one that its owner shares" in text
+    assert ".json" not in text
+    counted = ("--column", "smokes", "--domain", "no,yes", "--lift", "2", "--prior-from-table", "--failure", "1e-3")
+    assert run("release", survey, *counted, "--certificate", tmp_path / "c.json")[0] == 0
+    page = (tmp_path / "survey.released.report.html").read_text(encoding="utf-8")
+    assert "The owner can check it again with: leakwise verify c.json" in page
+    assert "Anyone who has" not in page

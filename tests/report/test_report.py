@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -64,18 +65,18 @@ def test_the_page_needs_nothing_else(protection, tmp_path):
 
 
 def test_what_it_says(protection):
-    words = " ".join(Page(page(protection.facts)).text.split())
+    words = " ".join(Page(page(replace(protection.facts, certificate_file="proof.json"))).text.split())
     for sentence in (
         "Seeing the released value of a row makes no guess about its true smokes more than 2 times as likely",
         "at most 0.69314",
         "The prior was given as public knowledge",
         "randomized response",
         "What is not guaranteed",
-        "All other columns and the number of the rows are handed on unchanged",
+        "All other columns and the number of rows are released unchanged",
         "The rows keep the order of the source. A test of it found nothing, which does not prove",
         "adds to what is known",
         "lw.estimate(",
-        "leakwise verify",
+        "Anyone who has proof.json can check it again with: leakwise verify proof.json",
         "survey",
         "10,000",
     ):
@@ -130,10 +131,10 @@ def test_other_names_are_refused(protection, tmp_path):
 def test_many_letters_are_not_drawn(tmp_path):
     labels = [f"value {k}" for k in range(70)]
     m = lw.randomized_response(labels, lift=2)
-    r = lw.protect({"s": labels}, "s", prior=lw.Prior.uniform(labels), mechanism=m)
+    r = lw.protect({"s": labels}, "s", prior=lw.Prior.uniform(labels), mechanism=m, order="shuffle")
     words = Page(r.report(tmp_path / "r.html").read_text()).text
     assert "70 values and 70 outcomes" in words
-    assert "60 likeliest of 70" in words
+    assert "60 most likely of 70" in words
     many = list(range(500))
     response = lw.randomized_response(many, lift=2)
     r = lw.protect({"s": many}, "s", prior=lw.Prior.uniform(many), mechanism=response, order="shuffle")

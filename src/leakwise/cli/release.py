@@ -200,7 +200,7 @@ def release(
             beside_table.bind(done.mechanism)
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
-        done.report(page)
+        done.report(page, mechanism=keep, certificate=certificate)
     except LeakwiseError as error:
         raise InvalidInput(
             f"The table was released to {str(target)!r}, but its report could not be written: {error}"

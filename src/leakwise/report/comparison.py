@@ -1,4 +1,4 @@
-"""A release beside randomized response at the same leakage: what each leaves for the analyst."""
+"""A release compared with randomized response at the same leakage: what each is worth to the analyst."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["Comparison", "Worth", "compare", "worth"]
 
 @dataclass(frozen=True)
 class Worth:
-    """What a mechanism leaves.
+    """What a mechanism is worth.
 
     Attributes
     ----------
     standard_error
-        Expected for the estimated frequency of each letter; None where the outcomes do not determine all of them.
+        Expected for the estimated frequency of each value; None where the outcomes do not determine all of them.
     rows_worth
-        How many rows without randomisation say as much about the frequencies as one released row.
+        How many rows without randomization say as much about the frequencies as one released row.
     agreement
-        How often the outcome is the true letter, where the outcomes are letters at all.
+        How often the outcome is the true value, where the outcomes are values at all.
     information
-        The mutual information of letter and outcome in nats.
+        The mutual information of value and outcome in nats.
     """
 
     standard_error: list[float] | None
@@ -48,7 +48,7 @@ class Worth:
 
 @dataclass(frozen=True)
 class Comparison:
-    """This mechanism, randomized response at the same leakage, and no randomisation."""
+    """This mechanism, randomized response at the same leakage, and no randomization."""
 
     ours: Worth
     randomized_response: Worth
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def compare(mechanism: Mechanism, prior: Prior, epsilon: float, rows: int) -> Comparison:
-    """Return what the release is worth beside randomized response that leaks as much ([EX] (9))."""
+    """Return what the release is worth compared with randomized response that leaks as much ([EX] (9))."""
     other = randomized_response(prior.alphabet.labels, pml=epsilon, prior=prior)
     p = prior.probabilities
     plain = np.sqrt(p * (1 - p) / rows)
@@ -72,7 +72,7 @@ def compare(mechanism: Mechanism, prior: Prior, epsilon: float, rows: int) -> Co
 
 
 def worth(mechanism: Mechanism, prior: Prior, rows: int) -> Worth:
-    r"""Return what a mechanism leaves when the letters follow the prior.
+    r"""Return what a mechanism is worth when the values follow the prior.
 
     From n rows the most likely frequencies have asymptotic covariance :math:`(J^{-1} - pp^T)/n` with
     :math:`J = \sum_j P_j P_j^T / q_j`.

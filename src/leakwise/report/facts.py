@@ -1,4 +1,4 @@
-"""What a report says, as plain data: no exact count of the private table is among it."""
+"""The contents of a report as plain data; no exact count of the private table is among them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_LETTERS = 400
 
 @dataclass(frozen=True)
 class Facts:
-    """A release as its report tells it.
+    """A release as its report shows it.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Facts:
     columns
         The released column, or those released together.
     rows
-        How many rows the released table has, which everybody who receives it can count.
+        How many rows the released table has, which anyone who receives it can count.
     use
         ``"statistics"`` or ``"reading"``, or ``"given"`` for a mechanism that the user brought.
     prior, origin
@@ -53,9 +53,11 @@ class Facts:
     certificate
         The proof that the receiver may see: with a prior from the table it rests on the rounded frequencies alone.
     how
-        How the mechanism was found, with its value, bound and gap where it was designed.
+        How the mechanism was found, with its value, upper bound and gap where it was designed.
     ledger
         The entry, where the release was entered in a ledger. (Its totals rest on exact counts, and stay there.)
+    mechanism_file, certificate_file
+        The names of the files that were saved with the release; None where none was, and none is named.
     unsafe_seed
         Whether the outcomes were drawn from a seed, for tests. The seed itself is not kept.
     order
@@ -76,6 +78,8 @@ class Facts:
     released: str | None = None
     unsafe_seed: bool = False
     order: str | None = None
+    mechanism_file: str | None = None
+    certificate_file: str | None = None
 
     @classmethod
     def now(cls) -> datetime:
@@ -92,7 +96,7 @@ class Facts:
         """The lift that the report guarantees, never below what is proven.
 
         For a prior from the table it is the one asked for: what is proven follows from the exact counts, and to its
-        last digit would tell them.
+        last digit would reveal them.
         """
         proven = self.certificate.ratio
         assert proven is not None  # nothing is released without a bound
@@ -129,14 +133,14 @@ class Facts:
 
     @cached_property
     def comparison(self) -> Comparison | None:
-        """This release beside randomized response of the same leakage, where the alphabet is not too large."""
+        """This release compared with randomized response of the same leakage, where the domain is not too large."""
         if not self.small:
             return None
         return compare(self.mechanism, self.prior, log_upper(self.promised), self.rows)
 
     @cached_property
     def letters(self) -> list[dict[str, Any]]:
-        """Each letter with its probability before, and the least and the most it can have after any outcome."""
+        """Each value with its probability before, and the least and the most it can have after any outcome."""
         if not self.small:
             return []
         ranges = posterior_ranges(self.mechanism, self.prior)
@@ -164,25 +168,25 @@ class Facts:
             f"The guarantee is about the value of {self.secret} in a row, for anyone who knew the prior of this "
             "report and sees that row's released value. Someone who knew more about a person beforehand had other "
             f"odds to begin with: for any prior whatsoever {for_all}.",
-            "All other columns and the number of the rows are handed on unchanged. What they tell about "
-            f"{self.secret} is not counted here: a column that goes with it closely reveals it, whatever is done to "
-            f"{self.secret} itself.",
+            "All other columns and the number of rows are released unchanged. What they reveal about "
+            f"{self.secret} is not counted here: a column that is closely related to it reveals it, whatever is done "
+            f"to {self.secret} itself.",
             *self._of_order(),
             "Statistics are meant to be learned. That people like this one often have a certain value can be read "
             "from the released table, whether this person is in it or not.",
-            "It counts one release. Another release of the same column, even by the same mechanism, adds to what is "
-            "known, by more than the sum of the two ε in the worst case. The ledger keeps the true total.",
-            "Whoever holds the original table can tell everything. It must be kept, or destroyed, as its own rules "
-            "say.",
+            "The guarantee covers one release. Another release of the same column, even by the same mechanism, adds to "
+            "what is known, by more than the sum of the two ε in the worst case. The ledger keeps the true total.",
+            "Anyone who has the original table knows everything. It must be kept, or destroyed, as its own rules "
+            "require.",
         ]
         if self.origin == "table":
             words[1:1] = [
                 "The prior was estimated from this very table. The mechanism was designed for its rounded frequencies, "
-                "which are treated as public: whoever sees the mechanism or this report learns them. The certificate "
-                "holds the exact counts: keep it with the table.",
+                "which are treated as public: anyone who sees the mechanism or this report learns them. The "
+                "certificate contains the exact counts: keep it with the table.",
                 "The guarantee is about people drawn like the rows of the table, for their true prior whatever it is. "
-                "That the rows mislead is possible with the probability that the guarantee names. The rows themselves "
-                "helped to choose the mechanism; what that choice tells about one of them is not counted.",
+                "The rows mislead with at most the probability that the guarantee states. The rows themselves "
+                "helped to choose the mechanism; what that choice reveals about one of them is not counted.",
             ]
         elif self.failure is not None:
             words.insert(
@@ -210,7 +214,7 @@ class Facts:
         )
         return [
             f"The rows keep the order of the source. {tested} If the source was sorted or split by {self.secret}, or "
-            f"by something that goes with it, the position of a row reveals its value, whatever is done to "
+            f"by something related to it, the position of a row reveals its value, whatever is done to "
             f"{self.secret} itself."
         ]
 

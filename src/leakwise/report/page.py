@@ -115,7 +115,7 @@ def _promise(facts: Facts) -> str:
         if ratio > 1
         else f"The released value of a row says nothing about its true {facts.secret}."
     )
-    asked = "" if certificate.asked is None else f" Asked for was {certificate.asked.words}, and it is kept."
+    asked = "" if certificate.asked is None else f" The limit asked for was {certificate.asked.words}, and it is kept."
     detail = (
         f"In numbers: pointwise maximal leakage of at most {at_most(log_upper(ratio), 6)} nats (rounded up), for "
         f"every outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
@@ -141,7 +141,7 @@ def _before_and_after(facts: Facts) -> str:
         ]
         for one in shown
     ]
-    more = _p(f"The {_MOST_ROWS} likeliest of {len(letters)} values are shown.") if len(shown) < len(letters) else ""
+    more = _p(f"The {_MOST_ROWS} most likely of {len(letters)} values are shown.") if len(shown) < len(letters) else ""
     return _section(
         "What someone can come to believe",
         _p(
@@ -157,18 +157,18 @@ def _before_and_after(facts: Facts) -> str:
 def _prior(facts: Facts) -> str:
     if facts.origin == "table":
         words = (
-            "The prior was estimated from this very table. Here it is rounded, so that no exact count stands here; the "
-            "mechanism was designed for the rounded one, which is treated as public knowledge. The guarantee holds "
-            "for every prior that the rows leave possible, unless they mislead."
+            "The prior was estimated from this very table. It is rounded here, so that this report contains no exact "
+            "count; the mechanism was designed for the rounded one, which is treated as public knowledge. The "
+            "guarantee holds for every prior that the rows leave possible, unless they mislead."
         )
     else:
-        words = "The prior was given as public knowledge by whoever made the release. It was not taken from the table."
+        words = "The prior was given as public knowledge when the release was made. It was not taken from the table."
     return _section(
         "What was assumed to be known before",
         _p(words),
         _p(
-            "The guarantee compares with this prior. Where it is far from what people know, the guarantee is about "
-            "another case."
+            "The guarantee compares with this prior. Where the prior is far from what people know, the guarantee does "
+            "not describe what they learn."
         ),
     )
 
@@ -179,14 +179,14 @@ def _picture(facts: Facts) -> str:
         rows, columns = mechanism.shape
         return _section(
             "The mechanism",
-            _p(f"It has {rows:,} values and {columns:,} outcomes, too many to draw. The file holds it."),
+            _p(f"It has {rows:,} values and {columns:,} outcomes, too many to draw."),
         )
     picture = heat_table([str(x) for x in mechanism.inputs], facts.outcomes, mechanism.matrix)
     return _section(
         "The mechanism",
         _p(
-            "Each row is a true value, each column an outcome; a cell says how often the outcome is drawn for the "
-            "value, in %."
+            "Each row is a true value, each column an outcome; a cell shows how often the outcome is drawn for the "
+            "value, in percent."
         ),
         picture,
     )
@@ -199,7 +199,7 @@ def _worth(facts: Facts) -> str:
     ours, other = compared.ours, compared.randomized_response
     rows = [
         [
-            "rows without randomisation that one released row is worth, for frequencies",
+            "rows without randomization that one released row is worth, for frequencies",
             _maybe(ours.rows_worth),
             _maybe(other.rows_worth),
             "1",
@@ -210,8 +210,8 @@ def _worth(facts: Facts) -> str:
     return _section(
         "What the released table is good for",
         _p(
-            "Beside randomized response (the true value with a certain probability, else any other) with exactly the "
-            "same leakage, and beside the table without protection."
+            "Compared with randomized response (the true value with a certain probability, else any other) of exactly "
+            "the same leakage, and with the table without protection."
         ),
         _table(["", "this release", "randomized response", "no protection"], rows),
         _errors(facts, compared),
@@ -222,8 +222,8 @@ def _errors(facts: Facts, compared: Comparison) -> str:
     ours, other = compared.ours.standard_error, compared.randomized_response.standard_error
     if ours is None:
         return _p(
-            "The outcomes do not determine the frequency of every value; estimates then come as ranges. For exact "
-            "frequencies release for statistics."
+            "The outcomes do not determine the frequency of every value; estimates are then ranges. To make all "
+            "frequencies estimable, release for statistics."
         )
     order = sorted(range(len(ours)), key=lambda place: -facts.prior.probabilities[place])[:_MOST_ROWS]
     rows = [
@@ -250,19 +250,25 @@ def _share(value: float | None) -> str:
 
 def _back(facts: Facts) -> str:
     column = repr(facts.columns[0]) if len(facts.columns) == 1 else repr(facts.columns)
-    file = facts.released or "released"
-    carries = file.lower().endswith((".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc"))
-    if carries:
-        call, words = f"lw.estimate({file!r})", "The file carries its mechanism."
+    file = facts.released
+    if file is not None and file.lower().endswith((".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc")):
+        call, words = f"lw.estimate({file!r})", "The file contains its mechanism."
     else:
-        call = f"lw.estimate({file!r}, lw.Mechanism.load('mechanism.json'), column={column})"
-        words = "Hand on the mechanism with the table; it is no secret."
+        # Only files that were saved are named.
+        kept = facts.mechanism_file
+        table = "released" if file is None else repr(file)
+        loaded = "mechanism" if kept is None else f"lw.Mechanism.load({kept!r})"
+        call = f"lw.estimate({table}, {loaded}, column={column})"
+        means = ["released is the released table"] * (file is None)
+        means += ["mechanism is the one that its owner shares with it (lw.Mechanism.load)"] * (kept is None)
+        words = f"Here {' and '.join(means)}. " if means else ""
+        words += "Share the mechanism with the table; it is not a secret."
     code = f"import leakwise as lw\n\ne = {call}\nprint(e)          # frequencies, standard errors, intervals\n"
     return _section(
         "How to estimate from it",
         _p(
-            "The share of an outcome in the released table is not the share of the value of that name. The true "
-            f"frequencies, with intervals, are given by the code below. {words}"
+            "The share of an outcome in the released table is not the share of the value of that name. The code below "
+            f"estimates the true frequencies, with intervals. {words}"
         ),
         f"<pre><code>{escape(code)}</code></pre>\n",
     )
@@ -278,20 +284,27 @@ def _proof(facts: Facts) -> str:
     how = facts.how
     rows: list[list[str]] = [[escape(name), escape(_text(value))] for name, value in how.items() if value is not None]
     power = facts.mechanism.denominator.bit_length() - 1
-    rows.append(
-        ["exact over", f"2<sup>{power}</sup>" if facts.mechanism.denominator == 1 << power else "a whole number"]
-    )
+    rows.append(["exact over", f"2<sup>{power}</sup>" if facts.mechanism.denominator == 1 << power else "an integer"])
     rows.append(["randomness", "operating system, AES-256 in counter mode"])
     if facts.ledger is not None:
         rows.append(["entry in the ledger", escape(str(facts.ledger["entry"]))])
     return _section(
         "How it was made, and how to check it",
         _table(["", ""], rows),
-        _p(
-            "The certificate holds the mechanism and the prior as exact integers. Anybody can check it again with: "
-            "leakwise verify certificate.json"
-        ),
+        _p(_check(facts)),
     )
+
+
+def _check(facts: Facts) -> str:
+    """How the certificate is checked, where one was saved, and by whom."""
+    name = facts.certificate_file
+    holds = "The certificate holds the mechanism and the prior as exact integers"
+    if facts.origin == "table":
+        holds = "The certificate holds the mechanism and the exact counts of the table, and stays with it"
+    if name is None:
+        return f"{holds}. None was saved with this report."
+    who = "The owner" if facts.origin == "table" else f"Anyone who has {name}"
+    return f"{holds}. {who} can check it again with: leakwise verify {name}"
 
 
 def _text(value: Any) -> str:

@@ -11,7 +11,7 @@ __all__ = ["bar", "heat_table"]
 
 
 def heat_table(rows: Sequence[str], columns: Sequence[str], matrix: Floats) -> str:
-    """Return probabilities as a table with shaded cells, in percent; an impossible one is a dot."""
+    """Return probabilities as a table with shaded cells, in percent; an impossible one is shown as a dot."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
     body = ""
     for name, line in zip(rows, matrix.tolist(), strict=True):
@@ -37,7 +37,7 @@ def _cell(value: float) -> str:
 def bar(before: float, least: float, most: float) -> str:
     """Return the range of a probability on a line from 0 to 1, with a mark where it was before."""
     left, width = 100 * least, max(0.4, 100 * (most - least))
-    words = f"from {100 * least:.1f} % to {100 * most:.1f} %, before {100 * before:.1f} %"
+    words = f"from {100 * least:.1f}% to {100 * most:.1f}%, before {100 * before:.1f}%"
     return (
         f'<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="{words}">'
         f'<rect class="line" x="0" y="3.6" width="100" height="0.8"/>'

@@ -1,10 +1,10 @@
-"""What a release in one call gives back: the table, the guarantee, its proof, and the report."""
+"""The result of a release in one call: the table, the guarantee, its proof, and the report."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,16 +81,30 @@ class Protection:
             return self.certificate.sentence
         words = no_guess(self.facts.promised, self.certificate.prior)
         if not isinstance(self.certificate.prior, AllPriors):
-            words += (
-                " It is for the true prior of people drawn like the rows, which the table itself was the sample of."
-            )
+            words += " The true prior is that of people drawn like the rows: the table itself was the sample."
         return words
 
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report: ``.html`` for people, ``.json`` for programs; no more readable than a released file."""
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        mechanism: str | os.PathLike[str] | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+    ) -> Path:
+        """Write the report: ``.html`` for people, ``.json`` for programs; no more readable than a released file.
+
+        Parameters
+        ----------
+        path
+            The report.
+        mechanism, certificate
+            The files that you saved with the release, if any: the report names these, and no others, in the lines that
+            estimate and verify.
+        """
         refuse_same_files(self.files, {"the report": Path(path)})
+        facts = replace(self.facts, mechanism_file=_name(mechanism), certificate_file=_name(certificate))
         with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
-            return write_report(self.facts, path)
+            return write_report(facts, path)
 
     def _rows(self) -> list[list[str]]:
         rows = [
@@ -127,3 +141,7 @@ class Protection:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what the report says."""
         return self.facts.to_dict()
+
+
+def _name(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else Path(path).name

@@ -15,7 +15,7 @@ __all__ = ["write_report"]
 
 
 def write_report(facts: Facts, path: str | os.PathLike[str]) -> Path:
-    """Write the report, ``.html`` or ``.json``, whole or not at all, and give back its path."""
+    """Write the report, ``.html`` or ``.json``, atomically, and return its path."""
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix in (".html", ".htm"):
