@@ -63,7 +63,8 @@ OTHERS = {lw.Ledger, lw.PriorSet}
 
 
 def test_every_public_class_is_pickled():
-    public = {one for name in lw.__all__ if inspect.isclass(one := getattr(lw, name))}
+    rooms = (lw, lw.results)
+    public = {one for room in rooms for name in room.__all__ if inspect.isclass(one := getattr(room, name))}
     public = {one for one in public if not issubclass(one, (Exception, Warning))}
     assert public - OTHERS == set(RESULTS)
 

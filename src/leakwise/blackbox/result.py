@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from leakwise.alphabet import Label, label_to_plain
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import dots_with_intervals
-from leakwise.charts.table import html_table, text_table
 from leakwise.errors import some_of
 from leakwise.guarantee import at_least, at_most, lift_below
 
@@ -52,7 +51,7 @@ class Event:
 
 
 @dataclass(frozen=True, repr=False)
-class BlackBoxAudit:
+class BlackBoxAudit(Drawn):
     """The leakage of a program, from its answers alone.
 
     With probability at least 1 - ``failure`` over the answers every interval holds the true value.
@@ -129,17 +128,12 @@ class BlackBoxAudit:
             f"{least}{'' if math.isinf(found.upper) else f' and at most {at_most(found.upper)}'} {told}."
         )
 
-    def _rows(self) -> list[list[object]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             [MEASURES[name], at_least(one.lower, 6), "" if math.isinf(one.upper) else at_most(one.upper, 6)]
             for name, one in self.measures.items()
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["nats", "at least", "at most"], self._rows(), title=self.sentence)
-
-    def _repr_html_(self) -> str:
-        return html_table(["nats", "at least", "at most"], self._rows(), caption=self.sentence)
+        return [Table(["nats", "at least", "at most"], rows, self.sentence)]
 
     def chart(self) -> dict[str, Any]:
         """The intervals as a Vega-Lite specification; one without an upper end is drawn as its lower end."""
@@ -157,10 +151,6 @@ class BlackBoxAudit:
             reference=None if self.claim is None else self.claim[1],
             reference_label=None if self.claim is None else "claimed",
         )
-
-    def plot(self) -> Any:
-        """The intervals (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

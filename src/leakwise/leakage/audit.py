@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Label, label_to_plain
-from leakwise.charts.render import to_altair
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.shown import Drawn, Parts
 from leakwise.errors import InvalidInput
 from leakwise.exact import Level, float_above, level
 from leakwise.guarantee import taken_as_exact
@@ -73,7 +72,7 @@ class Letter:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Drawn):
     """What a mechanism leaks about a secret with a given prior; leakages in nats, rounded up.
 
     Attributes
@@ -146,28 +145,14 @@ class Audit:
 
     # -- tables -------------------------------------------------------------------------------------------------
 
-    def __repr__(self) -> str:
-        parts = [
-            text_table(headers, rows, title=title, align="l" * len(headers)) for title, headers, rows in tables(self)
-        ]
-        return "\n\n".join([*parts, "\n".join(f"- {words}" for words in self.sentences)])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        parts = [html_table(headers, rows, caption=title) for title, headers, rows in tables(self)]
-        items = "".join(f"<li>{escape(words)}</li>" for words in self.sentences)
-        return "".join([*parts, f"<ul>{items}</ul>"])
+    def _shown(self) -> Parts:
+        return [*(part for table in tables(self) for part in (table, "")), list(self.sentences)]
 
     # -- pictures -----------------------------------------------------------------------------------------------
 
     def chart(self) -> dict[str, Any]:
         """The kernel, the leakage of each outcome and the curves of failure, as one Vega-Lite specification."""
         return pictures(self)
-
-    def plot(self) -> Any:
-        """The same as a picture (altair)."""
-        return to_altair(self.chart())
 
     # -- plain data ---------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leakwise.charts.shown import Table
 from leakwise.charts.table import number
 from leakwise.guarantee import at_least, at_most
 
@@ -69,19 +70,20 @@ def _letter_rows(audit: Audit) -> list[list[object]]:
     ]
 
 
-def tables(audit: Audit) -> list[tuple[str, list[str], list[list[object]]]]:
-    """The tables of an audit: title, headers and rows; for a set of priors they say which of them a figure is about."""
+def tables(audit: Audit) -> list[Table]:
+    """The tables of an audit; for a set of priors they say which of them a figure is about."""
     rows, columns = audit.mechanism.shape
     headers = ["measure", "value", "", "holds for"] if audit.of_set else ["measure", "value", ""]
-    found = [(f"Audit of a mechanism of {rows:,} letters and {columns:,} outcomes", headers, _rows(audit))]
+    title = f"Audit of a mechanism of {rows:,} letters and {columns:,} outcomes"
+    found = [Table(headers, _rows(audit), title, align="l" * len(headers))]
     if audit.outcomes:
         headers = ["outcome", "probability", "leakage ℓ", "e^ℓ", "most about"]
         about = " (probability: the nominal prior; leakage: every prior of the set)" if audit.of_set else ""
-        found.append((f"Outcomes, the most telling first{about}", headers, _outcome_rows(audit)))
+        found.append(Table(headers, _outcome_rows(audit), f"Outcomes, the most telling first{about}", align="lllll"))
     if audit.letters:
         headers = ["letter", "before", "at most after", "at least after"]
         about = " (the nominal prior)" if audit.of_set else ""
-        found.append((f"Letters, the most exposed first{about}", headers, _letter_rows(audit)))
+        found.append(Table(headers, _letter_rows(audit), f"Letters, the most exposed first{about}", align="llll"))
     return found
 
 

@@ -15,9 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from leakwise.alphabet import Label
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
-from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import log_lower, log_upper
 from leakwise.leakage.envelopes.one_delta import envelope, open_delta
@@ -165,7 +164,7 @@ Row: TypeAlias = tuple[int, float, float, float, float, float]
 
 
 @dataclass(frozen=True, repr=False)
-class CompositionTable:
+class CompositionTable(Drawn):
     """How ε, ε_c(δ), maximal leakage and LDP grow with the number of releases; in nats.
 
     ``rows`` holds (n, ε, n times the ε of one release, ε_c(δ), 𝓛, ε_LDP); the third is what adding up would say, and
@@ -181,11 +180,8 @@ class CompositionTable:
     def _title(self) -> str:
         return f"Leakage of n releases of one secret, δ = {float(self.delta):g}, ε_max = {self.epsilon_max:.4f}"
 
-    def __repr__(self) -> str:
-        return text_table(self.HEADERS, self.rows, title=self._title())
-
-    def _repr_html_(self) -> str:
-        return html_table(self.HEADERS, self.rows, caption=self._title())
+    def _shown(self) -> Parts:
+        return [Table(self.HEADERS, self.rows, self._title())]
 
     def chart(self) -> dict[str, Any]:
         """The growth as a Vega-Lite line chart."""
@@ -203,10 +199,6 @@ class CompositionTable:
             x_title="releases",
             y_title="nats",
         )
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Label
+from leakwise.charts.shown import Parts
 from leakwise.errors import InvalidInput
 from leakwise.mechanism.kernel import DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
@@ -105,17 +106,12 @@ class Composition(Mechanism):
                 "without them."
             )
 
-    def __repr__(self) -> str:
+    def _shown(self) -> Parts:
         uses = ", ".join(
             f"{part.shape[0]} × {part.shape[1]} used {count}×"
             for part, count in zip(self.parts, self.counts, strict=True)
         )
-        return f"Composition of {self.releases} releases ({uses}), {self.count_vectors:,} count vectors"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(repr(self))}</p>"
+        return [f"Composition of {self.releases} releases ({uses}), {self.count_vectors:,} count vectors"]
 
 
 def compose(*mechanisms: Mechanism) -> Composition:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Label, as_alphabet
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import heatmap
-from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput
 from leakwise.exact import IntegerArray
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Mechanism", "align_prior"]
 
 
-class Mechanism:
+class Mechanism(Drawn):
     """A randomised release of a finite secret: what the outcome is, given the letter.
 
     Parameters
@@ -265,30 +264,16 @@ class Mechanism:
             over = f"an integer of {self.denominator.bit_length()} bits"
         return f"Mechanism {rows:,} × {columns:,}, exact over {over}"
 
-    def _table(self) -> tuple[list[str], list[list[object]]]:
+    def _shown(self) -> Parts:
+        if max(self.shape) > 400:
+            return [f"{self._title()} (too large to show)"]
         headers = ["", *(str(label) for label in self.outputs)]
         # A float of 0 or 1 may be a rounded one: then the exact number is shown.
         rows: list[list[object]] = [
             [str(label), *(p if 0.0 < p < 1.0 else Fraction(w, self.denominator) for p, w in zip(*row, strict=True))]
             for label, *row in zip(self.inputs, self.matrix.tolist(), self.weights.tolist(), strict=True)
         ]
-        return headers, rows
-
-    def __repr__(self) -> str:
-        if max(self.shape) > 400:
-            return f"{self._title()} (too large to show)"
-        headers, rows = self._table()
-        return text_table(headers, rows, title=self._title())
-
-    def _repr_html_(self) -> str:
-        if max(self.shape) > 400:
-            return f"<p>{self._title()} (too large to show)</p>"
-        headers, rows = self._table()
-        return html_table(headers, rows, caption=self._title())
-
-    def plot(self) -> Any:
-        """A heat map of the kernel (altair)."""
-        return to_altair(self.chart())
+        return [Table(headers, rows, self._title())]
 
     def chart(self) -> dict[str, Any]:
         """The heat map as a Vega-Lite specification."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import exact_fraction, level, log_lower
 from leakwise.mechanism import Mechanism
@@ -32,7 +33,7 @@ Noise = TypeVar("Noise", bound="AdditiveNoise")
 UP = 1 + 2.0**-40
 
 
-class AdditiveNoise(ABC):
+class AdditiveNoise(Shown):
     """Y = X + noise for a secret X on finitely many reals.
 
     Parameters
@@ -291,18 +292,13 @@ class AdditiveNoise(ABC):
     def __hash__(self) -> int:
         return hash((type(self), self.values, self.scale))
 
-    def _rows(self) -> list[list[str]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             ["values", f"{len(self.values)} from {number(min(self.values))} to {number(max(self.values))}"],
             ["scale", number(self.scale)],
             ["maximal leakage (nats)", number(self.maximal_leakage())],
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["", self.name], self._rows(), title=f"Additive {self.name} noise", align="ll")
-
-    def _repr_html_(self) -> str:
-        return html_table(["", self.name], self._rows(), caption=f"Additive {self.name} noise")
+        return [Table(["", self.name], rows, f"Additive {self.name} noise", align="ll")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction, level
 from leakwise.guarantee import at_most
@@ -22,7 +23,7 @@ __all__ = ["Gaussian", "NoiseGuarantee"]
 
 
 @dataclass(frozen=True, repr=False)
-class NoiseGuarantee:
+class NoiseGuarantee(Shown):
     """What Gaussian noise guarantees around an estimate: leakage at most ε except with probability δ.
 
     Attributes
@@ -43,7 +44,7 @@ class NoiseGuarantee:
     search_delta: float
     failure: float
 
-    def _rows(self) -> list[list[str]]:
+    def _shown(self) -> Parts:
         rows = [
             ["ε (nats)", at_most(self.epsilon, 6)],
             ["δ in all", at_most(self.delta)],
@@ -53,13 +54,7 @@ class NoiseGuarantee:
         ]
         if self.printed_epsilon is not None:
             rows.append(["ε* as printed in [ED]", number(self.printed_epsilon, 6)])
-        return rows
-
-    def __repr__(self) -> str:
-        return text_table(["", "guarantee"], self._rows(), title="Gaussian noise around an estimate", align="ll")
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "guarantee"], self._rows(), caption="Gaussian noise around an estimate")
+        return [Table(["", "guarantee"], rows, "Gaussian noise around an estimate", align="ll")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import heatmap
-from leakwise.charts.table import html_table, text_table
 from leakwise.guarantee import at_least, at_most
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
@@ -37,7 +36,7 @@ def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class Design:
+class Design(Drawn):
     """An optimal (or best found) mechanism.
 
     Attributes
@@ -86,8 +85,8 @@ class Design:
         """How far the value may be from the optimum: bound less value, never negative."""
         return max(0.0, self.bound - self.value)
 
-    def _rows(self) -> list[list[str]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             ["utility", self.utility],
             ["value", at_least(self.value, 6)],
             ["upper bound (nothing is better)", at_most(self.bound, 6)],
@@ -97,15 +96,8 @@ class Design:
             ["outcomes", str(self.mechanism.shape[1])],
             ["method", self.method],
         ]
-
-    def __repr__(self) -> str:
         title = f"Design for {self.mechanism.shape[0]:,} letters. {self.certificate.sentence}"
-        return text_table(["", "design"], self._rows(), title=title) + "\n" + repr(self.mechanism)
-
-    def _repr_html_(self) -> str:
-        return (
-            html_table(["", "design"], self._rows(), caption=self.certificate.sentence) + self.mechanism._repr_html_()
-        )
+        return [Table(["", "design"], rows, title), self.mechanism]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of what each outcome raises (lift above 1) and lowers (below 1), and how often it comes.
@@ -113,10 +105,6 @@ class Design:
         One row for each outcome, with its probability and its name, from likely to rare for most designs.
         """
         return lift_chart(self.mechanism, self.prior.nominal)
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the numbers, the certificate and the mechanism."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Label
-from leakwise.charts.render import to_altair
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.shown import Drawn, Parts, Table
+from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, did_you_mean, some_of
 from leakwise.exact import Level, level
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
@@ -33,7 +33,7 @@ _CHOICES = {"best": STRATEGIES[:3], "certified": ("layer-cake",)} | {name: (name
 
 
 @dataclass(frozen=True, repr=False)
-class DataDesign:
+class DataDesign(Drawn):
     """A mechanism designed from a sample.
 
     Attributes
@@ -97,8 +97,8 @@ class DataDesign:
         options = tuple(replace(option, certificate=None) for option in self.alternatives)
         return replace(self, prior=rounded, certificate=None, alternatives=options)
 
-    def _rows(self) -> list[list[object]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             [
                 ("→ " if option.strategy == self.strategy else "") + option.strategy,
                 "" if option.mechanism is None else at_most(option.epsilon, 6),
@@ -108,22 +108,12 @@ class DataDesign:
             ]
             for option in self.alternatives
         ]
-
-    def __repr__(self) -> str:
         headers = ["strategy", "ε'", self.utility, "failure probability", "note"]
-        return text_table(headers, self._rows(), title=self.guarantee) + "\n" + repr(self.mechanism)
-
-    def _repr_html_(self) -> str:
-        headers = ["strategy", "ε'", self.utility, "failure probability", "note"]
-        return html_table(headers, self._rows(), caption=self.guarantee) + self.mechanism._repr_html_()
+        return [Table(headers, rows, self.guarantee), self.mechanism]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of what each outcome raises and lowers at the estimate."""
         return lift_chart(self.mechanism, self.prior)
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

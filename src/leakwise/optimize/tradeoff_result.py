@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.errors import require
 from leakwise.optimize.design_result import Design
 from leakwise.priors import Prior
@@ -36,7 +36,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tradeoff:
+class Tradeoff(Drawn):
     """The optimal utility as a function of the leakage bound.
 
     Attributes
@@ -94,7 +94,7 @@ class Tradeoff:
             columns["ldp"] = self.ldp.tolist()
         return columns | {"method": [design.method for design in self.designs]}
 
-    def _table(self) -> tuple[list[str], list[list[str]], str]:
+    def _shown(self) -> Parts:
         names = {
             "epsilon": "ε (nats)",
             "randomized_response": "randomized response",
@@ -106,15 +106,8 @@ class Tradeoff:
             [number(cell, 2 if name == "gap" else 4) for name, cell in zip(columns, cells, strict=True)]
             for cells in zip(*columns.values(), strict=True)
         ]
-        return headers, rows, f"{self.utility} against leakage for {len(self.prior):,} letters"
-
-    def __repr__(self) -> str:
-        headers, rows, title = self._table()
-        return text_table(headers, rows, title=title, max_rows=_SHOWN)
-
-    def _repr_html_(self) -> str:
-        headers, rows, title = self._table()
-        return html_table(headers, rows, caption=title)
+        title = f"{self.utility} against leakage for {len(self.prior):,} letters"
+        return [Table(headers, rows, title, max_rows=_SHOWN)]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture: the optimum, the two comparisons, the privacy regions.
@@ -140,10 +133,6 @@ class Tradeoff:
             y_log=statistical,
             note=note if missing else None,
         )
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the points of the curve, and the borders of the regions."""

@@ -24,7 +24,8 @@ from leakwise.alphabet import (
     encode_column,
     label_to_plain,
 )
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import InvalidInput
 from leakwise.exact import (
@@ -61,7 +62,7 @@ class PriorBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     edges: list[float] | None = None
 
 
-class Prior(PriorSet):
+class Prior(Shown, PriorSet):
     """The distribution of the secret, exact.
 
     Parameters
@@ -345,26 +346,18 @@ class Prior(PriorSet):
     def __hash__(self) -> int:
         return hash((self.labels, self.denominator))
 
-    def _table(self) -> tuple[list[str], list[list[object]]]:
+    def _shown(self) -> Parts:
         # Numbers, not texts: the table writes out only the rows that it shows. A float of 0 or 1 may be a rounded one.
         floats, weights = self.probabilities.tolist(), self.weights.tolist()
         rows: list[list[object]] = [
             [str(label), p if 0.0 < p < 1.0 else Fraction(weight, self.denominator)]
             for label, p, weight in zip(self.labels, floats, weights, strict=True)
         ]
-        return ["letter", "probability"], rows
+        return [Table(["letter", "probability"], rows, self._title())]
 
     def _title(self) -> str:
         sample = "" if self.sample_size is None else f", from {self.sample_size:,} samples"
         return f"Prior over {len(self):,} letters{sample}, ε_max = {number(self.epsilon_max)}"
-
-    def __repr__(self) -> str:
-        headers, rows = self._table()
-        return text_table(headers, rows, title=self._title())
-
-    def _repr_html_(self) -> str:
-        headers, rows = self._table()
-        return html_table(headers, rows, caption=self._title())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: labels, probabilities, exact fractions as text."""

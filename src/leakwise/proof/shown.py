@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.shown import Parts, Shown, Table
 
 __all__ = ["ShownCertificate"]
 
 
-class ShownCertificate(ABC):
+class ShownCertificate(Shown):
     """A certificate that prints as its sentence over a table, in a terminal and in a notebook."""
 
     @property
@@ -21,8 +21,5 @@ class ShownCertificate(ABC):
     def _rows(self) -> list[list[str]]:
         """What was proven, by name and value."""
 
-    def __repr__(self) -> str:
-        return text_table(["", "certificate"], self._rows(), title=self.sentence)
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "certificate"], self._rows(), caption=self.sentence)
+    def _shown(self) -> Parts:
+        return [Table(["", "certificate"], self._rows(), self.sentence)]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.records.problem import Problem
@@ -35,7 +35,7 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Channel:
+class Channel(Shown):
     """A mechanism q(y | x) that is the same within each state of a space.
 
     Attributes
@@ -75,13 +75,9 @@ class Channel:
         object.__setattr__(self, "rows", rows / rows.sum(axis=1, keepdims=True))
         self.rows.setflags(write=False)
 
-    def __repr__(self) -> str:
-        body = [[name, *(float(v) for v in row)] for name, row in zip(self.space.names, self.rows, strict=True)]
-        return text_table(["", *(str(o) for o in self.outputs)], body, title=f"{self.name} on {self.query.name}")
-
-    def _repr_html_(self) -> str:
-        body = [[name, *(float(v) for v in row)] for name, row in zip(self.space.names, self.rows, strict=True)]
-        return html_table(["", *(str(o) for o in self.outputs)], body, caption=f"{self.name} on {self.query.name}")
+    def _shown(self) -> Parts:
+        rows = [[name, *map(float, row)] for name, row in zip(self.space.names, self.rows, strict=True)]
+        return [Table(["", *map(str, self.outputs)], rows, f"{self.name} on {self.query.name}")]
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import grouped_bars
-from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput
 from leakwise.records.channel import Channel
 from leakwise.records.measure import leakage as measure
@@ -20,27 +19,20 @@ _HEADERS = ["mechanism", "parameter", "leakage ≥", "leakage ≤", "distortion"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Drawn):
     """Rows of (mechanism, its parameter, leakage from below, from above, distortion)."""
 
     title: str
     rows: tuple[tuple[str, str, float, float, float], ...]
 
-    def __repr__(self) -> str:
-        return text_table(_HEADERS, [list(row) for row in self.rows], title=self.title, digits=5)
-
-    def _repr_html_(self) -> str:
-        return html_table(_HEADERS, [list(row) for row in self.rows], caption=self.title, digits=5)
+    def _shown(self) -> Parts:
+        return [Table(_HEADERS, self.rows, self.title, digits=5)]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture: leakage and distortion of each mechanism."""
         names = [row[0] for row in self.rows]
         values = {"leakage (nats)": [row[3] for row in self.rows], "distortion": [row[4] for row in self.rows]}
         return grouped_bars(names, values, title=self.title, value_title="leakage, distortion")
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Shown, Table
 from leakwise.charts.specs import lines
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.types import Floats
 
 __all__ = ["Adversary", "Curve", "RecordLeakage"]
 
 
-@dataclass(frozen=True, eq=False)
-class Adversary:
+@dataclass(frozen=True, eq=False, repr=False)
+class Adversary(Shown):
     """What the worst adversary believes before seeing the output.
 
     Attributes
@@ -50,10 +50,10 @@ class Adversary:
             parts.append(f"record {self.record} is {value!r} with probability {total:.4g}, and then {told}")
         return f"The adversary, whose uncertainty is {self.entropy:.4f} nats, believes: " + "; ".join(parts) + "."
 
-    def __repr__(self) -> str:
-        body = [[str(v), kind, f"{m:.4g}" if m < 10**6 else f"{float_text(m)}", p] for v, kind, m, p in self.entries]
-        table = text_table([f"record {self.record}", "others", "datasets in the class", "probability"], body)
-        return self.sentence + "\n" + table
+    def _shown(self) -> Parts:
+        rows = [[str(v), kind, f"{m:.4g}" if m < 10**6 else f"{float_text(m)}", p] for v, kind, m, p in self.entries]
+        headers = [f"record {self.record}", "others", "datasets in the class", "probability"]
+        return [self.sentence, Table(headers, rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -78,7 +78,7 @@ def float_text(m: int) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecordLeakage:
+class RecordLeakage(Shown):
     """The largest I(X_i; Y) over the records and over adversaries with H(X) ≥ b.
 
     Attributes
@@ -121,8 +121,8 @@ class RecordLeakage:
         """bound - value, never negative."""
         return max(0.0, self.bound - self.value)
 
-    def _rows(self) -> list[list[str]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             ["leakage, at least", f"{number(self.value, 6)} nats"],
             ["leakage, at most", f"{number(self.bound, 6)} nats"],
             ["gap", number(self.gap, 2) + ("" if self.closed else " (not closed)")],
@@ -132,16 +132,11 @@ class RecordLeakage:
             ],
             ["adversary's entropy, at least", f"{number(self.entropy, 4)} nats"],
         ]
+        return [Table(["", self.about], rows), self._words()]
 
     def _words(self) -> str:
         still = "" if self.closed else " The gap was not closed: both sides hold, the truth is between them."
         return f"Found by {self.method}.{still} {self.adversary.sentence}"
-
-    def __repr__(self) -> str:
-        return text_table(["", self.about], self._rows()) + "\n" + self._words()
-
-    def _repr_html_(self) -> str:
-        return html_table(["", self.about], self._rows(), caption=self._words())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -161,7 +156,7 @@ class RecordLeakage:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve:
+class Curve(Drawn):
     """A quantity over a grid, both sides.
 
     Attributes
@@ -180,13 +175,9 @@ class Curve:
     x_title: str
     y_title: str
 
-    def __repr__(self) -> str:
-        body = [[float(a), float(b), float(c)] for a, b, c in zip(self.x, self.value, self.bound, strict=True)]
-        return text_table([self.x_title, "value", "bound"], body, title=self.title, digits=6)
-
-    def _repr_html_(self) -> str:
-        body = [[float(a), float(b), float(c)] for a, b, c in zip(self.x, self.value, self.bound, strict=True)]
-        return html_table([self.x_title, "value", "bound"], body, caption=self.title, digits=6)
+    def _shown(self) -> Parts:
+        rows = [[float(a), float(b), float(c)] for a, b, c in zip(self.x, self.value, self.bound, strict=True)]
+        return [Table([self.x_title, "value", "bound"], rows, self.title, digits=6)]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture: the value, and the band to the bound."""
@@ -198,10 +189,6 @@ class Curve:
             y_title=self.y_title,
             bands={"value": (self.x.tolist(), low.tolist(), high.tolist())},
         )
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

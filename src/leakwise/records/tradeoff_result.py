@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.table import number
 from leakwise.records.channel import Channel
 
 __all__ = ["RecordDesign"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecordDesign:
+class RecordDesign(Shown):
     """A mechanism and how far it may be from the best.
 
     Attributes
@@ -53,8 +54,8 @@ class RecordDesign:
         """The mechanism (the same as ``channel``)."""
         return self.channel
 
-    def _rows(self) -> list[list[str]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             [f"least {self.goal}, at most", number(self.value, 6)],
             [f"least {self.goal}, at least", number(self.bound, 6)],
             ["gap", number(self.gap, 2) + ("" if self.closed else " (not closed)")],
@@ -62,16 +63,8 @@ class RecordDesign:
             ["distortion", number(self.distortion, 6)],
             ["adversary's entropy, at least", f"{number(self.entropy, 4)} nats"],
         ]
-
-    def __repr__(self) -> str:
-        return (
-            text_table(["", f"{self.channel.query.name}, {self.question}"], self._rows())
-            + f"\nFound by {self.method}.\n{self.channel!r}"
-        )
-
-    def _repr_html_(self) -> str:
-        caption = f"{self.channel.query.name}, {self.question}"
-        return html_table(["", "value"], self._rows(), caption=caption) + self.channel._repr_html_()
+        headers = ["", f"{self.channel.query.name}, {self.question}"]
+        return [Table(headers, rows), f"Found by {self.method}.", self.channel]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.documents import created_like
 from leakwise.errors import some_of
 from leakwise.guarantee import at_most, no_guess
@@ -27,7 +27,7 @@ __all__ = ["Protection"]
 
 
 @dataclass(frozen=True, repr=False)
-class Protection:
+class Protection(Drawn):
     """A release that was made: the table, the guarantee and its proof.
 
     Attributes
@@ -106,7 +106,7 @@ class Protection:
         with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
             return write_report(facts, path)
 
-    def _rows(self) -> list[list[str]]:
+    def _shown(self) -> Parts:
         rows = [
             ["column", self.facts.secret],
             ["rows", f"{self.facts.rows:,}"],
@@ -120,23 +120,12 @@ class Protection:
             rows.append(["released file", str(self.table)])
         if self.entry is not None:
             rows.append(["entry in the ledger", str(self.entry)])
-        return rows
-
-    def __repr__(self) -> str:
-        return text_table(["", "release"], self._rows(), title=self.guarantee)
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "release"], self._rows(), caption=self.guarantee)
+        return [Table(["", "release"], rows, self.guarantee)]
 
     def chart(self) -> dict[str, Any]:
         """A picture of the mechanism, as a Vega-Lite specification."""
         drawn = self.mechanism if self.design is None else self.design
         return drawn.chart()
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        drawn = self.mechanism if self.design is None else self.design
-        return drawn.plot()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what the report says."""

@@ -126,7 +126,7 @@ def _worth(solved: Solved) -> str:
 
 
 def _measures(looked: Audit) -> str:
-    return "".join(html_table(headers, rows, caption=title) for title, headers, rows in tables(looked)[:2])
+    return "".join(one.html() for one in tables(looked)[:2])
 
 
 def _lines(solved: Solved) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage.bounds.mean import BOUNDS, best_bet, betting, clopper_pearson
@@ -34,7 +34,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class SampleLeakage:
+class SampleLeakage(Shown):
     """What a sample proves about a mechanism.
 
     Attributes
@@ -65,19 +65,14 @@ class SampleLeakage:
         unless = f", unless the {self.samples:,} samples mislead, which has probability at most {at_most(self.failure)}"
         return no_guess(lift_above(self.epsilon), KNEW_THE_TRUE_PRIOR, unless=unless)
 
-    def _rows(self) -> list[list[str]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             ["ε' (nats, rounded up)", at_most(self.epsilon, 6)],
             ["failure probability", at_most(self.failure)],
             ["samples", f"{self.samples:,}"],
             ["bound", self.method],
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["", "from a sample"], self._rows(), title=self.sentence, align="ll")
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "from a sample"], self._rows(), caption=self.sentence)
+        return [Table(["", "from a sample"], rows, self.sentence, align="ll")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
-from leakwise.charts.table import html_table, text_table
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.exact import log_upper
 from leakwise.leakage.envelopes.closed_forms import Response, as_response, constant_lift, published_bound
@@ -63,7 +62,7 @@ class Piece:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class EnvelopeCurve:
+class EnvelopeCurve(Drawn):
     """The envelope as a function of δ, with its breakpoints, bounds and pictures.
 
     Call it with one δ or an array of them. ``failure(epsilon)`` is its inverse δ_c(ε).
@@ -211,26 +210,17 @@ class EnvelopeCurve:
             y_title="ε (nats)",
         )
 
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
-
-    def _rows(self) -> list[list[object]]:
+    def _shown(self) -> Parts:
         at = np.array([0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.99])
-        return [
+        rows = [
             [float(a), float(b), float(c), float(d), float(e)]
             for a, b, c, d, e in zip(at, self.binary(at), self.lower(at), self(at), self.upper(at), strict=True)
         ]
+        return [Table(["δ", "ε_b", "lower (14)", "ε_c(δ)", "upper (T3)"], rows, self._title())]
 
     def _title(self) -> str:
         pieces = "" if self.pieces is None else f", {len(self.pieces)} pieces"
         return f"Envelope of a mechanism of {self.mechanism.shape[0]:,} letters ({self.method}{pieces})"
-
-    def __repr__(self) -> str:
-        return text_table(["δ", "ε_b", "lower (14)", "ε_c(δ)", "upper (T3)"], self._rows(), title=self._title())
-
-    def _repr_html_(self) -> str:
-        return html_table(["δ", "ε_b", "lower (14)", "ε_c(δ)", "upper (T3)"], self._rows(), caption=self._title())
 
     def to_dict(self, points: int = 99) -> dict[str, Any]:
         """Return plain data: points, and breakpoints where they were traced."""

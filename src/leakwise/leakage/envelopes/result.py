@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import bars
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.exact import float_above
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import Mechanism
@@ -21,7 +21,7 @@ __all__ = ["Envelope"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Envelope:
+class Envelope(Drawn):
     """ε_c(δ): what holds with probability 1-δ whatever is done to the outcome.
 
     Attributes
@@ -91,7 +91,7 @@ class Envelope:
         """The guarantee in words."""
         return self.certificate.sentence
 
-    def _rows(self) -> list[list[str]]:
+    def _shown(self) -> Parts:
         of_set = self.certificate.prior is not self.certificate.prior.nominal
         every, nominal = (" (whole set)", " (nominal prior)") if of_set else ("", "")
         rows = [
@@ -105,13 +105,8 @@ class Envelope:
         ]
         if self.published is not None:
             rows.append(["h of Theorem 5", at_least(self.published, 6)])
-        return [*rows, ["method", self.method]]
-
-    def __repr__(self) -> str:
-        return text_table(["", "envelope (nats)"], self._rows(), title=self.sentence)
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "envelope (nats)"], self._rows(), caption=self.sentence)
+        rows.append(["method", self.method])
+        return [Table(["", "envelope (nats)"], rows, self.sentence)]
 
     def chart(self) -> dict[str, Any]:
         """The bounds around the value as a Vega-Lite bar chart."""
@@ -123,10 +118,6 @@ class Envelope:
             title=f"Leakage that survives post-processing, except with probability {number(float_above(self.delta))}",
             value_title="nats",
         )
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

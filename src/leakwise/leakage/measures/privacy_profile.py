@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
 from leakwise.exact import float_above, level, log_lower, log_upper
 from leakwise.leakage.measures.arguments import ULP, checked_delta, wide
@@ -41,7 +41,7 @@ class _Line(NamedTuple):
         return self.constant - self.slope * t
 
 
-class PrivacyProfile:
+class PrivacyProfile(Drawn):
     """δ(ε) of a mechanism, and the least ε for a δ.
 
     Attributes
@@ -222,19 +222,10 @@ class PrivacyProfile:
             y_title="δ",
         )
 
-    def plot(self) -> Any:
-        """The profile as a picture (altair)."""
-        return to_altair(self.chart())
-
-    def _rows(self) -> list[list[object]]:
+    def _shown(self) -> Parts:
         deltas = (0, 1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.1)
-        return [[delta, number(self.epsilon(delta), 6)] for delta in deltas]
-
-    def __repr__(self) -> str:
-        return text_table(["δ", "least ε (nats)"], self._rows(), align="ll", title="Privacy profile")
-
-    def _repr_html_(self) -> str:
-        return html_table(["δ", "least ε (nats)"], self._rows(), caption="Privacy profile")
+        rows = [[delta, number(self.epsilon(delta), 6)] for delta in deltas]
+        return [Table(["δ", "least ε (nats)"], rows, "Privacy profile", align="ll")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the exact corners where there are any, and points of the curve."""

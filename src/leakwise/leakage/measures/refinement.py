@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Label
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.exact import exact_fraction, float_above, float_below, integer_product, over_common_denominator
 from leakwise.leakage.measures.arguments import checked, wide
@@ -25,7 +26,7 @@ _MOST_VARIABLES = 60_000
 
 
 @dataclass(frozen=True, repr=False)
-class Refinement:
+class Refinement(Shown):
     """Whether ``second`` is a post-processing of ``first``, and what shows it.
 
     Attributes
@@ -81,19 +82,14 @@ class Refinement:
             f"from the second."
         )
 
-    def _rows(self) -> list[list[object]]:
-        return [
+    def _shown(self) -> Parts:
+        rows: list[list[object]] = [
             ["refines", self.holds],
             ["deficiency, at most", number(self.upper, 6)],
             ["deficiency, at least", number(self.lower, 6)],
             ["tolerance", number(self.tolerance)],
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["", "refinement"], self._rows(), align="ll", title=self.sentence)
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "refinement"], self._rows(), caption=self.sentence)
+        return [Table(["", "refinement"], rows, self.sentence, align="ll")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

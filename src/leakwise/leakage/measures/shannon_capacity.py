@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, LeakwiseWarning
 from leakwise.leakage.measures.arguments import ULP, checked
 from leakwise.leakage.measures.divergences import x_log_x
@@ -24,7 +25,7 @@ _LEAST = 1e-290
 
 
 @dataclass(frozen=True, repr=False)
-class ShannonCapacity:
+class ShannonCapacity(Shown):
     """The largest mutual information over all priors, in nats, as far as it was closed in on.
 
     Attributes
@@ -55,20 +56,15 @@ class ShannonCapacity:
         """Whether the gap is within the tolerance."""
         return self.gap <= self.tolerance
 
-    def _rows(self) -> list[list[object]]:
-        return [
+    def _shown(self) -> Parts:
+        rows: list[list[object]] = [
             ["capacity, at least (nats)", number(self.lower, 6)],
             ["capacity, at most (nats)", number(self.upper, 6)],
             ["gap", number(self.gap, 3)],
             ["closed", self.closed],
             ["iterations", self.iterations],
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["", "value"], self._rows(), align="ll", title="Shannon capacity")
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "value"], self._rows(), caption="Shannon capacity")
+        return [Table(["", "value"], rows, "Shannon capacity", align="ll")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

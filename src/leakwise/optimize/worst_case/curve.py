@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.optimize.worst_case.comparison import pml_exponential, pml_randomized_response, worst_utility
@@ -27,7 +27,7 @@ _MOST_LEVELS = 5000
 
 
 @dataclass(frozen=True, repr=False)
-class WorstCaseCurve:
+class WorstCaseCurve(Drawn):
     """The least leakage of every level.
 
     Attributes
@@ -103,13 +103,13 @@ class WorstCaseCurve:
                 found[name] = worst_utility(make(self.prior, self.utility, epsilon), np.asarray(scores, dtype=float))
         return found
 
-    def _table(self) -> tuple[list[str], list[list[object]]]:
+    def _shown(self) -> Parts:
         headers = ["level", "least ε", "utility-safe ε", "outputs used"]
-        rows: list[list[object]] = [
+        rows = [
             [f"{level:g}", number(s.epsilon, 6), number(safe, 6), str(s.mechanism.shape[1])]
             for level, s, safe in zip(self.levels.tolist(), self.solutions, self.utility_safe.tolist(), strict=True)
         ]
-        return headers, rows
+        return [Table(headers, rows, self._title())]
 
     def _title(self) -> str:
         free = self.free_level
@@ -117,14 +117,6 @@ class WorstCaseCurve:
             "" if free is None else f" Up to level {free:g} a constant answer keeps the guarantee: it costs nothing."
         )
         return f"Worst-case utility by {self.by}: the least leakage of {len(self.levels)} levels.{words}"
-
-    def __repr__(self) -> str:
-        headers, rows = self._table()
-        return text_table(headers, rows, title=self._title())
-
-    def _repr_html_(self) -> str:
-        headers, rows = self._table()
-        return html_table(headers, rows, caption=self._title())
 
     def chart(self) -> dict[str, Any]:
         """The best level over ε as a step plot, the utility-safe mechanism and the two of Prop. 1 beside it."""
@@ -149,10 +141,6 @@ class WorstCaseCurve:
             y_title="worst-case utility" if self.by == "value" else "worst-case order",
             step=True,
         )
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: one entry per level."""

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import heatmap
-from leakwise.charts.table import html_table, text_table
 from leakwise.exact import over_common_denominator
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import DenseKernel, Mechanism
@@ -28,7 +27,7 @@ __all__ = ["LeastLeakage", "least_leakage", "on_mask", "whole_numbers"]
 
 
 @dataclass(frozen=True, repr=False)
-class LeastLeakage:
+class LeastLeakage(Drawn):
     """The mechanism on a mask that leaks least.
 
     Attributes
@@ -95,9 +94,9 @@ class LeastLeakage:
             )
         return f"Keeping to the mask ({self.mask.words}): {self.certificate.sentence}"
 
-    def _rows(self) -> list[list[str]]:
+    def _shown(self) -> Parts:
         used = int((self.mechanism.kernel.column_max() > 0).sum())
-        return [
+        rows = [
             ["least ε (nats)", at_most(self.epsilon, 6)],
             ["proven lower bound", at_least(self.lower, 6)],
             ["gap", at_most(self.gap, 2)],
@@ -105,13 +104,7 @@ class LeastLeakage:
             ["pairs allowed", f"{int(self.mask.allowed.sum()):,} of {self.mask.allowed.size:,}"],
             ["method", self.method],
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["", "least leakage"], self._rows(), title=self.sentence) + "\n" + repr(self.mechanism)
-
-    def _repr_html_(self) -> str:
-        table = html_table(["", "least leakage"], self._rows(), caption=self.sentence)
-        return table + self.mechanism._repr_html_()
+        return [Table(["", "least leakage"], rows, self.sentence), self.mechanism]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of the mechanism; forbidden pairs are those without probability."""
@@ -124,10 +117,6 @@ class LeastLeakage:
             row_title="letter",
             column_title="output",
         )
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the numbers, the certificate and the mechanism."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.errors import InvalidInput
 from leakwise.exact import round_integer_rows
 from leakwise.guarantee import at_most
@@ -30,7 +30,7 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
-class UtilitySafe:
+class UtilitySafe(Drawn):
     """The utility-safe mechanism for a threshold.
 
     Attributes
@@ -81,28 +81,18 @@ class UtilitySafe:
         # The masses are rounded down, so that the bound is high by some units in the last place: far below _SAME.
         return math.log(float(best.max())) if np.isfinite(best).all() else math.inf
 
-    def _rows(self) -> list[list[str]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             ["mask", self.mask.words],
             ["proven ε (nats)", at_most(self.epsilon, 6)],
             ["optimal on its mask", "yes" if self.optimal else f"no: least ε is {at_most(self.least.epsilon, 6)}"],
         ]
-
-    def __repr__(self) -> str:
         title = f"Utility-safe mechanism. {self.certificate.sentence}"
-        return text_table(["", "utility-safe"], self._rows(), title=title) + "\n" + repr(self.mechanism)
-
-    def _repr_html_(self) -> str:
-        caption = f"Utility-safe mechanism. {self.certificate.sentence}"
-        return html_table(["", "utility-safe"], self._rows(), caption=caption) + self.mechanism._repr_html_()
+        return [Table(["", "utility-safe"], rows, title), self.mechanism]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of the mechanism."""
         return self.mechanism.chart()
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return self.mechanism.plot()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the numbers, the certificate and the mechanism."""

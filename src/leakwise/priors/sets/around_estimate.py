@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import exact_fraction, float_above
 from leakwise.priors.prior import Prior
@@ -20,7 +21,7 @@ from leakwise.types import Bools, Floats
 __all__ = ["Around", "checked_failure", "lowered", "unseen_letters"]
 
 
-class Around(PriorSet):
+class Around(Shown, PriorSet):
     """A closed set of priors that holds ``nominal``, the estimate.
 
     ``failure`` is the probability, over the sample, that the set misses the true prior: zero for a set that is taken as
@@ -95,7 +96,7 @@ class Around(PriorSet):
         """How large the set is, in rows of a table."""
         return []
 
-    def _rows(self) -> list[list[str]]:
+    def _shown(self) -> Parts:
         rows = [["letters", f"{len(self):,}"], *([name, value] for name, value in self._size())]
         if self._nominal.sample_size is not None:
             rows.append(["samples", f"{self._nominal.sample_size:,}"])
@@ -107,13 +108,7 @@ class Around(PriorSet):
             rows.append(["note", "every prior is inside: ε-PML here is ε-LDP, the estimate does not help"])
         if unseen := unseen_letters(self._nominal):
             rows.append(["never seen", f"{some_of(unseen)}: kept, and counted as causes of every outcome"])
-        return rows
-
-    def __repr__(self) -> str:
-        return text_table(["", self.kind], self._rows(), title=self._title(), align="ll")
-
-    def _repr_html_(self) -> str:
-        return html_table(["", self.kind], self._rows(), caption=self._title())
+        return [Table(["", self.kind], rows, self._title(), align="ll")]
 
     def _title(self) -> str:
         return f"Set of priors: {self.kind}"

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Label, label_to_plain
-from leakwise.charts.render import to_altair
+from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import dots_with_intervals
-from leakwise.charts.table import html_table, number, text_table
+from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, require, some_of
 from leakwise.types import Bools, Floats, Indices
 
@@ -30,7 +30,7 @@ _HEADERS = ["letter", "frequency", "standard error", "low", "high", "unrandomise
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Estimate:
+class Estimate(Drawn):
     """The frequencies of the true letters, recovered from released outcomes.
 
     They are those of the population the rows were drawn from: the errors hold the noise of the mechanism and the noise
@@ -174,20 +174,10 @@ class Estimate:
             )
         return rows
 
-    def __repr__(self) -> str:
-        title = self._title()
-        if len(self) > _SHOWN:
-            title += f"\nThe {_MOST_FREQUENT} most frequent:"
-        lines = title.split("\n")
-        table = text_table(_HEADERS, self._rows(), max_rows=_SHOWN)
-        return "\n".join([*lines, table, *self._notes()])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        title = self._title() + (f". The {_MOST_FREQUENT} most frequent" if len(self) > _SHOWN else "")
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
-        return html_table(_HEADERS, self._rows(), caption=title) + notes
+    def _shown(self) -> Parts:
+        if len(self) <= _SHOWN:
+            return [Table(_HEADERS, self._rows(), self._title(), max_rows=_SHOWN), *self._notes()]
+        return [self._title(), Table(_HEADERS, self._rows(), f"The {_MOST_FREQUENT} most frequent:"), *self._notes()]
 
     def chart(self) -> dict[str, Any]:
         """A dot for each frequency with its interval, as a Vega-Lite specification."""
@@ -205,10 +195,6 @@ class Estimate:
             label_title="letter",
             note=note,
         )
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_pandas(self) -> Any:
         """Return a DataFrame with the letters as its index (a MultiIndex for tuples)."""
@@ -244,7 +230,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class GroupedEstimate(Mapping[Any, Estimate]):
+class GroupedEstimate(Drawn, Mapping[Any, Estimate]):
     """One :class:`Estimate` for each value of an untouched column: the frequencies within that group.
 
     A mapping from the group to its estimate. The sizes of the groups are public, since their column was not randomised.
@@ -298,30 +284,20 @@ class GroupedEstimate(Mapping[Any, Estimate]):
             f"{self.sample_size:,} released rows; intervals at {100 * self.confidence:g} % {kind}"
         )
 
-    def _rows(self) -> tuple[list[str], list[list[object]]]:
+    def _shown(self) -> Parts:
         rows = [
             [str(group), one.sample_size, *row]
             for group, one in list(self.groups.items())[:_SHOWN]
             for row in one._rows()
         ]
-        return [str(self.by), "rows", *_HEADERS], rows
+        headers = [str(self.by), "rows", *_HEADERS]
+        return [Table(headers, rows, self._title(), max_rows=60), *self._notes()]
 
     def _notes(self) -> list[str]:
         notes = dict.fromkeys(note for one in self.groups.values() for note in one._notes())
         if len(self) > _SHOWN:
             notes[f"The first {_SHOWN} groups of {len(self):,} are shown."] = None
         return list(notes)
-
-    def __repr__(self) -> str:
-        headers, rows = self._rows()
-        return "\n".join([self._title(), text_table(headers, rows, max_rows=60), *self._notes()])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        headers, rows = self._rows()
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
-        return html_table(headers, rows, caption=self._title()) + notes
 
     def chart(self) -> dict[str, Any]:
         """A dot for each frequency within each group, with its interval, as a Vega-Lite specification."""
@@ -341,10 +317,6 @@ class GroupedEstimate(Mapping[Any, Estimate]):
             label_title=f"{self.by} · letter",
             note=None if self.identifiable else "Letters without a dot cannot be told from the outcomes.",
         )
-
-    def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
 
     def to_pandas(self) -> Any:
         """Return a DataFrame with one row for each group and letter.

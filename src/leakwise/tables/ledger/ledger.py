@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.documents import write_atomically
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, some_of
 from leakwise.exact import Level, level
@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS budgets (
 _STEPS = (_SCHEMA, "ALTER TABLE releases ADD COLUMN columns TEXT;")
 
 
-class Ledger:
+class Ledger(Shown):
     """A book of releases in one SQLite file, safe for several processes at once.
 
     A release is entered before it is made: within one transaction the total with it is computed and compared with the
@@ -352,7 +352,7 @@ class Ledger:
             "totals": [one.to_dict() for one in self.totals()],
         }
 
-    def _table(self) -> tuple[list[str], list[list[object]]]:
+    def _shown(self) -> Parts:
         rows: list[list[object]] = [
             [
                 one.dataset,
@@ -365,15 +365,8 @@ class Ledger:
             ]
             for one in self.totals()
         ]
-        return ["dataset", "secret", "releases", "total ε", "total lift", "how", "budget"], rows
-
-    def __repr__(self) -> str:
-        headers, rows = self._table()
-        return text_table(headers, rows, title=f"Ledger {str(self.path)!r}: what is revealed in all")
-
-    def _repr_html_(self) -> str:
-        headers, rows = self._table()
-        return html_table(headers, rows, caption=f"Ledger {self.path}: what is revealed in all")
+        headers = ["dataset", "secret", "releases", "total ε", "total lift", "how", "budget"]
+        return [Table(headers, rows, f"Ledger {str(self.path)!r}: what is revealed in all")]
 
 
 def _text(name: object) -> str:

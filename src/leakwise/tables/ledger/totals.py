@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from leakwise.charts.table import html_table, text_table
+from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import some_of
 from leakwise.exact import Level, float_above
 from leakwise.guarantee import at_most, lift_above
@@ -19,7 +19,7 @@ __all__ = ["LedgerTotal", "beyond_budget", "total_of"]
 
 
 @dataclass(frozen=True, repr=False)
-class LedgerTotal:
+class LedgerTotal(Shown):
     """What all releases of a secret reveal together.
 
     Attributes
@@ -54,8 +54,8 @@ class LedgerTotal:
         """Whether the total keeps within the budget (true where there is none)."""
         return self.budget is None or self.epsilon <= self.budget.epsilon
 
-    def _rows(self) -> list[list[str]]:
-        return [
+    def _shown(self) -> Parts:
+        rows = [
             ["releases", str(self.releases)],
             ["total ε (nats, rounded up)", at_most(self.epsilon, 6)],
             ["total lift e^ε", at_most(self.lift, 6)],
@@ -63,12 +63,7 @@ class LedgerTotal:
             ["failure probability of the priors", at_most(self.failure)],
             ["budget", "none" if self.budget is None else self.budget.words],
         ]
-
-    def __repr__(self) -> str:
-        return text_table(["", "total"], self._rows(), title=f"{', '.join(self.secret)} of {self.dataset}")
-
-    def _repr_html_(self) -> str:
-        return html_table(["", "total"], self._rows(), caption=f"{', '.join(self.secret)} of {self.dataset}")
+        return [Table(["", "total"], rows, f"{', '.join(self.secret)} of {self.dataset}")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
