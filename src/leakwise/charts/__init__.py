@@ -6,7 +6,8 @@ specification, a plain ``dict`` with its data inside.
 - :mod:`leakwise.charts.table` writes text and HTML tables, and single numbers;
 - :mod:`leakwise.charts.specs` makes the specifications;
 - :mod:`leakwise.charts.render` turns one into an Altair chart, a page, an SVG or a PNG (extra ``plots``);
-- :mod:`leakwise.charts.shown` prints an object and shows it in a notebook from what it says once.
+- :mod:`leakwise.charts.shown` prints an object and shows it in a notebook from what it says once;
+- :mod:`leakwise.charts.page` is the shell of every HTML page.
 
 Nothing here knows what the numbers mean.
 """

@@ -12,6 +12,7 @@ from typing import Any
 
 from leakwise.charts._plain import plain
 from leakwise.charts._theme import Spec
+from leakwise.charts.page import html_page
 from leakwise.documents import write_atomically
 from leakwise.errors import InvalidInput, did_you_mean, require
 
@@ -104,32 +105,17 @@ def html(spec: Spec) -> str:
     heading = spec.get("title", "Chart")
     name = heading.get("text", "Chart") if isinstance(heading, dict) else heading
     description = escape(str(spec.get("description", name)), quote=True)
-    policy = (
-        "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
-    )
     # The editor action would send the data to another host, so only the downloads are offered.
     actions = {"export": True, "source": False, "compiled": False, "editor": False}
     options = json.dumps({"renderer": "svg", "actions": actions})
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(str(name))}</title>
-<style>body {{ margin: 1.5rem; font-family: system-ui, sans-serif; }}</style>
-<script>{javascript()}</script>
-</head>
-<body>
-<div id="chart" role="img" aria-label="{description}"></div>
+    body = f"""<div id="chart" role="img" aria-label="{description}"></div>
 <script id="spec" type="application/json">{script_json(spec)}</script>
 <script>
 vegaEmbed("#chart", JSON.parse(document.getElementById("spec").textContent), {options}).catch(console.error);
 </script>
-</body>
-</html>
 """
+    style = "body { margin: 1.5rem; font-family: system-ui, sans-serif; }"
+    return html_page(str(name), body, style=style, script=javascript())
 
 
 def save(spec: Spec, path: str | PathLike[str]) -> Path:

@@ -34,11 +34,11 @@ class Table:
     max_rows: int = 20
 
     def text(self) -> str:
-        """The table for a terminal."""
+        """Write the table for a terminal."""
         return text_table(self.headers, self.rows, self.align, self.title, digits=self.digits, max_rows=self.max_rows)
 
     def html(self) -> str:
-        """The table for a notebook or a page."""
+        """Write the table for a notebook or a page."""
         return html_table(self.headers, self.rows, self.title, digits=self.digits)
 
 
@@ -59,7 +59,7 @@ class Shown(ABC):
 
     @abstractmethod
     def _shown(self) -> Parts:
-        """What is shown, from top to bottom: tables, sentences, lists of sentences, and other such objects."""
+        """Return what is shown, from top to bottom: tables, sentences, lists of sentences, and other such objects."""
 
     def __repr__(self) -> str:
         return "\n".join(_text(part) for part in self._shown())
@@ -75,10 +75,10 @@ class Drawn(Shown):
 
     @abstractmethod
     def chart(self) -> dict[str, Any]:
-        """A Vega-Lite specification."""
+        """Return the picture as a Vega-Lite specification."""
 
     def plot(self) -> Any:
-        """The picture of :meth:`chart` (altair)."""
+        """Draw the picture of :meth:`chart` (altair)."""
         return to_altair(self.chart())
 
 

@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leakwise.charts.page import html_page
 from leakwise.charts.table import html_table, number
 from leakwise.documents import write_atomically
 from leakwise.papers.exhibit import COMPUTED, PAPERS, Exhibit, exhibits
@@ -25,7 +26,6 @@ __all__ = ["write_gallery"]
 Stored = tuple[Exhibit, dict[str, Any]]
 """An exhibit and the record of its files."""
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _MOST_ROWS = 16
 _STYLE = """
 figure { margin: 1rem 0; overflow-x: auto; } figure img { max-width: 100%; height: auto; }
@@ -46,24 +46,6 @@ def write_gallery(directory: Path) -> Path:
     index = directory / "index.html"
     write_atomically(index, _index(directory, found).encode())
     return index
-
-
-def _page(title: str, body: str) -> str:
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>{escape(title)}</title>
-<style>{STYLE}{_STYLE}</style>
-</head>
-<body>
-{body}</body>
-</html>
-"""
 
 
 # ------------------------------------------------------------------------------------------------------ the exhibits
@@ -95,7 +77,8 @@ def _index(directory: Path, found: Sequence[Stored]) -> str:
         contents += f"<h2>[{paper.key}] {escape(paper.name)}</h2>\n<ul>{items}</ul>\n"
         sections += f"<section>\n<h2>[{paper.key}] {escape(paper.name)}: {escape(paper.subject)}</h2>\n"
         sections += "".join(_article(directory, made, record) for made, record in own) + "</section>\n"
-    return _page("The five papers, recomputed", f"{head}<nav>{contents}</nav>\n</header>\n<main>\n{sections}</main>\n")
+    body = f"{head}<nav>{contents}</nav>\n</header>\n<main>\n{sections}</main>\n"
+    return html_page("The five papers, recomputed", body, style=STYLE + _STYLE)
 
 
 def _anchor(made: Exhibit) -> str:
@@ -227,7 +210,8 @@ def _errata_page(shown: Mapping[str, Sequence[Mapping[str, Any]]], found: Sequen
         "Each has a demonstration, run when this page was made. If we have misread a paper, please tell us. "
         '<a href="index.html">Back to the gallery</a>.</p>\n</header>\n'
     )
-    return _page("Notes on the five papers", f"{head}<main>\n{sections}{_differing(found)}</main>\n")
+    body = f"{head}<main>\n{sections}{_differing(found)}</main>\n"
+    return html_page("Notes on the five papers", body, style=STYLE + _STYLE)
 
 
 def _note(entry: Entry, kind: Kind, findings: Sequence[Mapping[str, Any]]) -> str:

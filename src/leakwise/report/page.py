@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from leakwise.charts.page import html_page, paragraph, section
 from leakwise.charts.table import number
 from leakwise.exact import log_upper
 from leakwise.guarantee import (
@@ -23,7 +24,6 @@ from leakwise.report.style import STYLE
 
 __all__ = ["page"]
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _MOST_ROWS = 60
 _USES = {
     "statistics": "statistics: the mechanism makes estimated frequencies as precise as the guarantee allows. "
@@ -46,35 +46,8 @@ def page(facts: Facts) -> str:
         _limits(facts),
         _proof(facts),
     ]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{escape(title)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<header>
-<h1>{escape(title)}</h1>
-{_facts(facts)}
-</header>
-<main>
-{"".join(sections)}
-</main>
-</body>
-</html>
-"""
-
-
-def _section(title: str, *parts: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{''.join(parts)}</section>\n"
-
-
-def _p(text: str) -> str:
-    return f"<p>{escape(text)}</p>\n"
+    header = f"<header>\n<h1>{escape(title)}</h1>\n{_facts(facts)}\n</header>\n"
+    return html_page(title, f"{header}<main>\n{''.join(sections)}\n</main>\n", style=STYLE)
 
 
 def _table(headers: list[str], rows: list[list[str]], *, numbers_from: int = 1) -> str:
@@ -122,8 +95,8 @@ def _promise(facts: Facts) -> str:
     )
     if certificate.failure:
         detail += f" It holds for every prior that the sample leaves possible. {misleads(certificate.prior)}"
-    certain = _p(never_certain(ratio)) if ratio > 1 else ""
-    return _section("The guarantee", f'<p class="promise">{escape(strong)}</p>\n', _p(detail), certain)
+    certain = paragraph(never_certain(ratio)) if ratio > 1 else ""
+    return section("The guarantee", f'<p class="promise">{escape(strong)}</p>\n', paragraph(detail), certain)
 
 
 def _before_and_after(facts: Facts) -> str:
@@ -141,10 +114,14 @@ def _before_and_after(facts: Facts) -> str:
         ]
         for one in shown
     ]
-    more = _p(f"The {_MOST_ROWS} most likely of {len(letters)} values are shown.") if len(shown) < len(letters) else ""
-    return _section(
+    more = (
+        paragraph(f"The {_MOST_ROWS} most likely of {len(letters)} values are shown.")
+        if len(shown) < len(letters)
+        else ""
+    )
+    return section(
         "What someone can come to believe",
-        _p(
+        paragraph(
             "How likely each value of a row is before its released value is seen (the mark), and the range of what it "
             "can be afterwards, over all outcomes (the bar). 0% afterwards means that some outcome rules the value "
             "out, which is not a breach of the guarantee: what counts is how much more likely it makes the others."
@@ -163,10 +140,10 @@ def _prior(facts: Facts) -> str:
         )
     else:
         words = "The prior was given as public knowledge when the release was made. It was not taken from the table."
-    return _section(
+    return section(
         "What was assumed to be known before",
-        _p(words),
-        _p(
+        paragraph(words),
+        paragraph(
             "The guarantee compares with this prior. Where the prior is far from what people know, the guarantee does "
             "not describe what they learn."
         ),
@@ -177,14 +154,14 @@ def _picture(facts: Facts) -> str:
     mechanism = facts.mechanism
     if not facts.small or max(mechanism.shape) > _MOST_ROWS:
         rows, columns = mechanism.shape
-        return _section(
+        return section(
             "The mechanism",
-            _p(f"It has {rows:,} values and {columns:,} outcomes, too many to draw."),
+            paragraph(f"It has {rows:,} values and {columns:,} outcomes, too many to draw."),
         )
     picture = heat_table([str(x) for x in mechanism.inputs], facts.outcomes, mechanism.matrix)
-    return _section(
+    return section(
         "The mechanism",
-        _p(
+        paragraph(
             "Each row is a true value, each column an outcome; a cell shows how often the outcome is drawn for the "
             "value, in percent."
         ),
@@ -207,9 +184,9 @@ def _worth(facts: Facts) -> str:
         ["how often the released value is the true one", _share(ours.agreement), _share(other.agreement), "100%"],
         ["information about the value (nats)", number(ours.information), number(other.information), "—"],
     ]
-    return _section(
+    return section(
         "What the released table is good for",
-        _p(
+        paragraph(
             "Compared with randomized response (the true value with a certain probability, else any other) of exactly "
             "the same leakage, and with the table without protection."
         ),
@@ -221,7 +198,7 @@ def _worth(facts: Facts) -> str:
 def _errors(facts: Facts, compared: Comparison) -> str:
     ours, other = compared.ours.standard_error, compared.randomized_response.standard_error
     if ours is None:
-        return _p(
+        return paragraph(
             "The outcomes do not determine the frequency of every value; estimates are then ranges. To make all "
             "frequencies estimable, release for statistics."
         )
@@ -235,9 +212,9 @@ def _errors(facts: Facts, compared: Comparison) -> str:
         ]
         for place in sorted(order)
     ]
-    return _p(f"Expected standard error of the estimated frequency of each value, from {facts.rows:,} rows:") + _table(
-        ["value", "this release", "randomized response", "no protection"], rows
-    )
+    return paragraph(
+        f"Expected standard error of the estimated frequency of each value, from {facts.rows:,} rows:"
+    ) + _table(["value", "this release", "randomized response", "no protection"], rows)
 
 
 def _maybe(value: float | None) -> str:
@@ -264,9 +241,9 @@ def _back(facts: Facts) -> str:
         words = f"Here {' and '.join(means)}. " if means else ""
         words += "Share the mechanism with the table; it is not a secret."
     code = f"import leakwise as lw\n\ne = {call}\nprint(e)          # frequencies, standard errors, intervals\n"
-    return _section(
+    return section(
         "How to estimate from it",
-        _p(
+        paragraph(
             "The share of an outcome in the released table is not the share of the value of that name. The code below "
             f"estimates the true frequencies, with intervals. {words}"
         ),
@@ -275,7 +252,7 @@ def _back(facts: Facts) -> str:
 
 
 def _limits(facts: Facts) -> str:
-    return _section(
+    return section(
         "What is not guaranteed", "<ul>" + "".join(f"<li>{escape(one)}</li>\n" for one in facts.limits()) + "</ul>\n"
     )
 
@@ -288,10 +265,10 @@ def _proof(facts: Facts) -> str:
     rows.append(["randomness", "operating system, AES-256 in counter mode"])
     if facts.ledger is not None:
         rows.append(["entry in the ledger", escape(str(facts.ledger["entry"]))])
-    return _section(
+    return section(
         "How it was made, and how to check it",
         _table(["", ""], rows),
-        _p(_check(facts)),
+        paragraph(_check(facts)),
     )
 
 

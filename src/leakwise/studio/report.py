@@ -9,6 +9,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
+from leakwise.charts.page import html_page, paragraph, section
 from leakwise.charts.table import html_table
 from leakwise.guarantee import percent, percent_at_least, percent_at_most
 from leakwise.leakage import Audit
@@ -25,65 +26,40 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _MOST_DRAWN = 60
 
 
 def page(solved: Solved, looked: Audit) -> str:
     """The whole page."""
     sections = [
-        _section("The guarantee", _promise(solved, looked)),
-        _section("What was assumed to be known before", _prior(solved)),
-        _section("What someone can come to believe", _beliefs(looked)),
-        _section("The mechanism", _mechanism(solved)),
-        _section("What it is worth", _worth(solved)),
-        _section("Every measure", _measures(looked)),
-        _section("How to make it again, and how to check it", _lines(solved)),
+        section("The guarantee", _promise(solved, looked)),
+        section("What was assumed to be known before", _prior(solved)),
+        section("What someone can come to believe", _beliefs(looked)),
+        section("The mechanism", _mechanism(solved)),
+        section("What it is worth", _worth(solved)),
+        section("Every measure", _measures(looked)),
+        section("How to make it again, and how to check it", _lines(solved)),
     ]
     title = "What this mechanism leaks"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<header><h1>{title}</h1></header>
-<main>
-{"".join(sections)}
-</main>
-</body>
-</html>
-"""
-
-
-def _section(title: str, body: str) -> str:
-    return f"<section>\n<h2>{escape(title)}</h2>\n{body}</section>\n"
-
-
-def _p(text: str) -> str:
-    return f"<p>{escape(text)}</p>\n"
+    body = f"<header><h1>{title}</h1></header>\n<main>\n{''.join(sections)}\n</main>\n"
+    return html_page(title, body, style=STYLE)
 
 
 def _promise(solved: Solved, looked: Audit) -> str:
     items = "".join(f"<li>{escape(words)}</li>\n" for words in looked.sentences[1:])
     words = seal(solved)["words"]
-    return f'<p class="promise">{escape(promise(solved))}</p>\n{_p(words)}<ul>{items}</ul>\n'
+    return f'<p class="promise">{escape(promise(solved))}</p>\n{paragraph(words)}<ul>{items}</ul>\n'
 
 
 def _prior(solved: Solved) -> str:
     priors = solved.priors
     rests_on = about_prior(solved)
-    note = _p(rests_on) if rests_on else ""
+    note = paragraph(rests_on) if rests_on else ""
     if isinstance(priors, Prior):
-        return _p("This prior, taken as known:") + priors._repr_html_() + note
+        return paragraph("This prior, taken as known:") + priors._repr_html_() + note
     about: str = priors._repr_html_() if hasattr(priors, "_repr_html_") else ""
     words = "The frequencies of a sample, and every prior that the sample leaves possible:"
-    return _p(words) + about + priors.nominal._repr_html_() + note
+    return paragraph(words) + about + priors.nominal._repr_html_() + note
 
 
 def _beliefs(looked: Audit) -> str:
@@ -101,7 +77,7 @@ def _mechanism(solved: Solved) -> str:
     mechanism = solved.mechanism
     rows, columns = mechanism.shape
     if max(rows, columns) > _MOST_DRAWN:
-        return _p(
+        return paragraph(
             f"It has {rows:,} values and {columns:,} outcomes, too many to draw. The Python lines below write it to "
             f"{NAMES['mechanism']}."
         )
@@ -109,13 +85,13 @@ def _mechanism(solved: Solved) -> str:
     picture = heat_table(
         [str(name) for name in mechanism.inputs], [str(name) for name in mechanism.outputs], mechanism.matrix
     )
-    return _p(words) + picture
+    return paragraph(words) + picture
 
 
 def _worth(solved: Solved) -> str:
     design = solved.design
     if design is None:
-        return _p("The mechanism was brought, not designed: no utility was maximised.")
+        return paragraph("The mechanism was brought, not designed: no utility was maximised.")
     utility = solved.utility
     assert utility is not None
     rows = [[figure["name"], figure["value"]] for figure in first_figures(solved)[1:]]
@@ -138,5 +114,5 @@ def _lines(solved: Solved) -> str:
         else f"The Python lines write {name}. leakwise verify {name} rejects it, because the limit is broken."
     )
     line = "" if code["cli"] is None else f"<pre><code>{escape(code['cli'])}</code></pre>\n"
-    note = _p(code["cli_note"]) if code["cli_note"] else ""
-    return f"<pre><code>{escape(code['python'])}</code></pre>\n{_p(check)}{line}{note}"
+    note = paragraph(code["cli_note"]) if code["cli_note"] else ""
+    return f"<pre><code>{escape(code['python'])}</code></pre>\n{paragraph(check)}{line}{note}"
