@@ -232,6 +232,8 @@ BAD = {
     ),
     "dates": pd.DatetimeIndex(["2020-01-01" if one == "yes" else "2020-01-02" for one in TRUE]),
     "labels with it": pd.Index([f"{one}-{k:04}" for k, one in enumerate(TRUE)]),
+    "places when sorted by it": pd.Index(np.argsort(np.argsort(TRUE, kind="stable"))),
+    "names by places": pd.Index([f"p{k:03}" for k in np.argsort(np.argsort(TRUE, kind="stable"))], name="id"),
     "finer labels": pd.Index([str(k % 3 * 2 + (one == "yes")) for k, one in enumerate(TRUE)]),
 }
 

@@ -1,7 +1,8 @@
 """Labels of rows (a pandas index) that tell the secret: they go out with the rows, and nobody looks at them.
 
 An index of numbers 0, 1, 2, … and one of ordinary ids pass. Refused is an index that has the name or the values of the
-secret, whose labels contain the values, or that goes with the secret from row to row more closely than chance allows.
+secret, whose labels contain the values, that goes with the secret from row to row more closely than chance allows, or
+by which the rows can be put into an order that tells the secret: the numbers of rows that were sorted before.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _MOST_LABELS = 4096
 # Rows whose labels are searched for the text of their own value, and how many it takes to be no accident.
 _SEARCHED = 1000
 _ENOUGH = 20
+# Rows that are put into the order of their labels.
+_ORDERED = 1 << 16
 # How rarely independent labels may be refused.
 _CHANCE = 1e-6
 
@@ -39,10 +42,15 @@ class RowLabels:
         self._pairs: Counter[tuple[str, int]] | None = Counter()
         self._own = self._searched = self._others = 0
         self._texts = [_texts(label) for label in alphabet.labels]
+        self._labels: list[Any] = []
+        self._codes: list[int] = []
 
     def add(self, labels: Sequence[Any], places: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
         """See a batch: its distinct labels, the place of every row among them, and the code of every row's secret."""
         self._search(labels, places, codes)
+        room = _ORDERED - len(self._codes)
+        self._labels += [labels[place] for place in places[:room].tolist()]
+        self._codes += codes[:room].tolist()
         if self._pairs is None or len(labels) > _MOST_LABELS:
             self._pairs = None
             return
@@ -66,6 +74,8 @@ class RowLabels:
     def refuse(self) -> None:
         """Refuse labels that tell the secret."""
         how = self._how()
+        if how is None and self._orders():
+            how = "puts the rows into an order that tells"
         if how is None:
             return
         secret = " and ".join(repr(str(name)) for name in self._names)
@@ -94,6 +104,20 @@ class RowLabels:
         ):
             return "goes from row to row with"
         return None
+
+    def _orders(self) -> bool:
+        """Whether the rows tell the secret in the order of their labels, where that is not the order they have."""
+        from leakwise.tables.release.row_order import RowOrder
+
+        try:
+            order = sorted(range(len(self._labels)), key=self._labels.__getitem__)
+        except TypeError:  # labels that have no order
+            return False
+        if order == sorted(order) or order[::-1] == sorted(order):
+            return False
+        seen = RowOrder(self._alphabet.labels)
+        seen.add(np.array([self._codes[place] for place in order], dtype=np.intp))
+        return seen.verdict().dependent
 
 
 def _texts(label: Any) -> list[str]:
