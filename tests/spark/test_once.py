@@ -23,7 +23,6 @@ from leakwise.spark.writing import write_once
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
 # So many outcomes that two draws of the rows never agree by chance.

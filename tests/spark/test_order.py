@@ -14,7 +14,6 @@ from leakwise.tables.release.row_order import RowOrder
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
 ROWS = 2000

@@ -22,7 +22,6 @@ import leakwise as lw
 # All of these share one Spark: with pytest-xdist and --dist loadgroup they go to one worker.
 pytestmark = [
     pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
 FALSE_ALARM = 1e-9

@@ -109,7 +109,7 @@ def test_bad_input() -> None:
 
 
 def test_too_large_to_trace_is_evaluated_point_by_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("curve", "single"):
+    for module in ("curve", "one_delta"):
         monkeypatch.setattr(f"leakwise.leakage.envelopes.{module}.PRIMAL_PAIRS", 500)
     rng = np.random.default_rng(0)
     m = lw.Mechanism(rng.dirichlet(np.ones(400), 3))
