@@ -6,7 +6,7 @@ check fails or a target of issue 6 is missed: 200×200 under 5 s; a 100-point cu
 bisections of the plain program; 10 letters × 1,000,000 outcomes under 60 s; 1000 repetitions of a binary mechanism
 under 1 s.
 
-The bisection solves the linear program of MATH section 5 from scratch at each step, to 1e-12 in t; a few points are
+The bisection solves the linear program for V(t) from scratch at each step, to 1e-12 in t; a few points are
 timed and scaled to a hundred.
 """
 

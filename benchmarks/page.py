@@ -13,11 +13,22 @@ HISTORY = RESULTS / "history.json"
 
 HEAD = """# Benchmarks
 
-Made by `make bench`; every line is from a script of `benchmarks/`, which runs by itself and compares with a named
+Written by `make bench`. Every line comes from a script in `benchmarks/`, which runs by itself and compares with a named
 baseline in the same run. Tests never depend on these figures. `benchmarks/results/history.json` keeps those of earlier
 runs.
 
 """
+
+
+def _summary(books: list[dict[str, Any]]) -> str:
+    """For each script, how many figures it has, how many targets they met, and which they missed."""
+    text = "## Summary\n\n| script | figures | targets met | targets missed |\n|---|---|---|---|\n"
+    for book in books:
+        judged = [line for line in book["figures"] if line["kept"] is not None]
+        missed = [line["what"].replace("|", "\\|") for line in judged if not line["kept"]]
+        met = f"{len(judged) - len(missed)} of {len(judged)}" if judged else ""
+        text += f"| `{book['script']}.py` | {len(book['figures'])} | {met} | {'; '.join(missed)} |\n"
+    return text
 
 
 def main() -> int:
@@ -34,6 +45,7 @@ def main() -> int:
         f"Machine of the newest figures ({newest['time'][:10]}): {there['processor']}, {there['cores']} cores, "
         f"{there['memory_gigabytes']} GiB, {there['system']}, Python {there['python']}.\n\n"
     )
+    text += _summary(books) + "\n## All figures\n\n"
     text += "| script | what | figure | wanted | kept |\n|---|---|---|---|---|\n"
     for book in books:
         for line in book["figures"]:

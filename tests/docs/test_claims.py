@@ -12,8 +12,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.mark.parametrize(
     ("page", "said"),
     [
-        ("tutorials/analyst.md", "The guarantee assumes that the mechanism is known"),
-        ("explanation/what-does-my-epsilon-mean.md", "for every prior that gives each value some"),
+        ("start/estimate.md", "The guarantee assumes that the mechanism is known"),
+        ("explanation/pml-and-dp.md", "for every prior that gives each value some"),
         ("explanation/records.md", "Mutual information is an average"),
         ("explanation/records.md", "It does not analyse row-wise releases"),
     ],

@@ -16,7 +16,7 @@ from strategies import Matrix, laws, matrices
 
 
 def test_pml_is_not_additive() -> None:
-    """The counter-example of MATH section 5: [EX] T3, uniform on 3 letters, e^ε = 1.5, twice leaks log 3 > log 2.25."""
+    """The counter-example: [EX] T3, uniform on 3 letters, e^ε = 1.5, twice leaks log 3 > log 2.25."""
     m = lw.Mechanism([[0, "1/2", "1/2"], ["1/2", 0, "1/2"], ["1/2", "1/2", 0]])
     prior = lw.Prior.uniform(3)
     assert lw.epsilon(m, prior) == pytest.approx(math.log(1.5))

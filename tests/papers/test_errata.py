@@ -13,7 +13,7 @@ from leakwise.papers import PAPERS
 from leakwise.papers.errata import KINDS, WEIGHTS, Entry, beyond, errata, erratum, markdown, warning
 from leakwise.papers.gallery import write_gallery
 
-DOCS = Path(__file__).parents[2] / "docs" / "guide" / "papers.md"
+DOCS = Path(__file__).parents[2] / "docs" / "research" / "errata.md"
 
 ENTRIES = {entry.name: entry for entry in errata()}
 
@@ -180,8 +180,8 @@ def test_straight_quotes_only() -> None:
     assert not set("«»") & set(markdown())
 
 
-def test_the_guide_has_the_errata_as_they_are() -> None:
-    """After a change: put the text of leakwise.papers.errata.markdown() below the last example of the guide."""
+def test_the_page_has_the_errata_as_they_are() -> None:
+    """After a change: put the text of leakwise.papers.errata.markdown() below the last example of the page."""
     assert DOCS.read_text(encoding="utf-8").endswith(markdown())
 
 

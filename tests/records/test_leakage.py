@@ -20,7 +20,7 @@ LOG2 = math.log(2)
 
 
 def parity_truth(n: int, flip: float, b: float) -> float:
-    """MATH.md 6: log 2 - h(p*α) with h(α) = max(0, b - (n-1) log 2)."""
+    """The closed form, log 2 - h(p*α) with h(α) = max(0, b - (n-1) log 2)."""
     alpha = inverse_binary_entropy(max(0.0, b - (n - 1) * LOG2))
     return LOG2 - binary_entropy(flip * (1 - alpha) + (1 - flip) * alpha)
 

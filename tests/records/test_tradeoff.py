@@ -71,7 +71,7 @@ def test_one_inverts_the_other_where_the_constraint_is_active() -> None:
 
 
 def test_answers_alone_do_not_suffice() -> None:
-    """MATH.md 6: sum mod 3, n = 3, D = .3, b = 1.6: 0.1786 by count, 0.2033 if q sees only the answer."""
+    """Sum mod 3, n = 3, D = .3, b = 1.6: 0.1786 by count, 0.2033 if q sees only the answer."""
     result = records.least_leakage(records.modular_sum(3, 3), distortion=0.3, entropy=1.6, tolerance=1e-3)
     assert result.closed
     assert result.bound <= 0.17865 <= result.value + 1e-9

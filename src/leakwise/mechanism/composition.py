@@ -117,7 +117,7 @@ class Composition(Mechanism):
 def compose(*mechanisms: Mechanism) -> Composition:
     """Return the joint release of one secret by several mechanisms, each with fresh randomness.
 
-    Leakages do not add: two releases of ε-PML can leak more than 2ε together (MATH section 5), or less. Ask the
+    Leakages do not add: two releases of ε-PML can leak more than 2ε together, or less. Ask the
     composition itself, it is exact.
 
     >>> from leakwise import Prior, epsilon, randomized_response

@@ -1,4 +1,4 @@
-"""Ways to a mechanism whose leakage is proven for a prior that is only known from a sample [ED, MATH.md section 4]."""
+"""Ways to a mechanism whose leakage is proven for a prior that is only known from a sample [ED]."""
 
 from __future__ import annotations
 

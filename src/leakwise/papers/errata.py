@@ -161,12 +161,12 @@ def markdown() -> str:
     """Return the notes as Markdown, kind by kind, for the documentation."""
     parts = []
     for name, kind in KINDS.items():
-        parts += [f"### {kind.heading}", _wrapped(kind.about)]
+        parts += [f"## {kind.heading}", _wrapped(kind.about)]
         for paper in PAPERS.values():
             own = errata(paper.key, name)
             if not own:
                 continue
-            parts.append(f"#### [{paper.key}] {paper.name}")
+            parts.append(f"### [{paper.key}] {paper.name}")
             for entry in own:
                 mark = f"{entry.weight}, `{entry.name}`" if entry.weight else f"`{entry.name}`"
                 parts.append(f"**{_escaped(entry.where)}** ({mark})")

@@ -70,7 +70,7 @@ def weissman_phi_radius(counts: tuple[int, ...], failure: object) -> Fraction:
 
     φ(κ) belongs to the true prior; with the estimate's κ̂ in its place the promise fails (36 % of the time at a nominal
     5 %). But the true κ is within half the true distance b of κ̂, so that b ≤ 2 sqrt(L / (m φ(min(½, κ̂ + b/2)))) where
-    Weissman's bound holds: iterated down from the plain radius, every step is a valid one (MATH section 4).
+    Weissman's bound holds: iterated down from the plain radius, every step is a valid one (the mathematics, section 4).
     """
     letters, samples = len(counts), sum(counts)
     radius = weissman_radius(letters, samples, failure)

@@ -24,7 +24,7 @@ class PriorSet(ABC):
     """A closed set of priors over one alphabet.
 
     PML, certification, robust design and masks ask a set for nothing but the least mass it gives to a column,
-    min_Q Q·v ([ED] Corollary 1 and MATH section 4).
+    min_Q Q·v ([ED] Corollary 1 and the mathematics, section 4).
     """
 
     @property

@@ -1,6 +1,6 @@
 """Algorithms 1–5 of [PR], on the full table of datasets: a local search, kept beside the certified value.
 
-As printed, with what MATH.md section 6 corrects: the step (15) is p ∝ p_t^{1/(1+s)} exp((D_a + s H_a)/(1+s)) with s
+As printed, except for four corrections: the step (15) is p ∝ p_t^{1/(1+s)} exp((D_a + s H_a)/(1+s)) with s
 found by a root search (the printed update of s stops at infeasible points); the gradient (37) is p(a) Σ_y q(y|x)
 log(p(y|a)/p(y)); the sum in (18) leaves out ℓ = k; every loop is capped.
 """

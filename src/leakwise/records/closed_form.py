@@ -1,4 +1,4 @@
-"""Parity through a binary symmetric channel: the one case whose leakage is known exactly (MATH.md 6)."""
+"""Parity through a binary symmetric channel: the one case that is known exactly (the mathematics, section 6)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Problem:
     .. math:: \max_u I(a; Y) \quad\text{s.t.}\quad H(u) + \sum_k u_k \log m_k \ge b,\; u \in \Delta
 
     where k runs over the pairs (value a of the record, class of the other records), sorted by value. Inside a
-    class all datasets have the same output law, so that the uniform choice has the largest entropy (MATH.md 6).
+    class all datasets have the same output law, so that the uniform choice has the largest entropy.
 
     Attributes
     ----------

@@ -223,7 +223,7 @@ class Query:
 
     def orbit_space(self, data: Any = "uniform") -> Space:
         """Datasets grouped by the symmetries that leave query and data distribution unchanged: a best mechanism may be
-        sought among those that treat the members of a state alike (MATH.md 6)."""
+        sought among those that treat the members of a state alike (the mathematics, section 6)."""
         law = data_law(data, self.shape)
         from leakwise.records.symmetry import histogram_space, orbits, relabels_evenly
 

@@ -39,7 +39,7 @@ def upper_quantile(matrix: Matrix, prior: list[Fraction], delta: Fraction) -> Fr
 
 
 def plain_value(matrix: Matrix, prior: list[Fraction], t: float) -> float:
-    """V(t) by SciPy, straight from the linear program of MATH section 5."""
+    """V(t) by SciPy, straight from the linear program of the mathematics, section 5."""
     rows = [i for i, p in enumerate(prior) if p]
     p = np.array([[float(matrix[i][j]) for j in range(len(matrix[0]))] for i in rows])
     q = np.array([float(prior[i]) for i in rows]) @ p

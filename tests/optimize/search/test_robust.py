@@ -181,7 +181,7 @@ def test_four_letters_against_all_rays() -> None:
 
 
 def all_rays_small_ball(p: Floats, c: float, t: float) -> Floats:
-    """For c ≤ π_min: PML rays at t/(1+ct) and two-valued columns (MATH section 4)."""
+    """For c ≤ π_min: PML rays at t/(1+ct) and two-valued columns (the mathematics, section 4)."""
     n, top = len(p), t / (1 + c * t)
     found = []
     for size in range(n + 1):

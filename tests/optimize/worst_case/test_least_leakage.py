@@ -1,4 +1,4 @@
-"""The least leakage on a mask: the numbers of [WC] and MATH section 3, random masks by bisection, sets of priors."""
+"""The least leakage on a mask: the numbers of [WC], random masks by bisection, sets of priors."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_laws(case: tuple[list[Fraction], np.ndarray]) -> None:
     found.certificate.verify()
     assert 0 <= found.lower <= found.epsilon
     assert found.gap < 1e-10
-    # The utility-safe mechanism is never below; the two lower bounds of MATH are never above.
+    # The utility-safe mechanism is never below; the two lower bounds of the mathematics, section 3, are never above.
     safe = lw.utility_safe(prior, allowed.astype(float), 1)
     assert safe.epsilon >= found.lower - 1e-12
     mass = np.array([float(x) for x in p]) @ allowed

@@ -58,7 +58,7 @@ def test_ball_moves_mass_from_the_top_to_the_bottom(case: tuple[Prior, Fraction,
 
 @given(balls())
 def test_ball_is_the_cone_formula_with_the_top_sum(case: tuple[Prior, Fraction, list[int]]) -> None:
-    """π·v - T_c(v) + c·min v with T_c(v) = min_τ cτ + Σ π_i (v_i - τ)₊ (MATH section 4)."""
+    """π·v - T_c(v) + c·min v with T_c(v) = min_τ cτ + Σ π_i (v_i - τ)₊ (the mathematics, section 4)."""
     prior, beta, column = case
     c = min(beta / 2, Fraction(1))
     masses = prior.fractions

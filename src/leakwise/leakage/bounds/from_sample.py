@@ -1,6 +1,6 @@
 """The leakage of a mechanism for the true prior, from a sample, without a set of priors.
 
-For a fixed mechanism only the M numbers q_j = E p(y_j | X) must be bounded from below (MATH section 4): a sample that
+For a fixed mechanism only the M numbers q_j = E p(y_j | X) must be bounded from below: a sample that
 had no part in choosing the mechanism bounds them at level δ/M each, and ε' = max_j log(max_i p_ij / bound_j).
 """
 

@@ -1,7 +1,7 @@
 """Envelopes in closed form: the constant one ([EN] Corollary 1) and k-ary randomized response for every prior.
 
 For k-RR, [EN] Theorem 5 has a lower bound h under a condition on the prior, and conjectures that it is the envelope.
-The exact value for every prior is ([beyond], MATH section 5)
+The exact value for every prior is ([beyond], the mathematics, section 5)
 
     e^{ε_c(δ)} = max_{1≤L≤N} min{ α/q_L, (Lα + (N-1-L+θ)β)/δ },
 

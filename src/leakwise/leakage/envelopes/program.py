@@ -1,4 +1,4 @@
-"""The envelope as a linear program ([beyond], MATH section 5): V(t), its optimal post-processing and its dual vector.
+"""The envelope as a linear program [beyond]: V(t), its optimal post-processing and its dual vector.
 
 V(t) = max Σ_xy w_xy  s.t.  Σ_x w_xy ≤ q_y,  Σ_y w_xy (λ_xy - t) ≥ 0 for each x,  w ≥ 0, is the largest probability of a
 leakage of at least log t after any post-processing: all post-processed outcomes that speak most for the letter x can

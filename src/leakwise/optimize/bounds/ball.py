@@ -6,7 +6,7 @@ chord on [a, τ], above it under its chord on [τ, M]:
 
     Σ π f(λ) ≤ f(a) + (1-a-E)·slope(a, τ) + E·slope(τ, M).
 
-For c ≤ π_min this forces M = τ, and the bound is the one of MATH section 4.
+For c ≤ π_min this forces M = τ, and the bound is the one of the mathematics, section 4.
 """
 
 from __future__ import annotations

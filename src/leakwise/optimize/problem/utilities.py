@@ -176,7 +176,7 @@ class _Guessing(LinearUtility):
 class Frequencies(Utility):
     """How well the frequencies can be recovered: minus the sum of their asymptotic variances, per released row.
 
-    From m rows the estimated frequencies have covariance (J⁻¹ - ππᵀ)/m with J = Σ_j q_j λ_j λ_jᵀ (MATH section 2); the
+    From m rows the estimated frequencies have covariance (J⁻¹ - ππᵀ)/m with J = Σ_j q_j λ_j λ_jᵀ; the
     value is -(trace J⁻¹ - Σ π²), -∞ for a mechanism that does not identify them.
     """
 

@@ -202,7 +202,7 @@ def _dispatch(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> 
 
 
 def conservative_lift(ball: Ball, lift: Fraction) -> Fraction:
-    """The e^{ε''} at the estimate that serves e^ε = ``lift`` on the whole ball (MATH section 4); 1 when none does.
+    """The e^{ε''} at the estimate that serves e^ε = ``lift`` on the whole ball; 1 when none does.
 
     e^ε/(1 + ce^ε) always; e^ε(1 + c/π_min)/(1 + ce^ε/π_min) where it is larger, as in the first privacy region.
     """

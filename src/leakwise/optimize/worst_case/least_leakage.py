@@ -139,7 +139,7 @@ def least_leakage(prior: Any, mask: Any, *, outputs: Any = None) -> LeastLeakage
 
     This is problem (2) of [WC] without its constraint (3) on the outputs. The paper bisects with linear programs (10);
     here the ratio is followed to an exact breakpoint or to the root of a basis, and a dual vector proves that nothing
-    smaller is possible (MATH section 3).
+    smaller is possible (the mathematics, section 3).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The l1 ball around an estimate, cut by the simplex, of any radius ([ED] (5), and MATH section 4 beyond 2π_min)."""
+"""The l1 ball around an estimate, cut by the simplex, of any radius ([ED] (5) and, beyond 2π_min, the mathematics)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The usable outputs change only at the breakpoints 1/π(A_j). Between lower and upper bound the breakpoints are bisected;
 inside the last interval the basis of the cover is followed to the ratio where it covers everything, and its duals prove
-that nothing smaller will do (MATH section 3).
+that nothing smaller will do (the mathematics, section 3).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def centred(y: Floats) -> Floats:
 def spread_letters(columns: MaskColumns, needed: Floats | None = None) -> Floats:
     """Return duals of the bound that holds for any prior: as many letters as possible of which no output serves two.
 
-    max Σ x  s.t.  x(A_j) ≤ 1: since Σ_j max_i p_ij ≤ c, its value T is a lower bound on the ratio (MATH section 3), and
+    max Σ x  s.t.  x(A_j) ≤ 1: since Σ_j max_i p_ij ≤ c, its value T is a lower bound on the ratio, and
     y = x - Tπ is the proof.
     """
     real = columns.letters < columns.size
