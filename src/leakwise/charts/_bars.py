@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from leakwise.charts._plain import column, names, printable, real, same_length
 from leakwise.charts._theme import PALETTE, Spec, chart
-from leakwise.charts.table import number
+from leakwise.charts.table import cell_text, number, spread
 from leakwise.errors import InvalidInput
 
 __all__ = ["bars", "dots_with_intervals", "grouped_bars"]
@@ -30,7 +30,7 @@ def bars(
     """Return one horizontal bar for each label, and a line across all of them at a reference value."""
     rows, heights = _labelled(labels, values, note)
     records: list[Spec] = [
-        {"label": a, "v": v, "end": v or 0.0, "t": _text(v)} for a, v in zip(rows, heights, strict=True)
+        {"label": a, "v": v, "end": v or 0.0, "t": cell_text(v)} for a, v in zip(rows, heights, strict=True)
     ]
     y, x = _label_axis(rows, label_title), _value_axis(value_title)
     if len(rows) <= _MOST_WITH_TEXT and min(record["end"] for record in records) < 0:
@@ -62,7 +62,7 @@ def bars(
     return chart(
         {"data": {"values": records}, "layer": layers},
         title=title,
-        description=f"{title}. Bar chart of {value_title} for {len(rows)} labels{_range(heights)}.",
+        description=f"{title}. Bar chart of {value_title} for {len(rows)} labels{spread(heights)}.",
         notes=[note],
         width=_WIDTH,
         height=_height(len(rows), 22),
@@ -99,9 +99,9 @@ def grouped_bars(
         if key in limits:
             low, high = _interval(limits[key], len(rows), f"intervals[{key!r}]", note)
         for label, v, a, b in zip(rows, heights, low, high, strict=True):
-            record: Spec = {"label": label, "series": group, "v": v, "t": _text(v)}
+            record: Spec = {"label": label, "series": group, "v": v, "t": cell_text(v)}
             if key in limits:
-                record |= {"low": a, "high": b, "interval": f"{_text(a)} … {_text(b)}"}
+                record |= {"low": a, "high": b, "interval": f"{cell_text(a)} … {cell_text(b)}"}
             records.append(record)
     offset = {"field": "series", "type": "nominal", "sort": None, "scale": {"domain": groups}}
     place = {"y": _label_axis(rows, label_title), "yOffset": offset}
@@ -123,7 +123,7 @@ def grouped_bars(
         title=title,
         description=(
             f"{title}. Grouped bar chart of {value_title} for {len(rows)} labels in {len(groups)} series: "
-            f"{', '.join(groups)}{_range(everything)}."
+            f"{', '.join(groups)}{spread(everything)}."
         ),
         notes=[note],
         width=_WIDTH,
@@ -148,7 +148,7 @@ def dots_with_intervals(
     rows, dots = _labelled(labels, values, note)
     below, above = _interval((low, high), len(rows), "low and high", note)
     records = [
-        {"label": name, "v": v, "low": a, "high": b, "t": _text(v), "interval": f"{_text(a)} … {_text(b)}"}
+        {"label": name, "v": v, "low": a, "high": b, "t": cell_text(v), "interval": f"{cell_text(a)} … {cell_text(b)}"}
         for name, v, a, b in zip(rows, dots, below, above, strict=True)
     ]
     place = {"y": _label_axis(rows, label_title)}
@@ -166,7 +166,7 @@ def dots_with_intervals(
     return chart(
         {"data": {"values": records}, "layer": layers},
         title=title,
-        description=f"{title}. {value_title} with its interval for {len(rows)} labels{_range(dots)}.",
+        description=f"{title}. {value_title} with its interval for {len(rows)} labels{spread(dots)}.",
         notes=[note],
         width=_WIDTH,
         height=_height(len(rows), 22),
@@ -263,15 +263,6 @@ def _tips(*fields: tuple[str, str]) -> list[Spec]:
 
 def _colours(count: int) -> list[str]:
     return [PALETTE[k % len(PALETTE)] for k in range(count)]
-
-
-def _text(value: float | None) -> str:
-    return "—" if value is None else number(value)
-
-
-def _range(values: Sequence[float | None]) -> str:
-    known = [v for v in values if v is not None]
-    return f", from {number(min(known))} to {number(max(known))}" if known else ""
 
 
 def _height(count: int, step: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from leakwise.charts._plain import column, names, printable, real, same_length
 from leakwise.charts._theme import PALETTE, Spec, chart
-from leakwise.charts.table import number
+from leakwise.charts.table import cell_text, spread
 from leakwise.errors import InvalidInput
 
 __all__ = ["lines"]
@@ -110,12 +110,10 @@ def lines(
     )
     if marks:
         layers += _rules(marks)
-    known = [h for h in heights if h is not None]
-    spread = f", from {number(min(known))} to {number(max(known))}" if known else ""
     return chart(
         {"layer": layers},
         title=title,
-        description=f"{title}. Line chart of {y_title} over {x_title}: {', '.join(groups)}{spread}.",
+        description=f"{title}. Line chart of {y_title} over {x_title}: {', '.join(groups)}{spread(heights)}.",
         notes=[note],
         width=460,
         height=280,
@@ -139,7 +137,7 @@ def _points(
         heights += ys
         for a, b in zip(xs, ys, strict=True):
             points.append(
-                {"series": keys[key], "x": a, "y": b, "tx": _text(a), "ty": _text(b)},
+                {"series": keys[key], "x": a, "y": b, "tx": cell_text(a), "ty": cell_text(b)},
             )
     if len(points) > _MOST_POINTS:
         raise InvalidInput(
@@ -202,7 +200,3 @@ def _check_positive(log: bool, argument: str, values: Sequence[float | None]) ->
             f"{argument}=True needs positive numbers on that axis. Got {bad[0]!r} instead; "
             "leave such points out or use a linear axis."
         )
-
-
-def _text(value: float | None) -> str:
-    return "—" if value is None else number(value)

@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.charts._plain import display_width, printable
 from leakwise.errors import InvalidInput
 
-__all__ = ["html_table", "number", "text_table"]
+__all__ = ["cell_text", "html_table", "number", "spread", "text_table"]
 
 _GAP = "  "
 _LONGEST_CELL = 40
@@ -71,12 +71,19 @@ def _is_number(value: object) -> bool:
     return isinstance(value, numbers.Real | Decimal)
 
 
-def _cell(value: object, digits: int) -> str:
+def cell_text(value: object, digits: int = 4) -> str:
+    """Write a cell: a dash for None, yes or no for truth, numbers by :func:`number`, all else as its text."""
     if value is None:
         return "—"
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     return number(value, digits) if _is_number(value) else printable(value)
+
+
+def spread(values: Iterable[float | None]) -> str:
+    """Say from where to where the values go; nothing where none is known."""
+    known = [value for value in values if value is not None]
+    return f", from {number(min(known))} to {number(max(known))}" if known else ""
 
 
 def _checked(headers: Iterable[object], rows: Iterable[Sequence[object]]) -> tuple[list[str], list[Sequence[object]]]:
@@ -150,7 +157,7 @@ def text_table(
     hidden = len(body) - head - tail
     kept = body[:head] + (body[-tail:] if tail else [])
     sides = _sides(align, kept, len(names))
-    lines = [names, *([_cell(value, digits) for value in row] for row in kept)]
+    lines = [names, *([cell_text(value, digits) for value in row] for row in kept)]
     lines = [[_shorten(text) for text in line] for line in lines]
     widths = [max(display_width(line[j]) for line in lines) for j in range(len(names))]
 
@@ -244,8 +251,8 @@ def html_table(
 
     lines = []
     for row in kept:
-        cells = [tag("th", _cell(row[0], digits), 0, ' scope="row"')]
-        cells += [tag("td", _cell(value, digits), j) for j, value in enumerate(row[1:], 1)]
+        cells = [tag("th", cell_text(row[0], digits), 0, ' scope="row"')]
+        cells += [tag("td", cell_text(value, digits), j) for j, value in enumerate(row[1:], 1)]
         lines.append(f"<tr>{''.join(cells)}</tr>")
     if hidden:
         lines.insert(head, f'<tr><td colspan="{len(names)}" style="padding:.25em .75em">… {hidden} more</td></tr>')

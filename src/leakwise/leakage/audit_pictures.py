@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leakwise.charts.specs import bars, heatmap, lines, vertical
+from leakwise.charts.specs import bars, lines, vertical
 from leakwise.charts.table import number
 from leakwise.leakage.envelopes import envelope_curve
 from leakwise.leakage.measures.pointwise import pml
@@ -23,23 +23,12 @@ _MOST_TRACED = 900
 
 def pictures(audit: Audit) -> dict[str, Any]:
     """Return the kernel, the leakage of each outcome, what survives post-processing, and how often a limit fails."""
-    parts = [_kernel(audit), _outcomes(audit)] if audit.outcomes else []
+    title = "The mechanism: probability of each outcome"
+    parts = [audit.mechanism.chart(title), _outcomes(audit)] if audit.outcomes else []
     rows, columns = audit.mechanism.shape
     if rows * columns <= _MOST_TRACED:
         parts.append(envelope_curve(audit.mechanism, audit.prior.nominal).chart())
     return vertical(*parts, _failures(audit))
-
-
-def _kernel(audit: Audit) -> dict[str, Any]:
-    return heatmap(
-        [str(label) for label in audit.mechanism.inputs],
-        [str(label) for label in audit.mechanism.outputs],
-        audit.mechanism.matrix,
-        title="The mechanism: probability of each outcome",
-        value_title="probability",
-        row_title="letter",
-        column_title="outcome",
-    )
 
 
 def _outcomes(audit: Audit) -> dict[str, Any]:

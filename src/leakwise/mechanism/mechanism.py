@@ -275,14 +275,14 @@ class Mechanism(Drawn):
         ]
         return [Table(headers, rows, self._title())]
 
-    def chart(self) -> dict[str, Any]:
-        """The heat map as a Vega-Lite specification."""
+    def chart(self, title: str | None = None) -> dict[str, Any]:
+        """Return the heat map as a Vega-Lite specification, under this title or the mechanism's own."""
         exact = [[f"{weight}/{self.denominator}" for weight in row] for row in self.weights.tolist()]
         return heatmap(
             [str(label) for label in self.inputs],
             [str(label) for label in self.outputs],
             self.matrix,
-            title=self._title(),
+            title=self._title() if title is None else title,
             value_title="probability",
             row_title="letter",
             column_title="outcome",

@@ -85,8 +85,8 @@ class Design(Drawn):
         """How far the value may be from the optimum: bound less value, never negative."""
         return max(0.0, self.bound - self.value)
 
-    def _shown(self) -> Parts:
-        rows = [
+    def _rows(self) -> list[list[str]]:
+        return [
             ["utility", self.utility],
             ["value", at_least(self.value, 6)],
             ["upper bound (nothing is better)", at_most(self.bound, 6)],
@@ -96,8 +96,10 @@ class Design(Drawn):
             ["outcomes", str(self.mechanism.shape[1])],
             ["method", self.method],
         ]
+
+    def _shown(self) -> Parts:
         title = f"Design for {self.mechanism.shape[0]:,} letters. {self.certificate.sentence}"
-        return [Table(["", "design"], rows, title), self.mechanism]
+        return [Table(["", "design"], self._rows(), title), self.mechanism]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of what each outcome raises (lift above 1) and lowers (below 1), and how often it comes.

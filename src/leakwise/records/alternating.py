@@ -82,13 +82,13 @@ def simplex_projection(v: Floats) -> Floats:
     return np.asarray(np.maximum(v - theta[k], 0.0))
 
 
-def entropy_projection(v: Floats, target: float, accuracy: float = 1e-9) -> Floats:
+def entropy_projection(v: Floats, target: float) -> Floats:
     """Algorithm 5: softmax_β(v) with H = target. No projection, and tied entries stay tied:
     their entropy is then larger.
     """
     from scipy.optimize import brentq
 
-    if abs(float(_entropy(v)) - target) < accuracy:
+    if abs(float(_entropy(v)) - target) < 1e-9:
         return v
 
     def softmax(beta: float) -> Floats:

@@ -18,6 +18,7 @@ from leakwise.types import Floats
 __all__ = ["Answer", "solve"]
 
 _BATCH = 48
+_MOST_BOXES = 2_000_000
 _MANY_OUTPUTS = 7  # beyond this, boxes of posteriors are too many and the separable bound is better
 
 
@@ -41,7 +42,6 @@ def solve(
     floor: float = 0.0,
     starts: Floats | None = None,
     seed: int = 0,
-    most_boxes: int = 2_000_000,
 ) -> Answer:
     """Enclose max I(a; Y) for one record.
 
@@ -72,11 +72,11 @@ def solve(
     search.push(relaxed.boxes, relaxed.bound, relaxed.belief)
     search.ceiling = min(ceiling, float(relaxed.bound[0]))
     separable = separable_of(problem) if problem.rows.shape[1] >= _MANY_OUTPUTS else None
-    if separable is not None and search.open(deadline, most_boxes):
+    if separable is not None and search.open(deadline):
         reached, now = max(search.value, floor), time.monotonic()
         share = now + 0.6 * (deadline - now)
         search.ceiling = min(search.ceiling, separable_bound(separable, b, reached, tolerance, share))
-    while search.open(deadline, most_boxes):
+    while search.open(deadline):
         search.round()
     return search.answer()
 
@@ -145,10 +145,10 @@ class _Search:
         largest = -self.heap[0][0] if self.heap else -math.inf
         return min(self.ceiling, max(largest, self.dropped, self.value))
 
-    def open(self, deadline: float, most_boxes: int) -> bool:
+    def open(self, deadline: float) -> bool:
         if not self.heap or self.bound <= self.target:
             return False
-        return self.count < most_boxes and time.monotonic() < deadline
+        return self.count < _MOST_BOXES and time.monotonic() < deadline
 
     def round(self) -> None:
         """Split the boxes of the largest bounds, bound the halves, and look for better beliefs among them."""

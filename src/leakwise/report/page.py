@@ -50,16 +50,13 @@ def page(facts: Facts) -> str:
     return html_page(title, f"{header}<main>\n{''.join(sections)}\n</main>\n", style=STYLE)
 
 
-def _table(headers: list[str], rows: list[list[str]], *, numbers_from: int = 1) -> str:
+def _table(headers: list[str], rows: list[list[str]]) -> str:
     """A table whose cells are HTML already."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in headers)
     body = ""
-    for row in rows:
-        cells = "".join(
-            f'<td class="n">{cell}</td>' if place >= numbers_from else f'<th scope="row">{cell}</th>'
-            for place, cell in enumerate(row)
-        )
-        body += f"<tr>{cells}</tr>\n"
+    for name, *others in rows:
+        cells = "".join(f'<td class="n">{cell}</td>' for cell in others)
+        body += f'<tr><th scope="row">{name}</th>{cells}</tr>\n'
     return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
 
 

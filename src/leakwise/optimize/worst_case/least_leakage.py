@@ -11,7 +11,6 @@ import numpy as np
 
 from leakwise.alphabet import Alphabet
 from leakwise.charts.shown import Drawn, Parts, Table
-from leakwise.charts.specs import heatmap
 from leakwise.exact import over_common_denominator
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import DenseKernel, Mechanism
@@ -108,15 +107,7 @@ class LeastLeakage(Drawn):
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of the mechanism; forbidden pairs are those without probability."""
-        return heatmap(
-            [str(label) for label in self.mechanism.inputs],
-            [str(label) for label in self.mechanism.outputs],
-            self.mechanism.matrix,
-            title="The mechanism of least leakage on the mask",
-            value_title="probability",
-            row_title="letter",
-            column_title="output",
-        )
+        return self.mechanism.chart("The mechanism of least leakage on the mask")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the numbers, the certificate and the mechanism."""
