@@ -118,7 +118,12 @@ def protect(
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
 prior (rows independent).
     """
+    from leakwise.tables.ledger.column_digest import Digester
     from leakwise.tables.ledger.ledger import Ledger as LedgerBook
+    from leakwise.tables.release.draw import seeded_stream
+    from leakwise.tables.release.file import refuse_partition
+    from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
+    from leakwise.tables.release.secret_columns import secret_columns
     from leakwise.tables.release.sources import open_source
 
     asked = _asked(epsilon, lift, mechanism)
@@ -130,17 +135,28 @@ prior (rows independent).
     files = {"data": file_of(data), "out": file_of(out)}
     account = ledger.path if isinstance(ledger, LedgerBook) else None if ledger is None else Path(ledger)
     refuse_same_files(files, ledger_files(account, "ledger"))
-    source = open_source(data, column, out, overwrite=overwrite, progress=progress, order=order)
+    check_order(order)
+    source = open_source(data, out, overwrite=overwrite, progress=progress, order=order)
+    secret = secret_columns(source.names, column)
+    refuse_partition((data, out), secret)
+    columns = tuple(map(str, secret)) or ("column",)
     book = ledger if ledger is None or isinstance(ledger, LedgerBook) else LedgerBook(ledger)
     name = source.name if dataset is None else dataset
     if book is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
-    seen = source.check(letters, None if book is None else book.digest())
+    before = Digester(None if book is None else book.digest(), letters)
+    watched = [RowOrder(letters.labels)] if source.order is None else []
+    seen = source.check(secret, letters, [before.add, *(one.add for one in watched)])
+    if not seen.rows:
+        raise InvalidInput("data has no rows: there is nothing to release.")
+    for one in watched:
+        refuse_order(one, " and ".join(map(repr, columns)))
+    occurring = seen.counts
     if public is not None:
-        refuse_impossible(seen.counts, public, source.secret_names)
-    counts = seen.counts.tolist()
+        refuse_impossible(occurring, public, columns)
+    counts = occurring.tolist()
     basis = _Sample(Prior.from_integers(letters, counts, sum(counts)), failure) if public is None else public
-    found, certificate, shown = _certified(basis, asked, use, mechanism, source.secret_names, time_limit)
+    found, certificate, shown = _certified(basis, asked, use, mechanism, columns, time_limit)
     if certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
             certified(certificate)
@@ -149,15 +165,16 @@ prior (rows independent).
         assert name is not None
         entry = book.reserve(
             name,
-            source.secret_names,
+            columns,
             certificate,
             origin=("estimated from the table" if isinstance(prior, str) else "given")
             + ("" if unsafe_seed is None else "; drawn from unsafe_seed, for tests only"),
             rows=seen.rows,
-            source_digest=seen.digest,
+            source_digest=before.text,
         )
     try:
-        table, digest = source.release(certificate.mechanism, None if book is None else book.digest(), unsafe_seed)
+        after = Digester(None if book is None else book.digest(), certificate.mechanism.output_alphabet)
+        table = source.release([certificate.mechanism], seeded_stream(unsafe_seed), [] if book is None else [after.add])
     except Exception:
         # Nobody has seen anything: what was drawn is gone with this call. (Of an interrupt that is not known: the
         # entry then stays, and counts.)
@@ -165,10 +182,10 @@ prior (rows independent).
             book.cancel(entry)
         raise
     if book is not None and entry is not None:
-        book.confirm(entry, released_digest=digest)
+        book.confirm(entry, released_digest=after.text)
     facts = Facts(
         dataset=name or "a table",
-        columns=source.secret_names,
+        columns=columns,
         rows=seen.rows,
         use=use if mechanism is None else "given",
         prior=coarse_prior(counts, letters) if public is None else certificate.prior.nominal,
@@ -278,14 +295,18 @@ def _certified(
             found = _from_rows(basis, asked, use, time_limit)
             if found.certificate is not None and isinstance(found.certificate.prior, AllPriors):
                 known = public = AllPriors(public.nominal)
-    claim: dict[str, Any] = {}
+    proven = None if found is None else found.certificate
     if mechanism is None:
         assert found is not None
         mechanism = _spread(found.mechanism, columns)
-        if found.certificate is not None:
-            claim = {"optimality": found.certificate.optimality, "remark": found.certificate.remark}
     mechanism = mechanism.dyadic(60) if _must_round(mechanism) else mechanism
-    certificate = replace(certify(mechanism, known, asked), **claim)
+    if proven is None:
+        certificate = certify(mechanism, known, asked)
+    elif proven.mechanism is mechanism and proven.prior == known:
+        certificate = replace(proven, asked=asked)
+    else:
+        certificate = certify(mechanism, known, asked)
+        certificate = replace(certificate, optimality=proven.optimality, remark=proven.remark)
     # Whether a release is made is seen, too: the rounded frequencies decide it.
     shown = certificate if public is known else certify(mechanism, public, asked)
     if not (certificate.holds and shown.holds):

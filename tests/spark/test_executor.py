@@ -21,7 +21,7 @@ from leakwise.spark.failures import NOT_THERE, translated
 from leakwise.spark.order import merged, packed
 from leakwise.spark.shipping import pack_shipment, unpack_shipment
 from leakwise.tables.kinds.joint_columns import Product
-from leakwise.tables.release.release import Secret
+from leakwise.tables.release.secret_columns import Secret
 
 YES_NO = lw.randomized_response(["no", "yes"], lift=3)
 

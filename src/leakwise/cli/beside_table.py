@@ -13,7 +13,7 @@ import numpy.typing as npt
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import NEXT, save_mechanism
-from leakwise.tables.formats import open_table
+from leakwise.tables.formats import TableFile, open_table
 from leakwise.tables.formats.carried_mechanism import Carried, after_earlier, carried_secrets
 from leakwise.tables.kinds.joint_columns import plain_alphabet
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
@@ -33,9 +33,9 @@ class BesideTable:
     its mechanism next to it, and a mechanism file that does not belong to its table can be recognized.
     """
 
-    def __init__(self, data: Path | SqlTable, target: Path, columns: Sequence[str], *places: Path | None) -> None:
+    def __init__(self, data: TableFile | SqlTable, target: Path, columns: Sequence[str], *places: Path | None) -> None:
         self._target, self._columns = target, tuple(columns)
-        self._earlier = earlier_release(data, self._columns) if isinstance(data, Path) else []
+        self._earlier = earlier_release(data, self._columns) if isinstance(data, TableFile) else []
         self._places = [place for place in places if place is not None]
         self._mechanism, self._certificate = places
         self._before = _stamp(target)
@@ -55,7 +55,7 @@ class BesideTable:
         """Record in the mechanism's file which table it belongs to."""
         if self._mechanism is None:
             return
-        counts = _counts(self._target, self._columns, mechanism)
+        counts = _counts(open_table(self._target), self._columns, mechanism)
         save_mechanism(self._whole(mechanism), self._mechanism, outcomes_digest=digest_of_outcomes(counts))
 
     def __enter__(self) -> None:
@@ -82,12 +82,12 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def earlier_release(table: Path, columns: tuple[str, ...]) -> list[Carried]:
+def earlier_release(table: TableFile, columns: tuple[str, ...]) -> list[Carried]:
     """Return earlier releases of these columns: from the table's metadata, or from the mechanism file next to it."""
-    carried = carried_secrets(open_table(table, "TABLE").metadata, repr(str(table)))
+    carried = carried_secrets(table.metadata, repr(str(table.path)))
     if carried:
         return [one for one in carried if set(columns).intersection(one.names)]
-    beside = table.with_name(f"{table.stem}.mechanism.json")
+    beside = table.path.with_name(f"{table.path.stem}.mechanism.json")
     if not beside.exists():
         return []
     mechanism = Mechanism.load(beside)
@@ -98,6 +98,6 @@ def earlier_release(table: Path, columns: tuple[str, ...]) -> list[Carried]:
     return [Carried(columns, mechanism)] if same else []
 
 
-def _counts(table: Path, columns: tuple[str, ...], mechanism: Mechanism) -> npt.NDArray[np.int64]:
+def _counts(table: TableFile, columns: tuple[str, ...], mechanism: Mechanism) -> npt.NDArray[np.int64]:
     """Return how often each outcome of a mechanism occurs in a released table."""
     return check_file(table, columns, plain_alphabet(mechanism.output_alphabet), what="outputs").counts

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from leakwise.priors import Prior
     from leakwise.report import Protection
     from leakwise.tables import SqlTable
+    from leakwise.tables.formats import TableFile
 
 __all__ = ["register"]
 
@@ -160,6 +161,7 @@ def release(
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
+    from leakwise.tables.formats import open_table
     from leakwise.workflow import protect
 
     data, target = _source_and_target(table, out, from_sql, to_sql)
@@ -172,12 +174,13 @@ def release(
         data, {"--prior": prior, "--mechanism": mechanism}, target, page, keep, certificate, ledger, overwrite=overwrite
     )
     given = None if mechanism is None else read_mechanism(mechanism)
-    letters = _letters(data, column, domain)
+    opened = open_table(data, "TABLE") if isinstance(data, Path) else data
+    letters = _letters(opened, column, domain)
     source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
-    beside_table = BesideTable(data, place, column, keep, certificate)
+    beside_table = BesideTable(opened, place, column, keep, certificate)
     with rows_bar() as progress, created_like(source), beside_table:
         done = protect(
-            data,
+            opened,
             column[0] if len(column) == 1 else tuple(column),
             domain=letters if letters is not None else None if given is None else given.input_alphabet,
             epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
@@ -290,20 +293,19 @@ def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
     return found
 
 
-def _letters(table: Path | SqlTable, columns: list[str], domains: list[str] | None) -> Alphabet | None:
+def _letters(table: TableFile | SqlTable, columns: list[str], domains: list[str] | None) -> Alphabet | None:
     """Return the declared values of the columns, of the type that they have in the file."""
-    from leakwise.tables.formats import check_names, open_table
+    from leakwise.tables.kinds import frames
     from leakwise.tables.kinds.joint_columns import Product
 
-    file = open_table(table, "TABLE") if isinstance(table, Path) else table
-    check_names(file.path, file.names, columns)
+    frames.check_names(table.names, columns, repr(str(table.path)))
     if domains is None:
         return None
     if len(domains) != len(columns):
         raise InvalidInput(
             f"--domain must be given once for each --column. Got {len(domains)} for {len(columns)} columns."
         )
-    parts = [_of_kind(read_domain(text), file.holds(name)) for name, text in zip(columns, domains, strict=True)]
+    parts = [_of_kind(read_domain(text), table.holds(name)) for name, text in zip(columns, domains, strict=True)]
     return parts[0] if len(parts) == 1 else Product(parts)
 
 

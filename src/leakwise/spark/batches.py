@@ -10,7 +10,7 @@ from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.spark.driver import release_or_find
 from leakwise.spark.order import check_order
-from leakwise.tables.release.release import check_mechanism
+from leakwise.tables.release.secret_columns import check_mechanism
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

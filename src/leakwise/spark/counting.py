@@ -10,7 +10,7 @@ from leakwise.errors import InvalidInput
 from leakwise.spark.finished import check_finished, quoted
 from leakwise.spark.sessions import check_frame
 from leakwise.tables.kinds import frames
-from leakwise.tables.release.release import columns_among
+from leakwise.tables.release.secret_columns import columns_among
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

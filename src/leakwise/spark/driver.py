@@ -19,7 +19,7 @@ from leakwise.spark.sessions import check_frame, setting
 from leakwise.spark.shipping import pack_shipment
 from leakwise.spark.writing import write_once
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, choose_carried, pack
-from leakwise.tables.release.release import Secret, secrets_of
+from leakwise.tables.release.secret_columns import Secret, secrets_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from leakwise.errors import RowOrderWarning
 from leakwise.spark.finished import quoted
-from leakwise.tables.release.release import Secret
 from leakwise.tables.release.row_order import RowOrder, check_order
+from leakwise.tables.release.secret_columns import Secret
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

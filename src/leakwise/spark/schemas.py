@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, drawn_from_seed, pack
 from leakwise.tables.release.exchange import Exchanger
-from leakwise.tables.release.release import Secret
+from leakwise.tables.release.secret_columns import Secret
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType

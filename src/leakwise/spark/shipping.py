@@ -16,7 +16,7 @@ from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.tables.kinds.joint_columns import Product
-from leakwise.tables.release.release import Secret
+from leakwise.tables.release.secret_columns import Secret
 
 __all__ = ["Shipment", "pack_shipment", "unpack_shipment"]
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
 FALSE_ALARM = 1e-9
 
 # The package exports the function under the name of the module.
-release_module = importlib.import_module("leakwise.tables.release.release")
+release_module = importlib.import_module("leakwise.tables.release.exchange")
 
 LABELS = ["no", "perhaps", "yes"]
 STRUCTURED = lw.randomized_response(LABELS, lift=5)

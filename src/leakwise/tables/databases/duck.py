@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from leakwise.errors import InvalidInput
 from leakwise.tables.databases import Shuffle, find_table, named_table, quoted
-from leakwise.tables.formats.columns import ArrowColumns, Replacement
+from leakwise.tables.formats.columns import Replacement, held_type
 from leakwise.tables.release.exchange import Exchanger
 from leakwise.tables.release.shuffle import shuffled
 
@@ -74,9 +74,7 @@ class DuckDatabase:
         return list(self._schema(table).names)
 
     def holds(self, table: str, name: str) -> type | None:
-        columns = ArrowColumns()
-        columns._schema = self._schema(table)
-        return columns.holds(name)
+        return held_type(self._schema(table).field(name).type)
 
     def is_view(self, table: str) -> bool:
         schema, name = named_table(self._tables(), table, str(self._path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +95,8 @@ def check_table(
     names: Sequence[Hashable],
     alphabet: Alphabet,
     *,
-    watch: Sequence[Watch] = (),
+    what: str = "inputs",
+    watch: Iterable[Watch] = (),
     progress: Progress | None = None,
 ) -> CheckedTable:
     """Read the secret columns of a table whole, and refuse what is outside the declared domain."""
@@ -105,7 +106,7 @@ def check_table(
         frames.check_names(database.names(source.table), list(columns))
         total = database.rows(source.table)
         for batch in database.batches(source.table, columns):
-            codes = encode_columns([batch[name] for name in columns], columns, alphabet, "inputs")
+            codes = encode_columns([batch[name] for name in columns], columns, alphabet, what)
             seen.add(codes)
             for each in watch:
                 each(codes)

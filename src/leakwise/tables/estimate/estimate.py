@@ -16,14 +16,14 @@ from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.tables.estimate.fit import fits
 from leakwise.tables.estimate.groups import Groups
 from leakwise.tables.estimate.result import Estimate, GroupedEstimate
-from leakwise.tables.formats import check_names, is_path, open_table
+from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.formats.carried_mechanism import Carried, carried_secrets, choose_carried, metadata_of
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.plain import in_order
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.file import check_file, counted
-from leakwise.tables.release.release import check_data, check_mechanism, columns_among, columns_named
+from leakwise.tables.release.secret_columns import check_data, check_mechanism, columns_among, columns_named
 from leakwise.types import Counts
 
 __all__ = ["estimate"]
@@ -169,11 +169,11 @@ def _of_file(
     _refuse_released(by, names)
     outcomes = plain_alphabet(chosen.output_alphabet)
     if by is None:
-        counts = check_file(path, names, outcomes, what="outputs").counts
+        counts = check_file(table, names, outcomes, what="outputs").counts
         _compare_digest(counts, chosen, repr(str(path)))
         return _estimate(counts, chosen, confidence, simultaneous)
     needed = [str(name) for name in (*names, by)]
-    check_names(table.path, table.names, [*names, by])
+    frames.check_names(table.names, [*names, by], repr(str(path)))
     groups = Groups(by, chosen.shape[1])
     for batch in table.batches(needed):
         columns = [batch[name] for name in needed[:-1]]

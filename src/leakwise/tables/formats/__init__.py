@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.errors import InvalidInput, did_you_mean, require, some_of
+from leakwise.errors import InvalidInput, did_you_mean, require
 
 __all__ = ["SUFFIXES", "Columns", "Exchange", "Reorder", "TableFile", "is_path", "open_table", "readable", "same_kind"]
 
@@ -35,26 +36,44 @@ _KINDS = {
 SUFFIXES = tuple(suffix for suffixes in _KINDS.values() for suffix in suffixes)
 
 
-class TableFile(Protocol):
-    """A table in a file that can be read, and rewritten with some columns exchanged, batch by batch."""
+class TableFile(ABC):
+    """A table in a file that can be read, and rewritten with some columns exchanged, batch by batch.
 
-    path: Path
+    It stands for its path wherever one is taken, so that what one step has opened the next need not open again.
+    """
+
     names: list[str]
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._stamp = path, _stamp(path)
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the file is another than the one that was opened."""
+        return _stamp(self.path) != self._stamp
 
     @property
     def rows(self) -> int | None:
         """The number of rows, where the file says it without being read."""
+        return None
 
     @property
     def metadata(self) -> Mapping[bytes, bytes]:
         """What the file carries beside its rows; nothing where its kind has no room for it."""
+        return {}
 
     def holds(self, name: str) -> type | None:
         """Return ``str`` or ``bool`` where the file says that a column holds nothing else."""
+        return None
 
+    @abstractmethod
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
         """Return the named columns, a batch at a time."""
 
+    @abstractmethod
     def rewrite(
         self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
         carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
@@ -65,11 +84,18 @@ class TableFile(Protocol):
         another order.
         """
 
+    @abstractmethod
     def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
         """Return the codes of a column of a batch."""
 
+    @abstractmethod
     def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
         """Return the values of a column of a batch, each once, and the place of every row among them."""
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def is_path(data: object) -> bool:
@@ -78,7 +104,9 @@ def is_path(data: object) -> bool:
 
 
 def open_table(path: str | os.PathLike[str], name: str = "file") -> TableFile:
-    """Return the table in a file."""
+    """Return the table in a file; one that is open already, as it is."""
+    if isinstance(path, TableFile):
+        return path
     with readable(path):
         return _open(Path(path), name)
 
@@ -144,18 +172,3 @@ def _near(path: Path) -> str:
     except OSError:
         return ""
     return did_you_mean(path.name, beside)
-
-
-def check_names(path: Path, known: Sequence[str], names: Sequence[Hashable]) -> None:
-    """Refuse names that the file does not have, or has more than once."""
-    for name in names:
-        times = known.count(name)
-        if times == 0:
-            raise InvalidInput(
-                f"column {name!r} is not in {str(path)!r}, whose columns are {some_of(known, 12)}."
-                + did_you_mean(name, known)
-            )
-        if times > 1:
-            raise InvalidInput(
-                f"column {name!r} stands {times} times in {str(path)!r}. Rename its columns apart first."
-            )

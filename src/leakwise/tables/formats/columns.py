@@ -9,33 +9,38 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from leakwise.alphabet import Alphabet, encode_column
+from leakwise.tables.formats import TableFile
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 from leakwise.tables.kinds.arrow_schema import released_schema
 from leakwise.tables.kinds.of_arrow import maker
 
-__all__ = ["ArrowColumns", "Replacement"]
+__all__ = ["ArrowColumns", "Replacement", "held_type"]
 
 
-class ArrowColumns:
+class ArrowColumns(TableFile):
     """Columns of a batch as Arrow arrays."""
 
     _schema: Any
 
     def holds(self, name: str) -> type | None:
-        kind = self._schema.field(name).type
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        if pa.types.is_boolean(kind):
-            return bool
-        texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-        return str if any(is_text(kind) for is_text in texts) else None
+        return held_type(self._schema.field(name).type)
 
     def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
         return encode_column(column, alphabet, name=name)
 
     def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
         return frames.groups_of(column)
+
+
+def held_type(kind: Any) -> type | None:
+    """``str`` or ``bool`` where a column of this Arrow type holds nothing else."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_boolean(kind):
+        return bool
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return str if any(is_text(kind) for is_text in texts) else None
 
 
 class Replacement:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
-from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats import Columns, Exchange, Reorder, TableFile
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
 from leakwise.types import Bools, Indices
 
@@ -30,11 +30,11 @@ _BOM = b"\xef\xbb\xbf"
 _QUOTE, _FEED, _RETURN = b'"\n\r'
 
 
-class DelimitedTable:
+class DelimitedTable(TableFile):
     """A text file with one record per line and a header."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._coders: dict[tuple[type, Alphabet], TextCoder] = {}
         with path.open("rb") as stream:
             start = stream.read(1 << 20)
@@ -50,17 +50,6 @@ class DelimitedTable:
         head = next(self._records())
         self.names = [_unquoted(field) for field in head.fields_of_first()]
         self._quoted = [field.startswith(b'"') for field in head.fields_of_first()]
-
-    @property
-    def rows(self) -> int | None:
-        return None
-
-    @property
-    def metadata(self) -> Mapping[bytes, bytes]:
-        return {}
-
-    def holds(self, name: str) -> type | None:
-        return None
 
     # -- reading ------------------------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ class ParquetFolder(ArrowColumns):
     """The table in a folder of Parquet files."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         if (path / "_temporary").exists() or not (path / "_SUCCESS").exists():
             raise InvalidInput(
                 f"{str(path)!r} is not whole: a job is writing to it, or was stopped there. Read it when the job is "

@@ -20,7 +20,7 @@ class IpcTable(ArrowColumns):
     """An Arrow IPC file (``.arrow``, ``.feather``) or stream (``.arrows``)."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         with path.open("rb") as stream:
             self._is_stream = stream.read(6) != b"ARROW1"
         with self._open() as reader:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, some_of
-from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats import Columns, Exchange, Reorder, TableFile
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
 
 __all__ = ["JsonLinesTable"]
@@ -24,27 +24,16 @@ _Object = dict[str, msgspec.Raw]
 _ENCODER = msgspec.json.Encoder()
 
 
-class JsonLinesTable:
+class JsonLinesTable(TableFile):
     """A file with one JSON object per line."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._coders: dict[tuple[type, Alphabet], TextCoder] = {}
         for _, objects in self._objects():
             self.names = list(objects[0])
             return
         raise InvalidInput(f"{str(path)!r} is empty: it has no rows.")
-
-    @property
-    def rows(self) -> int | None:
-        return None
-
-    @property
-    def metadata(self) -> Mapping[bytes, bytes]:
-        return {}
-
-    def holds(self, name: str) -> type | None:
-        return None
 
     def _objects(self) -> Iterator[tuple[int, list[_Object]]]:
         """Parsed lines, and the number of the first of them."""

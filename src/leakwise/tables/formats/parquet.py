@@ -24,7 +24,7 @@ class ParquetTable(ArrowColumns):
     """A Parquet file."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         with self._open() as file:
             self._schema = file.schema_arrow
             self._meta = file.metadata

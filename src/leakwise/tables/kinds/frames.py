@@ -76,17 +76,17 @@ def check_columns(table: Any, names: Sequence[Hashable]) -> None:
     check_names(column_names(table), names)
 
 
-def check_names(known: Sequence[Hashable], names: Sequence[Hashable]) -> None:
+def check_names(known: Sequence[Hashable], names: Sequence[Hashable], where: str = "the table") -> None:
     """Refuse names that are not among the known ones, or are there more than once."""
     for name in names:
         times = known.count(name)
         if times == 0:
             raise InvalidInput(
-                f"column {name!r} is not in the table, whose columns are {some_of(known, 12)}."
+                f"column {name!r} is not in {where}, whose columns are {some_of(known, 12)}."
                 + did_you_mean(name, known)
             )
         if times > 1:
-            raise InvalidInput(f"column {name!r} stands {times} times in the table. Rename its columns apart first.")
+            raise InvalidInput(f"column {name!r} stands {times} times in {where}. Rename its columns apart first.")
 
 
 def hold(table: Any, names: Sequence[Hashable] | None = None) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -19,6 +19,9 @@ __all__ = ["Exchanger", "Watch"]
 
 Watch = Callable[[npt.NDArray[Any]], None]
 """Sees the codes of every batch as they go by."""
+
+Drawn = dict[Any, tuple[npt.NDArray[Any], Sequence[Any]]]
+"""For each column the codes and the labels of what stands in the place of the secret."""
 
 
 class Exchanger:
@@ -47,7 +50,7 @@ class Exchanger:
     ) -> None:
         self._secrets = [(tuple(names), mechanism, mechanism.sampler) for names, mechanism in secrets]
         self._encode, self._stream, self._before, self._after = encode, stream, before, after
-        self.outputs: dict[str, Sequence[Any]] = {}
+        self.outputs: dict[Any, Sequence[Any]] = {}
         for names, mechanism in secrets:
             self.outputs.update(_outputs(names, mechanism))
 
@@ -56,28 +59,34 @@ class Exchanger:
         """The columns that are exchanged."""
         return list(self.outputs)
 
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, tuple[npt.NDArray[Any], Sequence[Any]]]:
-        new: dict[str, tuple[npt.NDArray[Any], Sequence[Any]]] = {}
-        for turn, (names, mechanism, sampler) in enumerate(self._secrets):
-            columns = [batch[str(name)] for name in names]
-            codes = encode_columns(columns, names, mechanism.input_alphabet, "inputs", encode=self._encode)
+    def __call__(self, batch: Mapping[Any, Any]) -> Drawn:
+        """Encode the secret columns of a batch, and draw."""
+        return self.draw(
+            encode_columns([batch[name] for name in names], names, one.input_alphabet, "inputs", encode=self._encode)
+            for names, one, _ in self._secrets
+        )
+
+    def draw(self, encoded: Iterable[npt.NDArray[Any]]) -> Drawn:
+        """Draw for the codes of each secret."""
+        new: Drawn = {}
+        for turn, (codes, (names, mechanism, sampler)) in enumerate(zip(encoded, self._secrets, strict=True)):
             drawn = draw_codes(codes, sampler, self._stream)
             if turn < len(self._before):
                 self._before[turn](codes)
             if turn < len(self._after):
                 self._after[turn](drawn)
             if len(names) == 1:
-                new[str(names[0])] = (drawn, mechanism.outputs)
+                new[names[0]] = (drawn, mechanism.outputs)
                 continue
             parts = decode_parts(drawn, mechanism.output_alphabet, names)
             for name, (labels, part) in zip(names, parts, strict=True):
-                new[str(name)] = (part, labels)
+                new[name] = (part, labels)
         return new
 
 
-def _outputs(names: Sequence[Hashable], mechanism: Mechanism) -> dict[str, Sequence[Any]]:
+def _outputs(names: Sequence[Hashable], mechanism: Mechanism) -> dict[Any, Sequence[Any]]:
     """The labels that can stand in each column after the release."""
     if len(names) == 1:
-        return {str(names[0]): mechanism.outputs}
+        return {names[0]: mechanism.outputs}
     parts = parts_of(mechanism.output_alphabet, names, "outputs")
-    return {str(name): list(dict.fromkeys(values)) for name, values in zip(names, parts, strict=True)}
+    return {name: list(dict.fromkeys(values)) for name, values in zip(names, parts, strict=True)}

@@ -15,8 +15,9 @@ from leakwise.alphabet import Alphabet
 from leakwise.documents import created_like, written_aside
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
-from leakwise.tables.formats import TableFile, check_names, open_table, readable, same_kind
+from leakwise.tables.formats import TableFile, is_path, open_table, readable, same_kind
 from leakwise.tables.formats.carried_mechanism import Carried, pack
+from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
 from leakwise.tables.release.exchange import Exchanger, Watch
@@ -57,7 +58,6 @@ class CheckedFile:
     alphabet: Alphabet
     rows: int
     counts: npt.NDArray[np.int64] = field(repr=False)
-    stamp: tuple[int, int]
 
 
 def check_file(
@@ -71,9 +71,8 @@ def check_file(
 ) -> CheckedFile:
     """Read the secret columns of a file whole, and refuse what is outside the declared domain."""
     table = open_table(path)
-    check_names(table.path, table.names, names)
+    frames.check_names(table.names, names, repr(str(table.path)))
     columns = tuple(str(name) for name in names)
-    stamp = _stamp(table.path)
     seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
     labels = {} if what != "inputs" else labels_in_file(table.metadata)
     others = [one for one in labels if one in table.names and one not in columns]
@@ -91,7 +90,7 @@ def check_file(
         level.refuse()
     if not seen.rows:
         raise InvalidInput(f"{str(table.path)!r} has no rows: there is nothing to release or to estimate from.")
-    return CheckedFile(table, columns, alphabet, seen.rows, seen.counts, stamp)
+    return CheckedFile(table, columns, alphabet, seen.rows, seen.counts)
 
 
 def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -112,7 +111,7 @@ def release_file(
     *,
     stream: SecureStream | None = None,
     overwrite: bool = False,
-    watch: Sequence[Watch] = (),
+    after: Sequence[Watch] = (),
     progress: Progress | None = None,
     shuffle: bool = False,
 ) -> Path:
@@ -121,7 +120,7 @@ def release_file(
     target = Path(out)
     refuse_target(table.path, target, overwrite=overwrite)
     secrets = [(one.names, mechanism) for one, mechanism in checked]
-    exchange = Exchanger(secrets, encode=table.encode, stream=stream, after=watch)
+    exchange = Exchanger(secrets, encode=table.encode, stream=stream, after=after)
     carried = pack(
         [Carried(one.names, mechanism) for one, mechanism in checked],
         table.metadata,
@@ -138,7 +137,7 @@ def release_file(
             done += rows
             if progress is not None:
                 progress("writing", done, checked[0][0].rows)
-        if done != checked[0][0].rows or _stamp(table.path) != checked[0][0].stamp:
+        if done != checked[0][0].rows or table.changed:
             raise InvalidInput(
                 f"{str(table.path)!r} was changed while it was released. Nothing was written; try again."
             )
@@ -174,10 +173,10 @@ def refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
         raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} is not open for writing.")
 
 
-def refuse_partition(paths: Iterable[Path], names: Iterable[Hashable]) -> None:
+def refuse_partition(paths: Iterable[Any], names: Iterable[Hashable]) -> None:
     """Refuse files in folders such as ``smokes=yes``, whose names tell the secret of every row in them."""
     known = {f"{name}=" for name in names}
-    for path in paths:
+    for path in (Path(one) for one in paths if is_path(one)):
         # Also where the folder is reached by another name.
         for part in (*path.parts, *path.resolve().parts):
             if any(part.startswith(name) for name in known):
@@ -185,8 +184,3 @@ def refuse_partition(paths: Iterable[Path], names: Iterable[Hashable]) -> None:
                     f"{str(path)!r} stands in {part!r}, which tells the secret of all its rows, whatever is released. "
                     "Put the rows of all such folders into one file first, and release that to another place."
                 )
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns

@@ -1,13 +1,13 @@
-"""What is to be released, in memory or in a file: checked first, released later."""
+"""What is to be released, in memory, in a file or in a database: opened once, checked first, released later."""
 
 from __future__ import annotations
 
-import hmac
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,229 +15,184 @@ import numpy.typing as npt
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
-from leakwise.tables.databases.sql_table import CheckedTable, SqlTable, check_table, refuse_table, release_table
-from leakwise.tables.formats import is_path, open_table
+from leakwise.tables.databases.sql_table import SqlTable, check_table, refuse_table, release_table
+from leakwise.tables.formats import TableFile, is_path, open_table
+from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
-from leakwise.tables.ledger.column_digest import Digester
 from leakwise.tables.release.arrow_streams import without_relation
-from leakwise.tables.release.draw import seeded_stream
-from leakwise.tables.release.file import (
-    CheckedFile,
-    Progress,
-    check_file,
-    counted,
-    refuse_partition,
-    refuse_target,
-    release_file,
-)
-from leakwise.tables.release.release import check_data, columns_among, release
-from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
+from leakwise.tables.release.exchange import Exchanger, Watch
+from leakwise.tables.release.file import Progress, check_file, counted, refuse_target, release_file
+from leakwise.tables.release.secret_columns import check_data
+
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
 
 __all__ = ["Checked", "Source", "open_source"]
 
 
-@dataclass(frozen=True)
-class Checked:
-    """What a check saw: how often each letter occurs, which stays private, and the keyed digest of the column."""
+class Checked(Protocol):
+    """What a check saw: how often each letter occurs, which stays private."""
 
-    rows: int
-    counts: npt.NDArray[np.int64]
-    digest: str | None
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each letter occurs."""
 
 
 class Source(Protocol):
-    """Data whose secret is to be released."""
+    """Data whose secrets are to be released."""
 
     name: str | None
-    secret_names: tuple[str, ...]
+    names: Sequence[Hashable] | None
+    """The columns that there are; None for a bare column."""
     order: str | None
-    """``"keep"`` or ``"shuffle"``; None where the order of the rows is kept if a test finds nothing in it."""
+    """``"keep"`` or ``"shuffle"``; None where the user has not chosen, and a test is to look at the order."""
 
-    def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
-        """Read the secret whole and refuse values that were not declared, and an order of rows that tells it."""
+    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Watch] = ()) -> Checked:
+        """Read a secret whole and refuse values that were not declared; ``watch`` sees its codes go by."""
 
-    def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
-        """Draw; gives back the released table and its digest."""
+    def release(self, mechanisms: Sequence[Mechanism], stream: SecureStream | None, after: Sequence[Watch] = ()) -> Any:
+        """Draw for the secrets, in the order in which they were checked, and give back the released table.
+
+        ``after`` sees the drawn codes of the first, second, … secret in the order in which the rows stand now.
+        """
 
 
 def open_source(
     data: Any,
-    column: Any,
     out: str | os.PathLike[str] | SqlTable | None,
     *,
     overwrite: bool,
     progress: Progress | None,
-    order: str | None = None,
+    order: str | None,
 ) -> Source:
     """Return the data, with everything refused that can be without reading its rows."""
-    check_order(order)
-    if is_path(data):
-        return _FileSource(Path(data), column, out, overwrite, progress, order)
-    if isinstance(data, SqlTable):
-        return _SqlSource(data, column, out, overwrite, progress, order)
+    if is_path(data) or isinstance(data, SqlTable):
+        return _Stored(data, out, overwrite, progress, order)
     if out is not None or overwrite:
-        raise InvalidInput(f"out must be left out for a table in memory, which is handed back. Got out={out!r}.")
-    return _MemorySource(without_relation(data), column, order)
+        raise InvalidInput(
+            f"out must be left out for a table in memory, which is handed back. Got out={out!r}. For a file give its "
+            "path."
+        )
+    return _InMemory(without_relation(data), order)
 
 
-def _watched(order: str | None, letters: Alphabet) -> list[RowOrder]:
-    """What is to see the codes go by, where the user has not chosen the order of the rows."""
-    return [RowOrder(letters.labels)] if order is None else []
+@dataclass(frozen=True)
+class _Encoded:
+    """The columns of a secret in memory, and its codes. A bare column has no name."""
+
+    columns: dict[Hashable, Any]
+    codes: npt.NDArray[Any]
+    letters: int
+
+    @property
+    def rows(self) -> int:
+        return self.codes.size
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        return counted(self.codes, self.letters)
 
 
-def _refuse(watched: list[RowOrder], names: tuple[str, ...]) -> None:
-    for one in watched:
-        refuse_order(one, " and ".join(map(repr, names)))
-
-
-class _MemorySource:
+class _InMemory:
     name: str | None = None
 
-    def __init__(self, data: Any, column: Any, order: str | None) -> None:
+    def __init__(self, data: Any, order: str | None) -> None:
         check_data(data, "data")
         self._given, self.order = data, order
-        self._names: tuple[Hashable, ...] = ()
-        if frames.is_column(data):
-            if column is not None:
-                raise InvalidInput(f"column must be left out when the data is a bare column. Got column={column!r}.")
-            self.secret_names: tuple[str, ...] = ("column",)
-            self._held = data
-            return
-        if column is None:
-            raise InvalidInput(f"column must say which column is the secret, among {frames.column_names(data)}.")
-        self._names = columns_among(frames.column_names(data), column)
-        frames.check_columns(data, self._names)
-        self.secret_names = tuple(str(name) for name in self._names)
+        self.names: Sequence[Hashable] | None = None if frames.is_column(data) else frames.column_names(data)
+        self._checked: list[_Encoded] = []
+
+    @cached_property
+    def _held(self) -> Any:
         # A lazy table is collected once: run again, its plan could give other rows than were checked.
-        self._held = frames.hold(data)
+        return self._given if self.names is None else frames.hold(self._given)
 
-    def _columns(self, table: Any) -> list[Any]:
-        return [frames.column_of(table, name) for name in self._names] if self._names else [table]
+    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Watch] = ()) -> Checked:
+        columns = {name: frames.column_of(self._held, name) for name in names} or {None: self._held}
+        codes = encode_columns(list(columns.values()), names or ("data",), letters, "inputs")
+        frames.check_row_labels(self._held, names or (getattr(self._held, "name", None),), codes, letters)
+        for each in watch:
+            each(codes)
+        self._checked.append(_Encoded(columns, codes, len(letters)))
+        return self._checked[-1]
 
-    def _codes(self, table: Any, letters: Alphabet, what: str) -> npt.NDArray[Any]:
-        codes: npt.NDArray[Any] = encode_columns(self._columns(table), self._names or ("data",), letters, what)
-        return codes
+    def release(self, mechanisms: Sequence[Mechanism], stream: SecureStream | None, after: Sequence[Watch] = ()) -> Any:
+        secrets = [(tuple(one.columns), each) for one, each in zip(self._checked, mechanisms, strict=True)]
+        drawn: list[npt.NDArray[Any]] = []
+        exchange = Exchanger(secrets, stream=stream, after=[drawn.append for _ in after])
+        before = metadata_of(self._held)
+        seeded = stream is not None and stream.seeded
+        carried = pack([Carried(*one) for one in secrets], before, unsafe_seed=seeded) if before else {}
+        columns = {name: column for one in self._checked for name, column in one.columns.items()}
+        new = exchange.draw(one.codes for one in self._checked)
+        released = {name: frames.decode(codes, labels, columns[name]) for name, (codes, labels) in new.items()}
+        table = released[None] if self.names is None else frames.with_columns(self._held, released)
+        if before:
+            # An Arrow table that was released before says so still, and how it was released since.
+            kept = {key: told for key, told in (table.schema.metadata or {}).items() if key != KEY}
+            table = table.replace_schema_metadata({**kept, **carried})
+        if self.order == "shuffle":
+            from leakwise.sampling import random_order  # the cipher is loaded when somebody draws
 
-    def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
-        codes = self._codes(self._held, letters, "inputs")
-        if not codes.size:
-            raise InvalidInput("data has no rows: there is nothing to release.")
-        frames.check_row_labels(self._held, self._names or (getattr(self._held, "name", None),), codes, letters)
-        for one in (watched := _watched(self.order, letters)):
-            one.add(codes)
-        _refuse(watched, self.secret_names)
-        digester = Digester(mac, letters)
-        digester.add(codes)
-        return Checked(codes.size, counted(codes, len(letters)), digester.text)
-
-    def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
-        column = None if not self._names else self._names if len(self._names) > 1 else self._names[0]
-        table = release(self._held, mechanism, column, order=self.order or "keep", unsafe_seed=unsafe_seed)
-        digester = Digester(mac, mechanism.output_alphabet)
-        if mac is not None:
-            digester.add(self._codes(table, plain_alphabet(mechanism.output_alphabet), "outputs"))
-        return frames.give_back(table, self._given) if self._names else table, digester.text
+            places = random_order(self._checked[0].rows, stream)
+            table, drawn = frames.take(table, places), [codes[places] for codes in drawn]
+        for each, codes in zip(after, drawn, strict=True):
+            each(codes)
+        return table if self.names is None else frames.give_back(table, self._given)
 
 
-class _FileSource:
-    def __init__(
-        self,
-        path: Path,
-        column: Any,
-        out: str | os.PathLike[str] | SqlTable | None,
-        overwrite: bool,
-        progress: Progress | None,
-        order: str | None,
-    ) -> None:
-        if isinstance(out, SqlTable):
-            raise InvalidInput(f"out must be a path for a file: {str(path)!r} is one. A SqlTable goes to a SqlTable.")
-        if out is None:
-            raise InvalidInput(f"out must be given: the path of the file to which the release of {str(path)!r} goes.")
-        names = open_table(path, "data").names
-        if column is None:
-            raise InvalidInput(f"column must say which column of {str(path)!r} is the secret, among {names}.")
-        self._names = columns_among(names, column)
-        refuse_target(path, Path(out), overwrite=overwrite)
-        refuse_partition((path, Path(out)), self._names)
-        self._path, self._out, self._overwrite, self._progress = path, Path(out), overwrite, progress
-        self.order = order
-        self._checked: CheckedFile | None = None
-        self.name: str | None = path.name
-        self.secret_names = tuple(str(name) for name in self._names)
+class _Stored:
+    """A table in a file or in a database: read in batches, whole before anything is drawn, and again to be written."""
 
-    def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
-        digester = Digester(mac, letters)
-        watched = _watched(self.order, letters)
-        watch = [digester.add, *(one.add for one in watched)]
-        found = check_file(self._path, self._names, letters, watch=watch, progress=self._progress)
-        _refuse(watched, self.secret_names)
-        self._checked = found
-        return Checked(found.rows, found.counts, digester.text)
+    def __init__(self, data: Any, out: Any, overwrite: bool, progress: Progress | None, order: str | None) -> None:
+        self.name: str | None
+        self.names: Sequence[Hashable] | None
+        self._table: TableFile | SqlTable
+        self._check: Callable[..., Any]
+        self._write: Callable[..., Any]
+        if isinstance(data, SqlTable):
+            self._check, self._write, self._table, self._out = check_table, release_table, data, out
+            self.name, self.names, self.order = data.table, data.names, data.order(order)
+            refuse_table(data, out, overwrite=overwrite)
+        else:
+            if out is None:
+                raise InvalidInput(
+                    f"out must be given: the path of the file that the release of {str(Path(data))!r} is written to."
+                )
+            if isinstance(out, SqlTable):
+                raise InvalidInput(
+                    f"out must be a file like {str(Path(data))!r}. Got a table of a database. Import it afterwards."
+                )
+            table = open_table(data, "data")
+            self._check, self._write, self._table, self._out = check_file, release_file, table, Path(out)
+            self.name, self.names, self.order = table.path.name, table.names, order
+            refuse_target(table.path, self._out, overwrite=overwrite)
+        self._overwrite, self._progress = overwrite, progress
+        self._checked: list[Any] = []
 
-    def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
-        assert self._checked is not None, "a file is checked before it is released"
-        digester = Digester(mac, mechanism.output_alphabet)
+    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Watch] = ()) -> Checked:
+        found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress)
+        self._checked.append(found)
+        return found
+
+    def release(self, mechanisms: Sequence[Mechanism], stream: SecureStream | None, after: Sequence[Watch] = ()) -> Any:
+        secrets = list(zip(self._checked, mechanisms, strict=True))
         shuffle = self.order == "shuffle"
-        path = release_file(
-            [(self._checked, mechanism)],
+        done = self._write(
+            secrets,
             self._out,
-            stream=seeded_stream(unsafe_seed),
+            stream=stream,
             overwrite=self._overwrite,
-            watch=[] if shuffle else [digester.add],
+            after=() if shuffle else after,
             progress=self._progress,
             shuffle=shuffle,
         )
-        if shuffle and mac is not None:  # of the rows in the order in which they stand now
-            letters = plain_alphabet(mechanism.output_alphabet)
-            check_file(path, self._names, letters, what="outputs", watch=[digester.add])
-        return path, digester.text
-
-
-class _SqlSource:
-    def __init__(
-        self,
-        table: SqlTable,
-        column: Any,
-        out: Any,
-        overwrite: bool,
-        progress: Progress | None,
-        order: str | None,
-    ) -> None:
-        names = table.names
-        self.order = table.order(order)
-        if column is None:
-            raise InvalidInput(f"column must say which column of {table} is the secret, among {names}.")
-        self._names = columns_among(names, column)
-        frames.check_names(names, self._names)
-        refuse_table(table, out, overwrite=overwrite)
-        self._table, self._out, self._overwrite, self._progress = table, out, overwrite, progress
-        self._checked: CheckedTable | None = None
-        self.name: str | None = table.table
-        self.secret_names = tuple(str(name) for name in self._names)
-
-    def check(self, letters: Alphabet, mac: hmac.HMAC | None) -> Checked:
-        digester = Digester(mac, letters)
-        watched = _watched(self.order, letters)
-        watch = [digester.add, *(one.add for one in watched)]
-        found = check_table(self._table, self._names, letters, watch=watch, progress=self._progress)
-        _refuse(watched, self.secret_names)
-        self._checked = found
-        return Checked(found.rows, found.counts, digester.text)
-
-    def release(self, mechanism: Mechanism, mac: hmac.HMAC | None, unsafe_seed: int | None) -> tuple[Any, str | None]:
-        assert self._checked is not None, "a table is checked before it is released"
-        digester = Digester(mac, mechanism.output_alphabet)
-        shuffle = self.order == "shuffle"
-        table = release_table(
-            [(self._checked, mechanism)],
-            self._out,
-            stream=seeded_stream(unsafe_seed),
-            overwrite=self._overwrite,
-            after=[] if shuffle else [digester.add],
-            progress=self._progress,
-            shuffle=shuffle,
-        )
-        if shuffle and mac is not None:  # of the rows in the order in which they stand now
-            check_table(table, self._names, plain_alphabet(mechanism.output_alphabet), watch=[digester.add])
-        return table, digester.text
+        if shuffle:
+            for (one, mechanism), each in zip(secrets, after, strict=False):
+                self._check(done, one.names, plain_alphabet(mechanism.output_alphabet), what="outputs", watch=[each])
+        return done
