@@ -79,6 +79,15 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
     assert json.loads(run("leakage", "parity:n=4", str(file), "--json"))["value"] == pytest.approx(0.0823, abs=5e-5)
 
 
+def test_labels_in_the_matrix_of_a_file_are_refused(tmp_path: Path) -> None:
+    """They could be in another order than the answers."""
+    file = tmp_path / "q.csv"
+    file.write_text(",a,b\n1,0.7,0.3\n0,0.3,0.7\n")
+    done = CliRunner().invoke(app, ["records", "leakage", "parity:n=4", str(file)])
+    assert done.exit_code == 2
+    assert "without labels" in done.output
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -87,7 +96,7 @@ def test_a_matrix_from_a_file(tmp_path: Path) -> None:
         (("leakage", "parity:n=x", "symmetric:flip=0.3"), "expected int"),
         (("leakage", "parity", "symmetric:flip=0.3"), "lacks a parameter"),
         (("leakage", "parity:n=4", "symmetric"), "lacks a parameter"),
-        (("leakage", "parity:n=4", "nowhere.csv"), "CSV"),
+        (("leakage", "parity:n=4", "nowhere.csv"), "Cannot read 'nowhere.csv'"),
         (("leakage", "parity:n=4", "symmetric:flip=0.3", "-b", "9"), "2.772589"),
         (("leakage", "parity:n=4", "symmetric:flip=0.3", "-b", "much"), "max"),
         (("least-leakage", "parity:n=4", "-d", "0.7"), "constant answer"),

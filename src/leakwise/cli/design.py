@@ -20,6 +20,7 @@ from leakwise.cli.reading import (
     read_prior,
 )
 from leakwise.cli.searching import gap_bar
+from leakwise.documents.csv_matrix import read_labelled_matrix
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def read_utility(name: str | None, matrix: Path | None, prior: Prior) -> Any:
 
     if not csvfiles.exists(matrix):
         raise InvalidInput(f"--utility-matrix: there is no file {str(matrix)!r}.")
-    values, letters, outputs = csvfiles.read_labelled_matrix(matrix)
+    values, letters, outputs = read_labelled_matrix(matrix)
     rows = [[float(cell) for cell in row] for row in values]
     names = None if outputs is None else [label(word) for word in outputs]
     if letters is not None:

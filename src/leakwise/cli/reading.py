@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli import csvfiles
+from leakwise.documents.csv_matrix import read_labelled_matrix
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def read_mechanism(text: str) -> Mechanism:
         )
     if csvfiles.is_json(path):
         return Mechanism.load(path)
-    matrix, inputs, outputs = csvfiles.read_labelled_matrix(path)
+    matrix, inputs, outputs = read_labelled_matrix(path)
     names = [None if side is None else [label(word) for word in side] for side in (inputs, outputs)]
     return Mechanism(matrix, inputs=names[0], outputs=names[1])
 

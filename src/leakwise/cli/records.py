@@ -263,13 +263,12 @@ def read_query(text: str) -> Query:
 def read_channel(query: Query, text: str) -> Channel:
     """Return a mechanism as written on the command line, or from a CSV matrix with a row for each answer."""
     if Path(text).suffix.lower() in {".csv", ".txt"} or Path(text).is_file():
-        import numpy as np
+        from leakwise.documents.csv_matrix import read_labelled_matrix
 
-        try:
-            matrix = np.loadtxt(text, delimiter=",", ndmin=2)
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"mechanism {text!r} is not a readable CSV matrix of numbers: {error}.") from error
-        return query.channel(matrix)
+        cells, *labels = read_labelled_matrix(Path(text))
+        if labels != [None, None]:
+            raise InvalidInput(f"mechanism {text!r} must be a CSV matrix of numbers alone, without labels.")
+        return query.channel([[float(cell) for cell in row] for row in cells])
     name, values = _parts(text, CHANNELS, "mechanism")
     method = getattr(query, "symmetric_channel" if name == "symmetric" else name)
     try:

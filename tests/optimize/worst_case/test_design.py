@@ -389,7 +389,7 @@ def test_utilities_from_a_file(tmp_path: Any) -> None:
         lw.read_utility(path, lw.Prior({"a": 0.5, "c": 0.5}))
     for text, words in (
         ("what\na\n", "first row"),
-        ("w,x,y\na,1\n", "do not have 2"),
+        ("w,x,y\na,1\n", "same length"),
         ("w,x\na,1\na,2\n", "differ"),
         ("w,x\na,nan\n", "'nan'"),
     ):

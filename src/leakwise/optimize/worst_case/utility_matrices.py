@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from leakwise.documents.csv_matrix import read_matrix
 from leakwise.errors import InvalidInput, some_of
 from leakwise.priors import PriorSet
 from leakwise.types import Floats
@@ -87,25 +87,12 @@ def read_utility(
     letters that do not agree are an error. A cell ``-inf`` or ``never`` forbids the pair.
     """
     name = repr(str(path))
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as stream:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if any(cell.strip() for cell in row)]
-    except OSError as error:
-        raise InvalidInput(f"Cannot read {name}: {error.strerror}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"{name} is not a CSV file in UTF-8: {error}.") from error
-    if len(rows) < 2 or len(rows[0]) < 2:
-        raise InvalidInput(
-            f"{name} must have the outputs in its first row and a letter at the start of every other row."
-        )
-    outputs, body = rows[0][1:], rows[1:]
-    uneven = [row[0] for row in body if len(row) != len(rows[0])]
-    if uneven:
-        raise InvalidInput(f"The rows of {some_of(uneven)} in {name} do not have {len(outputs)} numbers.")
-    letters = [row[0] for row in body]
+    cells, letters, outputs = read_matrix(path, labelled=True)
+    assert letters is not None
+    assert outputs is not None
     if len(set(letters)) != len(letters) or len(set(outputs)) != len(outputs):
         raise InvalidInput(f"The labels of {name} must differ from one another.")
-    matrix = np.array([[_cell(cell, row[0], name) for cell in row[1:]] for row in body])
+    matrix = np.array([[_cell(cell, letter, name) for cell in row] for letter, row in zip(letters, cells, strict=True)])
     if prior is None:
         return matrix, tuple(letters), tuple(outputs)
     place = {letter: number for number, letter in enumerate(letters)}
