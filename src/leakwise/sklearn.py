@@ -58,7 +58,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     prior
         What is known beforehand from public sources: a Prior, probabilities, or a set of priors, for all columns; or a
         mapping from columns to such. None: learnt from the sample that ``fit`` gets, by ``lw.design_from_data``,
-        such that the promise holds for the true prior but for ``failure``.
+        such that the guarantee holds for the true prior except with probability ``failure``.
     failure
         How often the sample may mislead, such as 1e-6; only, and then always, with a prior that is learnt.
     time_limit
@@ -135,7 +135,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         return self
 
     def transform(self, X: Any) -> npt.NDArray[Any]:
-        """Return one outcome for every value, drawn anew at every call.
+        """Return one outcome for every value, drawn again at every call.
 
         Parameters
         ----------

@@ -76,12 +76,12 @@ def test_sentences_of_randomized_response() -> None:
     assert "right 70% of the time before, and 73.1% after" in text
     assert "No outcome makes any guess more than 2 times as likely" in text
     assert "less than 55.7% probability before cannot become certain" in text  # 1/1.7937 = 55.75%: rounded down
-    assert "Local differential privacy would have said 2.7183" in text
+    assert "Local differential privacy guarantees 2.7183" in text
 
 
 def test_sentences_where_differential_privacy_gives_up() -> None:
     text = " ".join(lw.audit(EXAMPLE, UNIFORM).sentences)
-    assert "gives 2, 3 away with certainty" in text
+    assert "reveals 2, 3 with certainty" in text
     assert "its ε is infinite" in text
     assert "With probability at most 10% the outcome makes some guess more than 2 times as likely" in text
 
@@ -145,7 +145,7 @@ def test_every_line_about_a_set_says_which_priors_it_is_about() -> None:
     measures = shown.split("\n\n")[0].splitlines()[3:]
     assert all(line.endswith(("every prior of the set", "the nominal prior", "every prior")) for line in measures)
     assert "leakage: every prior of the set" in shown
-    assert "Letters, the most exposed first (the nominal prior)" in shown
+    assert "Values, the most exposed first (the nominal prior)" in shown
     assert "For " not in lw.audit(RESPONSE, SMOKES).sentences[0][:4]
 
 

@@ -59,7 +59,7 @@ def test_a_column_is_a_sample() -> None:
         design_from_data(column, epsilon=0.5, failure=0.01)
     with pytest.raises(InvalidInput):
         design_from_data([*column, "perhaps"], epsilon=0.5, failure=0.01, domain=["no", "yes"])
-    with pytest.raises(InvalidInput, match="must not be given beside"):
+    with pytest.raises(InvalidInput, match="must not be given with"):
         design_from_data(SAMPLE, epsilon=0.5, failure=0.01, domain=["a"])
     with pytest.raises(InvalidInput, match="how many samples"):
         design_from_data(Prior([0.5, 0.5]), epsilon=0.5, failure=0.01)

@@ -219,7 +219,7 @@ def test_bad_labels(labels: Any, message: str) -> None:
 
 
 def test_labels_beside_a_mapping() -> None:
-    with pytest.raises(InvalidInput, match="must not be given beside a mapping"):
+    with pytest.raises(InvalidInput, match="must not be given with a mapping"):
         Prior({"a": 1.0}, labels=["a"])
 
 
@@ -474,7 +474,7 @@ def test_a_label_that_cannot_be_stored_leaves_no_file(tmp_path: Path) -> None:
 
 def test_looks() -> None:
     prior = Prior.from_counts({"no": 750, "yes": 250})
-    assert "Prior over 2 letters, from 1,000 samples, ε_max = 1.3863" in repr(prior)
+    assert "Prior over 2 values, from 1,000 samples, ε_max = 1.3863" in repr(prior)
     assert "0.7500" in repr(prior)
     assert "yes" in repr(prior)
 

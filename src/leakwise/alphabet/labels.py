@@ -181,7 +181,7 @@ def as_alphabet(letters: object, *, name: str) -> Alphabet:
 
 
 def alphabet_from_plain(labels: list[Any], *, declared: bool, name: str) -> Alphabet:
-    """Return the alphabet of a file: stored labels, and whether somebody had named them."""
+    """Return the alphabet of a file: stored labels, and whether someone had named them."""
     try:
         alphabet = Alphabet([label_from_plain(label) for label in labels], declared=True)
     except RecursionError as error:

@@ -119,7 +119,7 @@ vegaEmbed("#chart", JSON.parse(document.getElementById("spec").textContent), {op
 
 
 def save(spec: Spec, path: str | PathLike[str]) -> Path:
-    """Write the chart to a file, whole or not at all, and give back its path; the suffix chooses the format.
+    """Write the chart to a file, atomically, and return its path; the suffix chooses the format.
 
     ``.json`` is the specification, ``.html`` a self-contained page, ``.svg`` and ``.png`` are pictures.
     """

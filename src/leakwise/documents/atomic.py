@@ -1,4 +1,4 @@
-"""A file written whole or not at all, with no permission that the file it is made of lacks."""
+"""A file written atomically, with no permission that the file it is made of lacks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def created_like(*paths: str | os.PathLike[str] | None) -> Iterator[None]:
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically: all of it, or nothing."""
     with written_aside(Path(path)) as stream:
         stream.write(content)
 

@@ -1,4 +1,4 @@
-"""Everything a mechanism leaks, at once: the numbers, the pictures, and the sentences."""
+"""Everything that a mechanism leaks, at once: the numbers, the pictures, and the sentences."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MOST_ENTRIES = 4_000_000
 
 @dataclass(frozen=True)
 class Outcome:
-    """One outcome: how likely it is, how much it leaks, and about which letter."""
+    """One outcome: how likely it is, how much it leaks, and about which value."""
 
     label: Label
     probability: float
@@ -53,15 +53,15 @@ class Outcome:
 
     @property
     def lift(self) -> float:
-        """How many times as likely the letter has become, rounded up; ``ratio`` is exact where the matrix is small."""
+        """How many times as likely the value has become, rounded up; ``ratio`` is exact where the matrix is small."""
         return float_above(Fraction(self.ratio))
 
 
 @dataclass(frozen=True)
 class Letter:
-    """One letter: its prior probability, and the largest and least it can have after an outcome.
+    """One value: its prior probability, and the largest and least it can have after an outcome.
 
-    ``range`` holds the least and the largest again, exact where the matrix is small, else rounded outwards.
+    ``range`` contains the least and the largest again, exact where the matrix is small, else rounded outwards.
     """
 
     label: Label
@@ -81,12 +81,12 @@ class Audit(Drawn):
         What was audited. For a set of priors ``epsilon`` and the outcomes are the worst over the set, the rest is for
         its nominal prior.
     epsilon, ratio, outcomes, letters
-        The ε of PML; e^ε, exact where the matrix is small; each outcome; each letter that can occur. ``outcomes`` and
+        The ε of PML; e^ε, exact where the matrix is small; each outcome; each value that can occur. ``outcomes`` and
         ``letters`` are empty beyond 2²² entries.
     left_out
-        Letters of the domain that the prior gives no mass: no measure of a single prior counts them.
+        Values of the domain that have probability zero: no measure of a single prior counts them.
     level, tail, psi1, psi2
-        The level asked about (e^ε = 2 unless told), P(ℓ > ε), and both approximate PML there.
+        The limit asked about (e^ε = 2 by default), P(ℓ > ε), and both approximate PML there.
     delta, quantiles
         The probability asked about, and both δ-quantiles of the leakage.
     maximal_leakage, min_entropy_leakage, mutual_information, total_variation, chi_square, hellinger
@@ -94,10 +94,10 @@ class Audit(Drawn):
     capacity
         The Shannon capacity between two proven values; None where the matrix is too large.
     ldp, ldp_delta, probabilistic_ldp, information_privacy
-        ε-LDP; the ε of (ε, δ)-LDP; P(privacy loss > level); both sides of the information density. ``ldp_delta`` and
-        ``probabilistic_ldp`` are None where the pairs of letters are too many.
+        ε-LDP; the ε of (ε, δ)-LDP; P(privacy loss > limit); both sides of the information density. ``ldp_delta`` and
+        ``probabilistic_ldp`` are None where there are too many pairs of values.
     region, zeros_allowed
-        The privacy region of ``epsilon``, and how many letters an outcome may rule out there.
+        The privacy region of ``epsilon``, and how many values an outcome may rule out there.
     """
 
     mechanism: Mechanism
@@ -157,7 +157,7 @@ class Audit(Drawn):
     # -- plain data ---------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: every number, the outcomes, the letters and the sentences."""
+        """Return plain data: every number, the outcomes, the values and the sentences."""
         both = self.information_privacy
         return {
             "epsilon": float(self.epsilon),
@@ -209,7 +209,7 @@ def _law(mechanism: Mechanism, prior: Prior) -> Floats:
 def audit(
     mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None, delta: object = 0.01
 ) -> Audit:
-    """Return everything a mechanism leaks about a secret with this prior.
+    """Measure everything that a mechanism leaks about a secret with this prior.
 
     Parameters
     ----------
@@ -218,9 +218,9 @@ def audit(
     prior
         A Prior, or a set of priors.
     epsilon, lift
-        The level to ask the tail, ψ1, ψ2 and probabilistic LDP about; "twice as likely" (lift 2) unless told.
+        The limit for the tail, ψ1, ψ2 and probabilistic LDP; "twice as likely" (lift 2) by default.
     delta
-        The probability to ask the quantiles and (ε, δ)-LDP about.
+        The probability for the quantiles and (ε, δ)-LDP.
 
     Examples
     --------
@@ -244,9 +244,8 @@ prior (rows independent).
     worst = float(leakage.max())
     if not math.isfinite(worst):
         raise InvalidInput(
-            "The set of priors allows unbounded leakage: one of its priors gives an outcome no mass that another "
-            "letter of "
-            "the set can cause. Audit a single prior, or a smaller set."
+            "The set of priors allows unbounded leakage: under one of its priors an outcome is impossible that "
+            "another value can cause. Audit a single prior, or a smaller set."
         )
     ratios = _ratios(mechanism, known, leakage)
     profile = privacy_profile(mechanism)

@@ -51,7 +51,7 @@ def _most_telling(audit: Audit) -> list[str]:
     worst = max(audit.outcomes, key=lambda outcome: outcome.leakage)
     value = next(each for each in audit.letters if each.label == worst.letter)
     return [
-        f"The most telling outcome is {worst.label!r}, which has probability {percent(worst.probability)}: it makes "
+        f"The most revealing outcome is {worst.label!r}, which has probability {percent(worst.probability)}: it makes "
         f"the value {worst.letter!r} {at_most(worst.ratio)} times as likely, from {percent(value.prior)} to at most "
         f"{percent_at_most(value.range[1])}."
     ]
@@ -62,7 +62,7 @@ def _values(audit: Audit) -> list[str]:
     ruled_out = [letter.label for letter in audit.letters if letter.least == 0]
     words = []
     if certain:
-        words.append(f"Some outcome gives {some_of(certain)} away with certainty.")
+        words.append(f"Some outcome reveals {some_of(certain)} with certainty.")
     if ruled_out:
         words.append(
             f"Some outcome rules {some_of(ruled_out)} out. (Ruling a value out is not a breach of the limit by itself: "
@@ -127,7 +127,7 @@ def _ldp(audit: Audit) -> list[str]:
     if audit.ldp - audit.epsilon < 5e-4:
         return [f"Local differential privacy says the same: at most {theirs} times as likely."]
     return [
-        f"Local differential privacy would have said {theirs} (ε = {at_most(audit.ldp)}). It compares two values with "
+        f"Local differential privacy guarantees {theirs} (ε = {at_most(audit.ldp)}). It compares two values with "
         "each other for the worst prior; here each guess is compared with its probability under the prior given, which "
         f"is why {ours} suffices. For another prior the lift may be larger, up to the one of LDP."
     ]

@@ -1,4 +1,4 @@
-"""The tables of an audit: every measure, the outcomes, the letters; each line with the priors that it is about."""
+"""The tables of an audit: every measure, the outcomes, the values; each line with the priors that it is about."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _rows(audit: Audit) -> list[list[object]]:
             every,
         ],
         ["maximal leakage", at_most(audit.maximal_leakage), "average of e^ℓ, any adversary", every],
-        ["min-entropy leakage", at_most(audit.min_entropy_leakage), "guessing the letter at one try", nominal],
+        ["min-entropy leakage", at_most(audit.min_entropy_leakage), "guessing the value at one try", nominal],
         ["mutual information", at_most(audit.mutual_information), "average information density", nominal],
         ["total variation", at_most(audit.total_variation), "½ Σ π q |λ-1|", nominal],
         ["χ² information", at_most(audit.chi_square), "Σ π q (λ-1)²", nominal],
@@ -40,7 +40,7 @@ def _rows(audit: Audit) -> list[list[object]]:
         [f"ψ1 at {level_words}", at_most(audit.psi1), "can grow under post-processing", nominal],
         [f"ψ2 at {level_words}", at_most(audit.psi2), "cannot", nominal],
         [f"quantiles of ℓ at δ = {delta}", _pair(audit.quantiles), "lower, upper; can grow", nominal],
-        ["ε of LDP", at_most(audit.ldp), "compares letters, knows no prior", none],
+        ["ε of LDP", at_most(audit.ldp), "compares values, uses no prior", none],
     ]
     if audit.ldp_delta is not None:
         rows.append([f"ε of LDP at δ = {delta}", at_most(audit.ldp_delta), "(ε, δ)-LDP", none])
@@ -50,7 +50,7 @@ def _rows(audit: Audit) -> list[list[object]]:
     both = audit.information_privacy
     rows += [
         ["information density, both sides", _pair((both.upper, both.lower)), "up, down", nominal],
-        ["privacy region", audit.region, f"letters an outcome may rule out: {audit.zeros_allowed}", nominal],
+        ["privacy region", audit.region, f"values an outcome may rule out: {audit.zeros_allowed}", nominal],
     ]
     return rows if audit.of_set else [row[:-1] for row in rows]
 
@@ -74,16 +74,16 @@ def tables(audit: Audit) -> list[Table]:
     """The tables of an audit; for a set of priors they say which of them a figure is about."""
     rows, columns = audit.mechanism.shape
     headers = ["measure", "value", "", "holds for"] if audit.of_set else ["measure", "value", ""]
-    title = f"Audit of a mechanism of {rows:,} letters and {columns:,} outcomes"
+    title = f"Audit of a mechanism with {rows:,} values and {columns:,} outcomes"
     found = [Table(headers, _rows(audit), title, align="l" * len(headers))]
     if audit.outcomes:
         headers = ["outcome", "probability", "leakage ℓ", "e^ℓ", "most about"]
         about = " (probability: the nominal prior; leakage: every prior of the set)" if audit.of_set else ""
-        found.append(Table(headers, _outcome_rows(audit), f"Outcomes, the most telling first{about}", align="lllll"))
+        found.append(Table(headers, _outcome_rows(audit), f"Outcomes, the most revealing first{about}", align="lllll"))
     if audit.letters:
-        headers = ["letter", "before", "at most after", "at least after"]
+        headers = ["value", "before", "at most after", "at least after"]
         about = " (the nominal prior)" if audit.of_set else ""
-        found.append(Table(headers, _letter_rows(audit), f"Letters, the most exposed first{about}", align="llll"))
+        found.append(Table(headers, _letter_rows(audit), f"Values, the most exposed first{about}", align="llll"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""A mechanism: an exact kernel with labels on both sides."""
+"""A mechanism: exact probabilities with labels on both sides."""
 
 from __future__ import annotations
 
@@ -28,31 +28,29 @@ __all__ = ["Mechanism", "align_prior"]
 
 
 class Mechanism(Drawn):
-    """A randomised release of a finite secret: what the outcome is, given the letter.
+    """A randomized release of a finite secret: outcome probabilities for each value.
 
     Parameters
     ----------
     matrix
-        N×M, row i the distribution of the outcome for letter i: nested lists, a NumPy array, a pandas DataFrame
+        N×M, row i the distribution of the outcome for value i: nested lists, a NumPy array, a pandas DataFrame
         (its labels are kept), a polars DataFrame or a mapping of mappings. Floats are rounded to denominator 2^60 with
         exact row sums (rows may miss 1 by at most 1e-9); Fractions, integers and decimal strings keep their values.
     inputs, outputs
-        Labels of the letters and of the outcomes, numbered by default.
+        Labels of the values and of the outcomes, numbered by default.
 
     Examples
     --------
     >>> m = Mechanism([[0.9, 0.1], [0.2, 0.8]], inputs=["no", "yes"], outputs=["no", "yes"])
-    >>> m.probability("no", "yes") == Fraction(m.weights[0, 1], m.denominator)
-    True
-    >>> m.sample("yes") in m.outputs
-    True
+    >>> print(f"{float(m.probability('no', 'yes')):.4f}")
+    0.1000
     """
 
     kernel: Kernel
     input_alphabet: Alphabet
     output_alphabet: Alphabet
     outcomes_digest: str | None = None
-    """What :func:`leakwise.estimate` knows the released table by, where the file of this mechanism said it."""
+    """By what :func:`leakwise.estimate` recognizes the released table, if the file of this mechanism contains it."""
 
     def __init__(
         self,
@@ -99,7 +97,7 @@ class Mechanism(Drawn):
 
     @property
     def inputs(self) -> tuple[Label, ...]:
-        """The labels of the secret's letters."""
+        """The labels of the secret's values."""
         return self.input_alphabet.labels
 
     @property
@@ -109,7 +107,7 @@ class Mechanism(Drawn):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of letters, number of outcomes."""
+        """Number of values, number of outcomes."""
         return self.kernel.shape
 
     @property
@@ -128,7 +126,7 @@ class Mechanism(Drawn):
         return self.kernel.matrix
 
     def probability(self, letter: Label, outcome: Label) -> Fraction:
-        """Return the exact probability of an outcome, given the letter."""
+        """Return the exact probability of an outcome, given the value."""
         code = self.input_alphabet.code(letter, name="letter")
         place = self.output_alphabet.code(outcome, name="outcome")
         return Fraction(int(self.kernel.row(code)[place]), self.denominator)
@@ -136,7 +134,7 @@ class Mechanism(Drawn):
     # -- other mechanisms from it -------------------------------------------------------------------------------
 
     def then(self, later: Any) -> Mechanism:
-        """Return this mechanism, its outcome then put through another: post-processing, exact.
+        """Return this mechanism followed by another on its outcome: post-processing, exact.
 
         ``later`` is a Mechanism over this one's outcomes, or a matrix with one row per outcome.
 
@@ -202,13 +200,13 @@ class Mechanism(Drawn):
 
     @cached_property
     def sampler(self) -> Any:
-        """What draws outcome codes from letter codes, exactly."""
+        """The sampler that draws outcome codes from value codes, exactly."""
         return self.kernel.sampler()
 
     def sample(self, letter: Label, size: int | None = None, *, unsafe_seed: int | None = None) -> Any:
-        """Draw an outcome for a letter (or ``size`` of them, as a list), from the operating system's randomness.
+        """Draw an outcome for a value (or ``size`` of them, as a list), from the operating system's randomness.
 
-        ``unsafe_seed`` makes the draws repeatable, for tests only: who knows the seed can undo the release.
+        ``unsafe_seed`` makes the draws repeatable, for tests only: anyone who knows the seed can undo the release.
         """
         from leakwise.sampling import SecureStream
 
@@ -245,7 +243,7 @@ class Mechanism(Drawn):
         mine, theirs = self.kernel, other.kernel
         scale, their_scale = theirs.denominator, mine.denominator
         if isinstance(mine, CommonLawKernel) and isinstance(theirs, CommonLawKernel) and self.shape[0] > 1:
-            # With two letters or more the common law is what stands beside the diagonal: equal if they are.
+            # With two letters or more the common law is what is beside the diagonal: equal if they are.
             ours, others = mine.common.astype(np.object_), theirs.common.astype(np.object_)
             return np.array_equal(ours * scale, others * their_scale)
         return all(
@@ -284,7 +282,7 @@ class Mechanism(Drawn):
             self.matrix,
             title=self._title() if title is None else title,
             value_title="probability",
-            row_title="letter",
+            row_title="value",
             column_title="outcome",
             exact=exact,
         )
@@ -297,7 +295,7 @@ class Mechanism(Drawn):
 
 
 def align_prior(prior: Any, mechanism: Mechanism) -> PriorSet:
-    """Return the prior (or set) in the order of the mechanism's inputs; other letters are an error."""
+    """Return the prior (or set) in the order of the mechanism's inputs; other values are an error."""
     known = as_prior_set(prior)
     order = mechanism.input_alphabet.positions_in(known.alphabet, mine="mechanism", theirs="prior")
     return known if order is None else known.reordered(order)

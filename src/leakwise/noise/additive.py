@@ -232,7 +232,7 @@ class AdditiveNoise(Shown):
         return min(1.0, float(known.probabilities @ self.mass(intervals)) * UP)
 
     def envelope_bounds(self, prior: Any, delta: object) -> tuple[float, float]:
-        """Two values that hold the (ε, δ) envelope: what survives every post-processing but for probability δ ([EN]).
+        """Enclose the (ε, δ) envelope: what holds after any post-processing, except with probability δ ([EN]).
 
         Above: min{𝓛 + log 1/δ, ε} (Theorem 3). Below: the largest t that the leakage reaches with probability δ.
         """

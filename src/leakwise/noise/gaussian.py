@@ -1,4 +1,4 @@
-"""Gaussian noise: leakage bounded but for a small probability, for one prior or for a set around an estimate."""
+"""Gaussian noise: leakage bounded except with a small probability, for one prior or for a set around an estimate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NoiseGuarantee(Shown):
     Attributes
     ----------
     epsilon, delta
-        The tight form: the supremum over the set is already taken at ε, so that ε itself holds, but for probability
+        The tight form: the supremum over the set is already taken at ε, so that ε itself holds, except with probability
         δ = δ₁ + δ₂ - δ₁δ₂ with δ₁ over outcomes and δ₂ the failure of the set.
     printed_epsilon
         ε* as [ED] prints it for an l1 ball, which counts the sensitivity a second time; None for other sets.

@@ -1,4 +1,4 @@
-"""design(): from a prior, a leakage bound and a utility to the mechanism to release."""
+"""design(): from a prior, a leakage limit and a utility to the mechanism to release."""
 
 from __future__ import annotations
 
@@ -58,27 +58,25 @@ def design(
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Design:
-    """Return the mechanism of greatest utility among those that leak at most ε for the prior, with a proof of both.
+    """Find the mechanism of greatest utility among those that leak at most ε for the prior, with a proof of both.
 
-    Maximises U(P) over the mechanisms with max_i p_ij ≤ e^ε (πP)_j for every outcome j ([EX] problem (4)). Beyond the
-    paper:
-    the exact optimum for any prior with up to about forty different masses, and for larger alphabets a near-optimum
-    with a
-    certified gap.
+    Maximize U(P) over the mechanisms with max_i p_ij ≤ e^ε (πP)_j for every outcome j ([EX] problem (4)). Beyond the
+    paper: the exact optimum for any prior with up to about forty different probabilities, and for larger domains a
+    near-optimum with a certified gap.
 
     Parameters
     ----------
     prior
-        A Prior, a list of probabilities, or a mapping from labels; or a set of priors, for all of which the bound
+        A Prior, a list of probabilities, or a mapping from labels; or a set of priors, for all of which the limit
         then holds.
     epsilon, lift
-        The bound on pointwise maximal leakage: ε in nats, or e^ε ("at most ``lift`` times as likely").
+        The limit on pointwise maximal leakage: ε in nats, or e^ε ("at most ``lift`` times as likely").
     utility
         ``"mutual_information"``, ``"total_variation"``, ``"chi_square"``, ``"hellinger"``, ``"guessing"``,
         ``"frequencies"``, or an object: ``lw.FInformation(f)``, ``lw.Gain(matrix)``, ``lw.Expected(matrix)``,
         ``lw.WorstCase(matrix)``.
     ldp, lip
-        Further bounds, alone or beside ε: local differential privacy (ε of ε-LDP), local information privacy (both
+        Further limits, alone or with ε: local differential privacy (ε of ε-LDP), local information privacy (both
         sides of the information density within ±lip).
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
@@ -90,14 +88,14 @@ def design(
         Seconds after which the best mechanism so far is returned with its proven gap and a warning. A gap above 1%
         warns in any case.
     progress
-        Called with the stage, the value and the bound as they move.
+        Called with the stage, the value and the upper bound as they change.
 
     Examples
     --------
     >>> from leakwise import Prior
     >>> d = design(Prior({"a": 0.5, "b": 0.3, "c": 0.2}), lift=2)
-    >>> print(f"{d.value:.6f}", d.gap < 1e-10, d.mechanism.outputs)
-    0.693147 True ('{a}', 'not a')
+    >>> print(f"{d.value:.6f}", d.mechanism.outputs)
+    0.693147 ('{a}', 'not a')
     """
     if method not in _METHODS:
         raise InvalidInput(
@@ -189,8 +187,8 @@ def _worst_case(
 ) -> Design:
     if ldp is not None or lip is not None:
         raise InvalidInput(
-            "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a letter, so that "
-            "only a constant answer would be left."
+            "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a value, so that "
+            "only a constant outcome would be left."
         )
     from leakwise.optimize.worst_case.design import design_worst_case
 

@@ -1,4 +1,4 @@
-"""What a design returns: the mechanism, what it is worth, what nothing can beat, and the proof of what it leaks."""
+"""The result of a design: the mechanism, its utility, the upper bound, and the proof of what it leaks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
     ratios = np.minimum(lifts(mechanism, prior), np.finfo(np.float64).max)  # a picture has no room for more
     law = mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
     return heatmap(
-        [f"{100 * share:.2g} % {label}" for label, share in zip(mechanism.outputs, law.tolist(), strict=True)],
+        [f"{100 * share:.2g}% {label}" for label, share in zip(mechanism.outputs, law.tolist(), strict=True)],
         [str(label) for label in mechanism.inputs],
         ratios.T,
         title="How many times as likely each outcome makes each value",
         value_title="lift",
-        row_title="how often each outcome comes, and what it raises",
-        column_title="letter",
+        row_title="how often each outcome occurs, and what it raises",
+        column_title="value",
         diverging_at=1.0,
     )
 
@@ -46,7 +46,7 @@ class Design(Drawn):
     value
         Its utility at the nominal prior, rounded down.
     bound
-        No mechanism within the leakage bound has a larger utility; rounded up.
+        The upper bound: no mechanism within the limit has a larger utility; rounded up.
     epsilon
         Its proven leakage, at most what was asked.
     method
@@ -82,7 +82,7 @@ class Design(Drawn):
 
     @property
     def gap(self) -> float:
-        """How far the value may be from the optimum: bound less value, never negative."""
+        """How far the value may be from the optimum: upper bound minus value, never negative."""
         return max(0.0, self.bound - self.value)
 
     def _rows(self) -> list[list[str]]:

@@ -154,7 +154,7 @@ def design_from_data(
     time_limit: float = 60.0,
     seed: int | None = None,
 ) -> DataDesign:
-    """Return the best mechanism that a sample can vouch for: at most ε for the true prior, but for the failure.
+    """Find the best mechanism that a sample supports: at most ε for the true prior, except with ``failure``.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def design_from_data(
 def _sample(column: Any, domain: Iterable[Label] | Alphabet | None) -> Prior:
     if isinstance(column, Prior):
         if domain is not None:
-            raise InvalidInput("domain must not be given beside a Prior: its letters are the domain.")
+            raise InvalidInput("domain must not be given with a Prior: its values are the domain.")
         counts_of(column)
         return column
     if domain is None:

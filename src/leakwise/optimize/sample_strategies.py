@@ -35,7 +35,7 @@ class Alternative:
     """One way of going about it, and what it would have given.
 
     ``mechanism`` is None when the sample is too small for it; ``note`` then says why. ``value`` is the utility at the
-    estimate from all data, ``epsilon`` the leakage proven for the true prior but for ``failure``.
+    estimate from all data, ``epsilon`` the leakage proven for the true prior except with ``failure``.
     """
 
     strategy: str

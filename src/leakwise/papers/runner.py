@@ -131,7 +131,7 @@ def make(
 ) -> None:
     """Compute one exhibit and write its files; its record is written last, and all at once.
 
-    ``mark`` is its stamp, where somebody has it already.
+    ``mark`` is its stamp, where someone has it already.
     """
     from leakwise.charts import render
 
@@ -281,7 +281,7 @@ def _work(
                 for done in as_completed(waiting):
                     yield waiting[done], _outcome(done)
             finally:
-                # Somebody who stops the run waits for what is under way at most.
+                # Someone who stops the run waits for what is under way at most.
                 pool.shutdown(cancel_futures=True)
     finally:
         messages.put(None)

@@ -1,4 +1,4 @@
-"""A prior: integers over a denominator, with labels. It is also the set of priors that holds one."""
+"""A prior: integers over a denominator, with labels. It is also a set of one prior."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SUM_TOLERANCE = Fraction(1, 10**9)
 
 
 class PriorBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What a prior file holds: integers as text. Without bins it is what version 1 held."""
+    """The contents of a prior file: integers as text. Without bins they are those of version 1."""
 
     labels: list[Any]
     declared: bool
@@ -69,10 +69,10 @@ class Prior(Shown, PriorSet):
     ----------
     probabilities
         Probabilities (floats, Fractions, decimal strings) that sum to 1 within 1e-9, or whole-number weights
-        with any sum; a list, or a mapping from labels. They are normalised exactly by their sum; a float means its
+        with any sum; a list, or a mapping from labels. They are normalized exactly by their sum; a float means its
         exact binary value.
     labels
-        Names of the letters, 0..N-1 by default.
+        Names of the values, 0..N-1 by default.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Prior(Shown, PriorSet):
 
         The domain must be declared, because one inferred from the private column leaks which values occur.
         ``column`` may be a list, a NumPy array, a pandas or polars Series, or a pyarrow array; for numbers declare
-        ``lw.bins(low, high, count)``. Letters of the domain that the column never shows are kept with mass zero.
+        ``lw.bins(low, high, count)``. Values of the domain that never occur are kept with probability zero.
 
         >>> Prior.from_data(["no", "yes", "no"], domain=["no", "yes"]).probabilities.tolist()
         [0.6666666666666666, 0.3333333333333333]
@@ -149,7 +149,7 @@ class Prior(Shown, PriorSet):
         alphabet = as_alphabet(domain, name="domain")
         codes = encode_column(column, alphabet)
         if not len(codes):
-            raise InvalidInput("column must hold at least one value. Got none.")
+            raise InvalidInput("column must contain at least one value. Got none.")
         counts = np.bincount(codes, minlength=len(alphabet))
         return cls.from_integers(alphabet, counts.tolist(), len(codes))
 
@@ -177,7 +177,7 @@ class Prior(Shown, PriorSet):
 
     @classmethod
     def uniform(cls, letters: int | Iterable[Label]) -> Prior:
-        """Return the uniform prior on a number of letters, or on labels.
+        """Return the uniform prior on a number of values, or on labels.
 
         >>> Prior.uniform(4).probabilities.tolist()
         [0.25, 0.25, 0.25, 0.25]
@@ -259,7 +259,7 @@ class Prior(Shown, PriorSet):
         return np.array([log_upper(Fraction(self.denominator, mass)) for mass in self._region_masses])
 
     def region(self, epsilon: object = None, *, lift: object = None) -> int:
-        """Return the privacy region k of ε, from 1 to the number of letters in the support.
+        """Return the privacy region k of ε, from 1 to the number of values in the support.
 
         >>> Prior.uniform(4).region(lift=3)
         3
@@ -309,7 +309,7 @@ class Prior(Shown, PriorSet):
     # -- sets around it -----------------------------------------------------------------------------------------
 
     def ball(self, beta: object) -> Ball:
-        """Return all priors within l1 distance ``beta`` of this one; a radius of 2 or more holds every prior.
+        """Return all priors within l1 distance ``beta`` of this one; a radius of 2 or more contains every prior.
 
         >>> Prior([0.5, 0.5]).ball(1).is_everything
         True
@@ -319,11 +319,11 @@ class Prior(Shown, PriorSet):
         return Ball(self, beta)
 
     def confidence(self, failure: object, method: str = "weissman") -> Around:
-        """Return a set that holds the true prior with probability at least 1 - ``failure``, from i.i.d. counts.
+        """Return a set that contains the true prior with probability at least 1 - ``failure``, from i.i.d. counts.
 
         ``method`` is ``"weissman"`` (l1 ball, [ED] (7)), ``"weissman-phi"`` (a smaller ball for skewed priors),
-        ``"clopper-pearson"`` (a box), ``"kl"`` (a Kullback-Leibler ball), ``"layer-cake"`` (every set of letters at
-        once; the tightest to assess a mechanism with), or ``"best"`` (ball and box together, each at half the failure).
+        ``"clopper-pearson"`` (a box), ``"kl"`` (a Kullback-Leibler ball), ``"layer-cake"`` (every set of values at
+        once; the tightest to assess a mechanism with), or ``"best"`` (ball and box, each at half of ``failure``).
 
         >>> ball = Prior.from_counts({"no": 700, "yes": 300}).confidence(failure=1e-6)
         >>> print(f"{float(ball.beta):.4f}")
@@ -353,11 +353,11 @@ class Prior(Shown, PriorSet):
             [str(label), p if 0.0 < p < 1.0 else Fraction(weight, self.denominator)]
             for label, p, weight in zip(self.labels, floats, weights, strict=True)
         ]
-        return [Table(["letter", "probability"], rows, self._title())]
+        return [Table(["value", "probability"], rows, self._title())]
 
     def _title(self) -> str:
         sample = "" if self.sample_size is None else f", from {self.sample_size:,} samples"
-        return f"Prior over {len(self):,} letters{sample}, ε_max = {number(self.epsilon_max)}"
+        return f"Prior over {len(self):,} values{sample}, ε_max = {number(self.epsilon_max)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: labels, probabilities, exact fractions as text."""

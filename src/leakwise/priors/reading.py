@@ -21,7 +21,7 @@ def values_and_alphabet(
     """Return the numbers of a list or a mapping, and the letters they belong to."""
     if hasattr(given, "keys") and hasattr(given, "items"):  # a pandas Series is a mapping in all but name
         if labels is not None:
-            raise InvalidInput(f"labels must not be given beside a mapping: the keys of {name} are the labels.")
+            raise InvalidInput(f"labels must not be given with a mapping: the keys of {name} are the labels.")
         pairs = list(given.items())  # not a dict: a Series may hold a label twice, which must not go unnoticed
         return [value for _, value in pairs], Alphabet([label for label, _ in pairs])
     if isinstance(given, (str, bytes, set, frozenset)) or not isinstance(given, Iterable):

@@ -1,4 +1,4 @@
-"""Certificates of privacy: data that anybody can check again, without trusting who found it."""
+"""Certificates of privacy: data that anyone can check again, without trusting whoever found it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LevelBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The claim «no outcome of this mechanism has a lift above this ratio for this prior», and its parts."""
+    """The claim "no outcome of this mechanism has a lift above this ratio for this prior", and its parts."""
 
     mechanism: MechanismBody
     prior: PriorBody  # for a set of priors its nominal one

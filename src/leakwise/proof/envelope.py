@@ -157,7 +157,7 @@ def _written(value: Fraction) -> list[str]:
 def _read(pair: list[str], name: str) -> Fraction:
     numbers = [read_integer(text, name) for text in pair]
     if len(numbers) != 2 or not numbers[1]:
-        raise InvalidInput(f"{name!r} is not a valid certificate: a number in it is no fraction.")
+        raise InvalidInput(f"{name!r} is not a valid certificate: a number in it is not a fraction.")
     return Fraction(numbers[0], numbers[1])
 
 

@@ -39,7 +39,7 @@ def tail_at_most(k: int, m: int, p: Fraction, log_level: arb) -> bool:
     """Whether P(Bin(m, p) ≥ k) ≤ e^{log_level}, proven; the terms are added until the rest is geometric and small.
 
     In large samples they are added in blocks of a sixteenth of the standard deviation: the ratio of neighbouring terms
-    falls, so that a block is at most the geometric series of its first two, which is 0.2 % too much.
+    falls, so that a block is at most the geometric series of its first two, which is 0.2% too much.
     """
     if k <= 0 or p == 1:
         return bool(log_level >= 0)

@@ -138,7 +138,7 @@ class Channel(Shown):
         rows = self.by_answer()
         if rows is None:
             raise InvalidInput(
-                f"{self.name} treats datasets of equal answer differently: it is no mechanism on the answer alone."
+                f"{self.name} treats datasets of equal answer differently: it is not a mechanism on the answer alone."
             )
         return Mechanism(
             rows, inputs=[_plain(a) for a in self.query.answers], outputs=[_plain(o) for o in self.outputs]

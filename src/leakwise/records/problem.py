@@ -74,7 +74,7 @@ class Problem:
 
     @cached_property
     def uniform(self) -> Floats:
-        """The belief of somebody who knows nothing: all datasets alike."""
+        """The belief of someone who knows nothing: all datasets alike."""
         return np.array([float(Fraction(m, self.total)) for m in self.multiplicities])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""A Spark session on this machine, and what there is to know about a session that somebody else made."""
+"""A Spark session on this machine, and what there is to know about a session that someone else made."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class Pool:
                     ticket.put(None)
                     if self._spare is None:
                         self._spare = asyncio.create_task(_start())
-                    # From here on nobody may end the worker because of this job; if somebody did while its last words
+                    # From here on nobody may end the worker because of this job; if someone did while its last words
                     # were on the way, it is gone, and the next job must not go to it.
                     self._running.pop(ticket.number, None)
                     return not ticket.killed

@@ -91,7 +91,7 @@ def test_simultaneous_intervals_are_wider_and_say_so():
     counts = expected_counts(STRUCTURED, [0.5, 0.25, 0.25])
     alone, together = estimate(counts, STRUCTURED), estimate(counts, STRUCTURED, simultaneous=True)
     assert (np.diff(together.intervals) > np.diff(alone.intervals)).all()
-    assert "95 % together" in repr(together)
+    assert "95% together" in repr(together)
     wide = estimate(counts, STRUCTURED, confidence=0.999)
     assert (np.diff(wide.intervals) > np.diff(alone.intervals)).all()
 
@@ -201,7 +201,7 @@ def test_a_constant_mechanism_tells_nothing():
     assert np.isnan(e.standard_error).all()
     assert np.isnan(e.plain_standard_error).all()
     assert e.intervals.tolist() == [[0, 1], [0, 1]]
-    assert "2 of 2 letters cannot be told from the outcomes" in repr(e)
+    assert "2 of 2 values cannot be estimated from the outcomes" in repr(e)
     assert "cannot be told" in e._repr_html_()
     assert e.to_dict()["standard_error"] == [None, None]
 
@@ -216,7 +216,7 @@ def test_what_can_be_known_is_told_apart_from_what_cannot():
     # The two others share one half in any way.
     assert e.intervals[1, 0] == 0
     assert e.intervals[1, 1] >= 0.5
-    assert "2 of 3 letters cannot be told" in repr(e)
+    assert "2 of 3 values cannot be estimated" in repr(e)
     assert "'perhaps', 'yes'" in repr(e)
     line = next(line for line in repr(e).splitlines() if line.startswith("yes"))
     assert line.split()[1:3] == ["—", "—"]
@@ -229,7 +229,7 @@ def test_what_can_be_known_is_told_apart_from_what_cannot():
 def test_looks():
     e = estimate({"no": 600, "perhaps": 100, "yes": 300}, STRUCTURED)
     text = repr(e)
-    assert "Frequencies of 3 letters from 1,000 released rows" in text
+    assert "Frequencies of 3 values from 1,000 released rows" in text
     assert "cannot be told" not in text
     assert "1 released row," in repr(estimate({"no": 1}, STRUCTURED))
     assert "<table" in e._repr_html_()

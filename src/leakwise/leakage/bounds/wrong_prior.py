@@ -156,7 +156,7 @@ def estimation_bound(
     failure: object,
     method: str = "layer-cake",
 ) -> float:
-    """Return the ε' that every mechanism with leakage ε at the estimate keeps for the true prior, but for the failure.
+    """Return the ε' for the true prior of every mechanism with leakage ε at the estimate, except with ``failure``.
 
     ``method="weissman"`` is [ED] (8), infinite when the sample is small. ``method="layer-cake"`` is never larger and
     always finite: Chernoff's bound on every set of letters at once, kl(P̂(A)‖P(A)) ≤ L/m with L = log(2^N-2) - log δ.

@@ -32,7 +32,7 @@ class InformationPrivacy(NamedTuple):
 def local_information_privacy(mechanism: Mechanism, prior: Any) -> InformationPrivacy:
     """Return both sides of the information density log λ_ij over the support, in nats, never below the truth.
 
-    ``upper`` is max log λ, the ε of PML: by how much a letter can become likelier. ``lower`` is max -log λ: by how much
+    ``upper`` is max log λ, the ε of PML: how much more likely a letter can become. ``lower`` is max -log λ: by how much
     it can become less likely, infinite when an outcome rules a letter out. ε-local information privacy holds for
     ε = max of both, and implies 2ε-LDP among the letters of the support. Letters of mass zero are not looked at: where
     the prior has such, ``lw.ldp``, which compares all letters, can be larger, even infinite.

@@ -108,7 +108,7 @@ def _columns_of(matrix: Any) -> Alphabet | None:
 def utility_matrix(
     utility: Any, outputs: int | Iterable[Label] | None, *, name: str = "utility"
 ) -> tuple[Floats, Alphabet | None]:
-    """Return a utility as floats with the labels of its outputs; -inf stands for «never», NaN and inf are refused."""
+    """Return a utility as floats with the labels of its outputs; -inf stands for "never", NaN and inf are refused."""
     try:
         values = np.array(utility, dtype=np.float64)
     except (TypeError, ValueError) as error:

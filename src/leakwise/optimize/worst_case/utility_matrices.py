@@ -61,7 +61,7 @@ def distance_utility(
 
 
 def ordered_utility(labels: Sequence[Any], outputs: Sequence[Any] | None = None, **options: Any) -> Floats:
-    """The same for labels in their order («low», «middle», «high»): the distance is the number of steps between them.
+    """The same for labels in their order ("low", "middle", "high"): the distance is the number of steps between them.
 
     ``outputs`` are some of the labels; the options are those of :func:`distance_utility`.
 

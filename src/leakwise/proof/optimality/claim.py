@@ -1,4 +1,4 @@
-"""The claim «no mechanism within these bounds is better», as data and as it is stored."""
+"""The claim "no mechanism within these bounds is better", as data and as it is stored."""
 
 from __future__ import annotations
 

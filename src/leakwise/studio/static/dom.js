@@ -1,4 +1,4 @@
-// Small helpers for the page. Text always goes in as text: nothing that anybody typed is ever read as markup or code.
+// Small helpers for the page. Text always goes in as text: nothing that anyone typed is ever read as markup or code.
 
 export const byId = (id) => document.getElementById(id);
 

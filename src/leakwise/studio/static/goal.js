@@ -50,8 +50,8 @@ export class GoalPanel {
     const value = Number(text.trim().replace(",", "."));
     const least = kind === "lift" ? 1 : 0;
     if (!text.trim() || !(value >= least) || !Number.isFinite(value)) {
-      showError("goal-error", kind === "lift" ? `The limit must be a number of at least 1 (1 reveals nothing). Got “${text}”.`
-        : `ε must be a number of at least 0 (0 reveals nothing). Got “${text}”.`);
+      showError("goal-error", kind === "lift" ? `The limit must be a number of at least 1 (1 reveals nothing). Got "${text}".`
+        : `ε must be a number of at least 0 (0 reveals nothing). Got "${text}".`);
       byId(kind).setAttribute("aria-invalid", "true");
       return;
     }

@@ -200,7 +200,7 @@ export class PriorPanel {
 
   suggest() {
     const found = [...new Set(this.cells().map((cell) => cell.trim() || EMPTY))].sort();
-    if (found.length > 100) throw new Error(`${found.length} different values are more than the page takes (100). Use bins for numbers: “bins: 0, 100, 10”.`);
+    if (found.length > 100) throw new Error(`${found.length} different values are more than the page takes (100). Use bins for numbers: "bins: 0, 100, 10".`);
     byId("domain").value = found.join("\n");
     say(`${found.length} values occur. Add those that could occur and do not.`);
   }

@@ -32,14 +32,14 @@ export function parseDomain(text) {
   const labels = (text.includes("\n") ? text.split("\n") : text.split(",")).map((word) => word.trim()).filter(Boolean);
   if (!labels.length) throw new Error("Declare the domain: every value that can occur, one in a line.");
   const twice = labels.find((label, place) => labels.indexOf(label) !== place);
-  if (twice !== undefined) throw new Error(`The domain names “${twice}” twice.`);
+  if (twice !== undefined) throw new Error(`The domain names "${twice}" twice.`);
   const known = new Set(labels);
   return { labels, find: (cell) => (known.has(cell) ? cell : undefined) };
 }
 
 function binsOf(low, high, count) {
   if (!(low < high) || count < 1 || count > 100) {
-    throw new Error("Bins are “bins: low, high, count”, such as bins: 0, 100, 10, with at most 100 of them.");
+    throw new Error("Bins are 'bins: low, high, count', such as bins: 0, 100, 10, with at most 100 of them.");
   }
   const edge = (k) => Number((low + ((high - low) * k) / count).toPrecision(12));
   const labels = Array.from({ length: count }, (_, k) => `[${edge(k)}, ${edge(k + 1)}${k === count - 1 ? "]" : ")"}`);
@@ -65,7 +65,7 @@ export function countColumn(cells, domain) {
     else counts.set(label, counts.get(label) + 1);
   }
   if (strange.size) {
-    const some = [...strange].slice(0, 5).map(([cell, times]) => `“${cell}” (${times}×)`).join(", ");
+    const some = [...strange].slice(0, 5).map(([cell, times]) => `"${cell}" (${times}×)`).join(", ");
     const more = strange.size > 5 ? ` and ${strange.size - 5} more` : "";
     throw new Error(`Not in the domain: ${some}${more}. Add them to the domain, or clean the data.`);
   }

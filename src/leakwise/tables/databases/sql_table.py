@@ -1,4 +1,4 @@
-"""A table in a database, DuckDB or SQLite: released in batches into another table, whole or not at all."""
+"""A table in a database, DuckDB or SQLite: released in batches into another table, atomically."""
 
 from __future__ import annotations
 

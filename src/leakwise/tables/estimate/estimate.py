@@ -1,4 +1,4 @@
-"""The way back: frequencies of the true values from a released column, with intervals."""
+"""Estimates of frequencies: those of the true values behind a released column, with intervals."""
 
 from __future__ import annotations
 
@@ -62,29 +62,29 @@ def estimate(
     confidence: float = 0.95,
     simultaneous: bool = False,
 ) -> Estimate | GroupedEstimate:
-    r"""Return the frequencies of the true values behind a released column, with standard errors and intervals.
+    r"""Estimate the frequencies of the true values behind a released column, with standard errors and intervals.
 
     With counts :math:`c` of :math:`n` rows and the kernel P, the most likely :math:`p` on the simplex under
-    :math:`c \sim \mathrm{multinomial}(n, pP)`: by the inverse of P where that gives a law, else by maximum likelihood.
-    Letters that the outcomes cannot tell apart get the interval of all values that fit (linear programs), never one
-    from a pseudo-inverse. A structured mechanism (randomized response) on a million letters needs no matrix.
+    :math:`c \sim \mathrm{multinomial}(n, pP)`: by the inverse of P where that gives a distribution, else by maximum
+    likelihood. Values that the outcomes cannot tell apart get the interval of all frequencies that fit (linear
+    programs), never one from a pseudo-inverse. Randomized response on a million values needs no matrix.
 
     Parameters
     ----------
     released
-        A released column, a table that holds it (name it by ``column``), the path of a released file (read in batches),
-        or the counts: a mapping from outcomes to how often each was released.
+        A released column, a table with it (name it by ``column``), the path of a released file (read in batches), or
+        the counts: a mapping from outcomes to how often each was released.
     mechanism
         The mechanism that released it, or a mapping from all released columns to theirs. Parquet and Arrow files that
-        :func:`release` wrote carry theirs, and so does an Arrow table read from one: it can then be left out.
+        :func:`release` wrote contain theirs, and so does an Arrow table read from one: it can then be left out.
     column
         The released column of a table; a tuple of columns if they were released together. It can be left out where the
         file says that one column was released.
     by
-        Another column of the table, which was not randomised: one estimate for each of its values. A released one is
+        Another column of the table, which was not randomized: one estimate for each of its values. A released one is
         refused, because its groups are not those of the true values.
     confidence
-        Of each interval, or of all intervals together if ``simultaneous`` (Bonferroni).
+        The confidence of each interval, or of all intervals together if ``simultaneous`` (Bonferroni).
 
     Returns
     -------
@@ -199,7 +199,7 @@ def _refuse_released(by: Hashable, released: Sequence[Hashable]) -> None:
     if by is not None and by in released:
         raise InvalidInput(
             f"by={by!r} is a released column itself: its groups are those of outcomes, not of true values, and "
-            "estimates within them would be biased. Group by a column that was not randomised."
+            "estimates within them would be biased. Group by a column that was not randomized."
         )
 
 
@@ -230,13 +230,13 @@ def _compare_digest(counts: Counts, mechanism: Mechanism, name: str) -> None:
     if mechanism.outcomes_digest is not None and mechanism.outcomes_digest != digest_of_outcomes(counts):
         raise InvalidInput(
             f"The mechanism belongs to another released table than {name}. If a release was interrupted, its mechanism "
-            "lies beside the other with the ending '.next'. If rows were left out on purpose, read them into a table "
+            "is next to the other with the ending '.next'. If rows were left out on purpose, read them into a table "
             "(pandas, polars, Arrow) and estimate from that."
         )
 
 
 def _estimate(counts: Counts, mechanism: Mechanism, confidence: float, simultaneous: bool) -> Estimate:
-    # The linear programs behind it are loaded when somebody estimates.
+    # The linear programs behind it are loaded when someone estimates.
     from leakwise.tables.estimate.inversion import invert, invert_structured
 
     if not counts.any():

@@ -26,20 +26,20 @@ __all__ = ["Estimate", "GroupedEstimate"]
 # More letters than this are shown by the most frequent ones.
 _SHOWN = 200
 _MOST_FREQUENT = 20
-_HEADERS = ["letter", "frequency", "standard error", "low", "high", "unrandomised s.e."]
+_HEADERS = ["value", "frequency", "standard error", "low", "high", "s.e. without randomization"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Estimate(Drawn):
     """The frequencies of the true letters, recovered from released outcomes.
 
-    They are those of the population the rows were drawn from: the errors hold the noise of the mechanism and the noise
-    of sampling. All arrays are read-only and in the order of ``labels``.
+    They are those of the population the rows were drawn from: the standard errors contain both the noise of the
+    mechanism and that of sampling. All arrays are read-only and in the order of ``labels``.
 
     Attributes
     ----------
     labels
-        The letters.
+        The values.
     sample_size
         The number of released rows.
     confidence, simultaneous
@@ -56,37 +56,37 @@ class Estimate(Drawn):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The letters."""
+        """The values."""
         return self.alphabet.labels
 
     @property
     def frequencies(self) -> Floats:
-        """The most likely frequencies; where a letter is not identifiable, one of several equally likely ones."""
+        """The most likely frequencies; where a value is not identifiable, one of several equally likely ones."""
         return self.inversion.frequencies
 
     @property
     def standard_error(self) -> Floats:
-        """The standard error of each frequency; NaN where the letter is not identifiable."""
+        """The standard error of each frequency; NaN where the value is not identifiable."""
         return self.inversion.standard_error
 
     @property
     def intervals(self) -> Floats:
-        """N×2, low and high. Letters that are not identifiable: every value that fits the outcomes."""
+        """N×2, low and high. For values that are not identifiable: every frequency that fits the outcomes."""
         return self.inversion.intervals
 
     @property
     def identifiable(self) -> bool:
-        """Whether the outcomes determine the frequency of every letter, given enough rows."""
+        """Whether the outcomes determine the frequency of every value, given enough rows."""
         return bool(self.inversion.identifiable.all())
 
     @property
     def identifiable_letters(self) -> Bools:
-        """Of which letters the outcomes determine the frequency."""
+        """For which values the outcomes determine the frequency."""
         return self.inversion.identifiable
 
     @cached_property
     def plain_standard_error(self) -> Floats:
-        r"""What a sample of as many rows would have without randomisation, :math:`\sqrt{p(1-p)/n}`."""
+        r"""The standard error of a sample of as many rows without randomization, :math:`\sqrt{p(1-p)/n}`."""
         p = self.frequencies
         error = np.sqrt(p * (1 - p) / self.sample_size)
         error[~self.identifiable_letters] = np.nan
@@ -100,7 +100,7 @@ class Estimate(Drawn):
 
     @property
     def confidence(self) -> float:
-        """The probability that an interval holds the truth (all of them, if ``simultaneous``)."""
+        """The probability that an interval contains the truth (all of them, if ``simultaneous``)."""
         return self.inversion.confidence
 
     @property
@@ -110,7 +110,7 @@ class Estimate(Drawn):
 
     @property
     def method(self) -> str:
-        """``"inverse"`` where the plain inverse gives a law, else ``"maximum_likelihood"``."""
+        """``"inverse"`` where the plain inverse gives a distribution, else ``"maximum_likelihood"``."""
         return self.inversion.method
 
     @property
@@ -119,7 +119,7 @@ class Estimate(Drawn):
         return self.inversion.gap
 
     def covariance(self, letters: list[Label] | None = None) -> Floats:
-        """Return the covariance of the frequencies of some letters, of all by default."""
+        """Return the covariance of the frequencies of some values, of all by default."""
         if letters is None:
             return self.inversion.covariance()
         return self.inversion.covariance([self.alphabet.code(letter, name="letter") for letter in letters])
@@ -130,14 +130,14 @@ class Estimate(Drawn):
     # -- in words and tables ------------------------------------------------------------------------------------
 
     def _notes(self) -> list[str]:
-        """What a reader must know beside the numbers."""
+        """Return what a reader must know besides the numbers."""
         notes = []
         unknown = np.flatnonzero(~self.identifiable_letters)
         if unknown.size:
             notes.append(
-                f"{unknown.size:,} of {len(self):,} letters cannot be told from the outcomes, however many rows there "
-                f"are: {some_of([self.labels[place] for place in unknown])}. Their intervals hold every frequency that "
-                "fits."
+                f"{unknown.size:,} of {len(self):,} values cannot be estimated from the outcomes, however many rows "
+                f"there are: {some_of([self.labels[place] for place in unknown])}. Their intervals contain every "
+                "frequency that fits."
             )
         if not self.inversion.converged:
             notes.append(f"The search for the most likely frequencies stopped within {number(self.gap)} nats per row.")
@@ -148,8 +148,8 @@ class Estimate(Drawn):
         how = "by the inverse" if self.method == "inverse" else "by maximum likelihood"
         rows = "row" if self.sample_size == 1 else "rows"
         return (
-            f"Frequencies of {len(self):,} letters from {self.sample_size:,} released {rows}, {how}; intervals at "
-            f"{100 * self.confidence:g} % {kind}"
+            f"Frequencies of {len(self):,} values from {self.sample_size:,} released {rows}, {how}; intervals at "
+            f"{100 * self.confidence:g}% {kind}"
         )
 
     def _order(self) -> Indices:
@@ -183,7 +183,7 @@ class Estimate(Drawn):
         """A dot for each frequency with its interval, as a Vega-Lite specification."""
         note = None
         if not self.identifiable:
-            note = "Letters without a dot cannot be told from the outcomes."
+            note = "Values without a dot cannot be estimated from the outcomes."
         known = self.identifiable_letters
         return dots_with_intervals(
             [str(label) for label in self.labels],
@@ -192,12 +192,12 @@ class Estimate(Drawn):
             self.intervals[:, 1],
             title=f"Frequencies from {self.sample_size:,} released rows",
             value_title="frequency",
-            label_title="letter",
+            label_title="value",
             note=note,
         )
 
     def to_pandas(self) -> Any:
-        """Return a DataFrame with the letters as its index (a MultiIndex for tuples)."""
+        """Return a DataFrame with the values as its index (a MultiIndex for tuples)."""
         pandas = require("pandas", extra="data", purpose="A table of the estimate")
         return pandas.DataFrame(self._columns(), index=_index(pandas, self.labels, "letter"))
 
@@ -233,7 +233,7 @@ class Estimate(Drawn):
 class GroupedEstimate(Drawn, Mapping[Any, Estimate]):
     """One :class:`Estimate` for each value of an untouched column: the frequencies within that group.
 
-    A mapping from the group to its estimate. The sizes of the groups are public, since their column was not randomised.
+    A mapping from the group to its estimate. The sizes of the groups are public, since their column was not randomized.
 
     Attributes
     ----------
@@ -274,14 +274,14 @@ class GroupedEstimate(Drawn, Mapping[Any, Estimate]):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The letters."""
+        """The values."""
         return next(iter(self.groups.values())).labels
 
     def _title(self) -> str:
         kind = "all together" if self.simultaneous else "each"
         return (
-            f"Frequencies of {len(self.labels):,} letters within {len(self):,} groups by {self.by}, from "
-            f"{self.sample_size:,} released rows; intervals at {100 * self.confidence:g} % {kind}"
+            f"Frequencies of {len(self.labels):,} values within {len(self):,} groups by {self.by}, from "
+            f"{self.sample_size:,} released rows; intervals at {100 * self.confidence:g}% {kind}"
         )
 
     def _shown(self) -> Parts:
@@ -315,7 +315,7 @@ class GroupedEstimate(Drawn, Mapping[Any, Estimate]):
             title=f"Frequencies within each {self.by}",
             value_title="frequency",
             label_title=f"{self.by} · letter",
-            note=None if self.identifiable else "Letters without a dot cannot be told from the outcomes.",
+            note=None if self.identifiable else "Values without a dot cannot be estimated from the outcomes.",
         )
 
     def to_pandas(self) -> Any:

@@ -69,7 +69,7 @@ def encode_columns(
             continue
         if rows.size != codes.size:
             raise InvalidInput(f"{title} has {rows.size} rows and {titles[0]} has {codes.size}.")
-        # The beginnings of the tuples are numbered anew at each step, so that the numbers stay small.
+        # The beginnings of the tuples are numbered again at each step, so that the numbers stay small.
         known, prefixes = np.unique(prefixes * len(part) + letters, return_inverse=True)
         codes = _find(codes, rows, len(part), known, columns[: place + 1], alphabet, names)
     assert codes is not None

@@ -67,7 +67,7 @@ class Ledger(Shown):
 
     A release is entered before it is made: within one transaction the total with it is computed and compared with the
     budget, so that two processes cannot both take the last of it. An entry that a killed process left behind counts as
-    released until somebody who knows better cancels it.
+    released until someone who knows better cancels it.
 
     Digests of columns are keyed by 32 random bytes that never leave the ledger: those of a column with few values
     could otherwise be guessed.

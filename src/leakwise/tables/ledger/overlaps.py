@@ -107,7 +107,7 @@ def _different(known: Iterable[_Known]) -> list[_Known]:
 
 
 def _carried_over(other: _Known, one: _Known) -> _Known | None:
-    """Return what somebody who holds the other prior takes for the first one's columns.
+    """Return what someone who holds the other prior takes for the first one's columns.
 
     The columns that both name follow the other prior, the rest given them the first one. Only single priors can be
     carried over, and only where the first gives mass to whatever the other does.

@@ -48,7 +48,7 @@ def seeded_stream(unsafe_seed: int | None) -> SecureStream | None:
     """Return the repeatable stream of a seed, for tests; None where the draws are to be secure."""
     if unsafe_seed is None:
         return None
-    from leakwise.sampling import SecureStream  # the cipher is loaded when somebody draws
+    from leakwise.sampling import SecureStream  # the cipher is loaded when someone draws
 
     return SecureStream(unsafe_seed=unsafe_seed)
 

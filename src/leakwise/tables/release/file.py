@@ -1,4 +1,4 @@
-"""The release of a file: read twice in batches, checked whole before it is written, written whole or not at all."""
+"""The release of a file: read twice in batches, checked whole before it is written, written atomically."""
 
 from __future__ import annotations
 
@@ -181,6 +181,6 @@ def refuse_partition(paths: Iterable[Any], names: Iterable[Hashable]) -> None:
         for part in (*path.parts, *path.resolve().parts):
             if any(part.startswith(name) for name in known):
                 raise InvalidInput(
-                    f"{str(path)!r} stands in {part!r}, which tells the secret of all its rows, whatever is released. "
+                    f"{str(path)!r} is in {part!r}, which reveals the secret of all its rows, whatever is released. "
                     "Put the rows of all such folders into one file first, and release that to another place."
                 )

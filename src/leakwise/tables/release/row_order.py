@@ -1,4 +1,4 @@
-"""Whether the order of the rows tells the secret: a streaming test with a proven rate of false alarms.
+"""Whether the order of the rows reveals the secret: a streaming test with a proven rate of false alarms.
 
 A released table keeps the order of its rows, and order is a column like any other. If the table was sorted or split by
 the secret, a row's position says what the mechanism was to hide. The test looks at the secret's codes alone, in the
@@ -171,19 +171,19 @@ def check_order(order: object) -> None:
     """Refuse what is not a choice of the order."""
     if order not in (None, "keep", "shuffle"):
         raise InvalidInput(
-            'order must be "shuffle" (rows in random order), "keep" (their own order, whatever it tells), or left out '
-            f"(their own order if a test finds no sign that it tells the secret). Got {order!r} instead."
+            'order must be "shuffle" (rows in random order), "keep" (their order, even if it reveals the secret), or '
+            f"left out (their own order if a test finds no sign that it reveals the secret). Got {order!r} instead."
         )
 
 
 def refuse_order(watched: RowOrder, secret: str) -> None:
-    """Stop a release whose row order tells the secret."""
+    """Stop a release whose row order reveals the secret."""
     if (verdict := watched.verdict()).dependent:
         raise InvalidInput(f"{_told(verdict, secret)} Nothing was released. {_WAYS_OUT}")
 
 
 def warn_of_order(watched: RowOrder, secret: str, stacklevel: int, ways_out: str | None = None) -> None:
-    """Say that a release whose row order tells the secret keeps it."""
+    """Warn that a release keeps a row order that reveals the secret."""
     if (verdict := watched.verdict()).dependent:
         words = f"{_told(verdict, secret)} The released rows keep that order. {ways_out or _WAYS_OUT}"
         warnings.warn(words, RowOrderWarning, stacklevel=stacklevel + 1)
@@ -192,7 +192,7 @@ def warn_of_order(watched: RowOrder, secret: str, stacklevel: int, ways_out: str
 def _told(verdict: OrderVerdict, secret: str) -> str:
     chance = "less than 1e-99" if verdict.p_value < 1e-99 else f"at most {1.06 * verdict.p_value:.1e}"
     return (
-        f"The order of the rows tells {secret}: {verdict.evidence} (probability by chance {chance}). "
+        f"The order of the rows reveals {secret}: {verdict.evidence} (probability by chance {chance}). "
         "Anyone who sees where a row stands would know more than the mechanism lets out."
     )
 

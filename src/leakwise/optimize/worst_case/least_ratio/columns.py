@@ -36,10 +36,10 @@ class MaskColumns:
         output, letter = np.nonzero(np.ascontiguousarray(allowed.T))
         sizes = np.bincount(output, minlength=self.count)
         width = max(int(sizes.max(initial=0)), 1)
-        self.letters = np.full((self.count, width), self.size, dtype=np.intp)  # N stands for «no letter»
+        self.letters = np.full((self.count, width), self.size, dtype=np.intp)  # N stands for "no letter"
         place = np.arange(len(output)) - (np.cumsum(sizes) - sizes)[output]
         self.letters[output, place] = letter
-        # «No letter» has mass one where one divides by it and zero where one adds it up.
+        # "No letter" has mass one where one divides by it and zero where one adds it up.
         self._divisor = np.concatenate([p, [1.0]])
         self._mass = np.concatenate([p, [0.0]])
         self.mass = self._mass[self.letters].sum(axis=1)

@@ -170,7 +170,7 @@ class Packing:
         return self._program
 
     def _solved(self, usable: Bools) -> Solution:
-        """The program solved; built anew where the warm basis leads round in circles."""
+        """The program solved; built again where the warm basis leads round in circles."""
         self.solved += 1
         patience = _PATIENCE * (1 + self.columns.size / 50)
         for crumb in (_CRUMB, 1e2 * _CRUMB, 1e4 * _CRUMB, None):

@@ -195,7 +195,7 @@ class _Robust:
             except NotConverged:
                 if not np.isfinite(self.upper):
                     raise
-                break  # what is known by now is proven, and the gap is honest
+                break  # what is known by now is proven, and so is the gap
             if self.upper <= self.lower * (1 + _CLOSE):
                 break
             if missing > 1e-12 * self.size:
