@@ -204,7 +204,7 @@ def test_a_million_letters_are_audited_without_a_matrix() -> None:
     assert found.capacity is None
     assert found.outcomes == ()
     assert len(found.chart()["vconcat"]) == 1
-    assert "200,000 letters" in repr(found)
+    assert "200,000 values" in repr(found)
 
 
 def test_what_needs_all_pairs_is_left_out_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

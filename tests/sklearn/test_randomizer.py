@@ -305,7 +305,7 @@ def test_a_pickled_transformer_tells_no_exact_count():
 def test_rows_sorted_by_the_secret_are_warned_of():
     randomizer = LeakageRandomizer(lift=2, prior=PUBLIC).fit([["no"], ["yes"]])
     rows = np.array([["no"]] * 150 + [["yes"]] * 50)
-    with pytest.warns(lw.RowOrderWarning, match=r"tells column 0: .*sklearn\.utils\.shuffle"):
+    with pytest.warns(lw.RowOrderWarning, match=r"reveals column 0: .*sklearn\.utils\.shuffle"):
         randomizer.transform(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

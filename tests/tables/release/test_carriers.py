@@ -306,7 +306,7 @@ def test_a_folder_named_by_the_secret_is_refused(tmp_path):
                 source / "a.parquet", "smokes", prior=PRIOR, lift=1.5, out=out / "b.parquet"
             ),
         ):
-            with pytest.raises(lw.InvalidInput, match="'smokes=yes', which tells the secret"):
+            with pytest.raises(lw.InvalidInput, match="'smokes=yes', which reveals the secret"):
                 call()
     lw.release(outside / "a.parquet", M, "smokes", out=outside / "b.parquet")
 

@@ -124,9 +124,9 @@ def test_an_order_that_tells_nothing_is_released():
 def test_a_joint_secret_and_several_secrets():
     table = {"a": SORTED, "b": np.random.default_rng(2).permutation(SORTED).tolist()}
     pairs = list(itertools.product(["no", "yes"], repeat=2))
-    with pytest.raises(lw.InvalidInput, match="tells 'a' and 'b'"):
+    with pytest.raises(lw.InvalidInput, match="reveals 'a' and 'b'"):
         lw.protect(table, ("a", "b"), prior=lw.Prior.uniform(pairs), lift=2)
-    with pytest.warns(lw.RowOrderWarning, match="tells 'a'"):
+    with pytest.warns(lw.RowOrderWarning, match="reveals 'a'"):
         lw.release(table, {"a": EXACT, "b": EXACT})
 
 
@@ -178,7 +178,7 @@ SUFFIXES = [".csv", ".tsv", ".jsonl", ".parquet", ".feather", ".arrows"]
 @pytest.mark.parametrize("held", [None, 4_000], ids=["in memory", "on disk"])
 def test_a_sorted_file(suffix, held, tmp_path, monkeypatch):
     source, out = write(tmp_path / f"t{suffix}"), tmp_path / f"o{suffix}"
-    with pytest.raises(lw.InvalidInput, match="tells 'smokes'"):
+    with pytest.raises(lw.InvalidInput, match="reveals 'smokes'"):
         lw.protect(source, "smokes", prior=PRIOR, lift=1.1, out=out)
     assert not out.exists()
     if held is not None:
@@ -273,7 +273,7 @@ def test_tables_of_databases_are_read_as_they_are_stored(shop, elsewhere):
     lw.protect(lw.SqlTable(shop, "mixed"), "smokes", prior=PRIOR, lift=1.1, out=out)
     ids = [row[0] for row in ask(out.database, "SELECT id FROM released")]
     assert ids == np.random.default_rng(3).permutation(ROWS).tolist()
-    with pytest.raises(lw.InvalidInput, match="tells 'smokes'"):
+    with pytest.raises(lw.InvalidInput, match="reveals 'smokes'"):
         lw.protect(lw.SqlTable(shop, "sorted"), "smokes", prior=PRIOR, lift=1.1, out=lw.SqlTable(shop, "other"))
     with pytest.warns(lw.RowOrderWarning):
         lw.release(lw.SqlTable(shop, "sorted"), EXACT, "smokes", out=lw.SqlTable(shop, "other"))
@@ -284,7 +284,7 @@ def test_a_table_of_sqlite_that_is_stored_by_the_secret_is_refused(tmp_path):
     with opened(path) as connection:
         connection.execute("CREATE TABLE t (smokes TEXT, id INTEGER, PRIMARY KEY (smokes, id)) WITHOUT ROWID")
         connection.executemany("INSERT INTO t VALUES (?, ?)", [("yes" if k % 3 else "no", k) for k in range(500)])
-    with pytest.raises(lw.InvalidInput, match="tells 'smokes'"):
+    with pytest.raises(lw.InvalidInput, match="reveals 'smokes'"):
         lw.protect(lw.SqlTable(path, "t"), "smokes", prior=PRIOR, lift=1.1, out=lw.SqlTable(path, "o"))
 
 
