@@ -1,4 +1,4 @@
-"""What an estimate returns: the frequencies of the true letters, how sure they are, and what cannot be known."""
+"""What an estimate returns: the frequencies of the true values, how sure they are, and what cannot be known."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEADERS = ["value", "frequency", "standard error", "low", "high", "s.e. without
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Estimate(Drawn):
-    """The frequencies of the true letters, recovered from released outcomes.
+    """The frequencies of the true values, estimated from released outcomes.
 
     They are those of the population the rows were drawn from: the standard errors contain both the noise of the
     mechanism and that of sampling. All arrays are read-only and in the order of ``labels``.
@@ -269,7 +269,7 @@ class GroupedEstimate(Drawn, Mapping[Any, Estimate]):
 
     @property
     def identifiable(self) -> bool:
-        """Whether the outcomes determine the frequency of every letter."""
+        """Whether the outcomes determine the frequency of every value."""
         return all(one.identifiable for one in self.groups.values())
 
     @property
@@ -314,15 +314,15 @@ class GroupedEstimate(Drawn, Mapping[Any, Estimate]):
             high,
             title=f"Frequencies within each {self.by}",
             value_title="frequency",
-            label_title=f"{self.by} · letter",
+            label_title=f"{self.by} · value",
             note=None if self.identifiable else "Values without a dot cannot be estimated from the outcomes.",
         )
 
     def to_pandas(self) -> Any:
-        """Return a DataFrame with one row for each group and letter.
+        """Return a DataFrame with one row for each group and value.
 
         ``frequency`` and its errors are within the group; ``rows`` is the size of the group, and ``joint_frequency``
-        the share of group and letter together among all rows.
+        the share of group and value together among all rows.
         """
         pandas = require("pandas", extra="data", purpose="A table of the estimate")
         total = self.sample_size
