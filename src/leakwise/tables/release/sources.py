@@ -137,7 +137,7 @@ class _InMemory:
             kept = {key: told for key, told in (table.schema.metadata or {}).items() if key != KEY}
             table = table.replace_schema_metadata({**kept, **carried})
         if self.order == "shuffle":
-            from leakwise.sampling import random_order  # the cipher is loaded when somebody draws
+            from leakwise.sampling import random_order  # the cipher is loaded when someone draws
 
             places = random_order(self._checked[0].rows, stream)
             table, drawn = frames.take(table, places), [codes[places] for codes in drawn]
