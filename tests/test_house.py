@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import resources
 from pathlib import Path
 
@@ -100,6 +101,24 @@ def test_tests_mirror_the_folders_of_a_room(room: str) -> None:
     tested = {folder.name for folder in (ROOT / "tests" / room).iterdir() if any(folder.glob("test_*.py"))}
     assert steps
     assert tested == steps
+
+
+def test_every_room_above_the_checker_may_use_only_its_public_names() -> None:
+    """The contract that lint-imports enforces names its rooms one by one: none may be missing."""
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    contracts = {contract["id"]: contract for contract in told}
+    layers = [re.findall(r"\w+", line) for line in contracts["one-way"]["layers"]]
+    above = [room for line in layers[: layers.index(["proof"])] for room in line if room != "__main__"]
+    assert contracts["finder"]["source_modules"] == [f"leakwise.{room}" for room in sorted(above)]
+    assert contracts["finder"]["forbidden_modules"] == ["leakwise.proof.*"]
+    assert {"leakwise.leakage", "leakwise.optimize"} <= set(contracts["checker"]["forbidden_modules"])
+    lent = set(importlib.import_module("leakwise.proof").__all__)
+    files = [p for room in above for p in [*SOURCE.glob(f"{room}.py"), *SOURCE.glob(f"{room}/**/*.py")]]
+    found = "\n".join(p.read_text(encoding="utf-8") for p in files)
+    taken = re.findall(r"^\s*from leakwise\.proof import (.+)$", found, re.MULTILINE)
+    assert taken
+    assert {name.split(" as ")[0].strip() for line in taken for name in line.split(",")} <= lent
+    assert not re.search(r"import leakwise\.proof|from leakwise import .*proof", found)
 
 
 # ------------------------------------------------------------------------------- no machine in the tree

@@ -1,6 +1,22 @@
 """Certificates and their checking on exact integers. Imports neither leakage nor optimize."""
 
 from leakwise.proof.certificate import Certificate, certify, load_certificate
+from leakwise.proof.envelope import EnvelopeCertificate
+from leakwise.proof.masks import MaskCertificate
+from leakwise.proof.optimality import OptimalityClaim, proven_bound
+from leakwise.proof.sets import is_exact, least_mass_prover
 from leakwise.proof.verification import verify
 
-__all__ = ["Certificate", "certify", "load_certificate", "verify"]
+# What the finder may know of the checker: the forms of what it claims, and the checker's own word on them.
+__all__ = [
+    "Certificate",
+    "EnvelopeCertificate",
+    "MaskCertificate",
+    "OptimalityClaim",
+    "certify",
+    "is_exact",
+    "least_mass_prover",
+    "load_certificate",
+    "proven_bound",
+    "verify",
+]

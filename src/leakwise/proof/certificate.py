@@ -112,6 +112,15 @@ class Certificate(ShownCertificate):
         return at_most(self.ratio, telling_digits(self.ratio, self.asked))
 
     @property
+    def printed_limit(self) -> str:
+        """The limit asked for as a lift, in the digits of :attr:`printed_lift`: the two never change places."""
+        if self.asked is None:
+            return "∞"
+        if self.ratio is None or self.holds:
+            return at_most(self.asked.above)
+        return at_most(self.asked.above, telling_digits(self.ratio, self.asked))
+
+    @property
     def holds(self) -> bool:
         """Whether the mechanism keeps within the level asked for; when none was asked, whether any bound holds."""
         return self.ratio is not None and (self.asked is None or self.asked.allows(self.ratio))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leakwise.guarantee import at_most, for_anyone, misleads, no_guess, taken_as_exact
+from leakwise.guarantee import for_anyone, misleads, no_guess, taken_as_exact
 from leakwise.priors import Prior
-from leakwise.proof.excess import telling_digits
 from leakwise.studio.figures import upper_bound
 
 if TYPE_CHECKING:
@@ -22,22 +21,13 @@ def promise(solved: Solved) -> str:
         return no_guess(certificate.ratio, for_anyone(solved.priors))
     where = "" if isinstance(solved.priors, Prior) else "For a prior that the sample leaves possible: "
     lift = certificate.printed_lift
-    return f"{where}Some guess becomes {lift} times as likely; you allow {_allowed(solved)}."
-
-
-def _allowed(solved: Solved) -> str:
-    """The limit as a lift, with the digits that tell it from a lift above it."""
-    ratio, asked = solved.certificate.ratio, solved.certificate.asked
-    assert asked is not None
-    assert ratio is not None
-    # Of a limit that was kept, the text is rounded as that of the lift: the two never seem to be the wrong way round.
-    return at_most(asked.above) if solved.certificate.holds else at_most(asked.above, telling_digits(ratio, asked))
+    return f"{where}Some guess becomes {lift} times as likely; you allow {certificate.printed_limit}."
 
 
 def seal(solved: Solved) -> dict[str, Any]:
     """Return what is proven of the answer, and a word for it."""
     certificate = solved.certificate
-    lift, allowed = certificate.printed_lift, _allowed(solved)
+    lift, allowed = certificate.printed_lift, certificate.printed_limit
     if solved.state.level.kind == "epsilon":
         allowed += f" (ε = {solved.state.level.value.strip()})"
     if certificate.holds:

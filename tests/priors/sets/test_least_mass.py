@@ -303,3 +303,10 @@ def test_an_estimate_outside_its_box_is_infeasible() -> None:
     with pytest.raises(Infeasible, match="not between its bounds") as caught:
         Box(Prior([0.9, 0.1], ["a", "b"]), [0, 0], [0.5, 1])
     assert caught.value.witness == "a"
+
+
+def test_a_hull_knows_whether_it_holds_its_nominal_prior() -> None:
+    corners = [[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]
+    assert Hull(corners).holds_nominal
+    assert Hull(corners, nominal=corners[1]).holds_nominal
+    assert not Hull(corners, nominal=[0.1, 0.1, 0.8]).holds_nominal

@@ -20,7 +20,7 @@ from leakwise.priors.confidence import weissman_radius
 from leakwise.priors.sample import log_subsets_upper, log_up
 from leakwise.priors.sets.around_estimate import checked_failure
 from leakwise.priors.support import SupportLeakage
-from leakwise.proof.ratio import worst_outcome
+from leakwise.proof import certify
 
 __all__ = [
     "capacity_bound",
@@ -47,7 +47,7 @@ def leakage_sensitivity(mechanism: Mechanism, priors: Any) -> float:
     0.2231
     """
     known = align_prior(priors, checked(mechanism))
-    worst, here = (worst_outcome(mechanism.kernel, each).ratio for each in (known, known.nominal))
+    worst, here = (certify(mechanism, each).ratio for each in (known, known.nominal))
     if worst is None or here is None:
         return math.inf
     return log_upper(max(worst / here, Fraction(1)))

@@ -32,7 +32,7 @@ from leakwise.leakage.measures.arguments import checked, single_prior
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.kernel import refuse_large
 from leakwise.priors import Prior
-from leakwise.proof.envelope import EnvelopeCertificate
+from leakwise.proof import EnvelopeCertificate
 from leakwise.types import Floats
 
 __all__ = ["METHODS", "envelope", "failure_probability", "open_delta"]

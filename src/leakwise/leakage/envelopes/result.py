@@ -15,7 +15,7 @@ from leakwise.exact import float_above
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
-from leakwise.proof.envelope import EnvelopeCertificate
+from leakwise.proof import EnvelopeCertificate
 
 __all__ = ["Envelope"]
 

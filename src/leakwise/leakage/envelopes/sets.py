@@ -18,7 +18,7 @@ from leakwise.leakage.envelopes.result import Envelope
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
-from leakwise.proof.envelope import EnvelopeCertificate
+from leakwise.proof import EnvelopeCertificate
 from leakwise.types import Floats
 
 __all__ = ["is_set", "set_bound", "set_envelope"]

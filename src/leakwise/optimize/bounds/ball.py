@@ -15,6 +15,7 @@ import numpy as np
 
 from leakwise.exact import float_above, float_below
 from leakwise.optimize.bounds.chord import Function
+from leakwise.optimize.bounds.ranges import chord_at_one, over_intervals
 from leakwise.priors import Ball
 from leakwise.types import Floats
 
@@ -32,11 +33,6 @@ def _slope(f: Function, left: Floats, right: Floats) -> Floats:
     return np.divide(rise, width, out=np.zeros_like(rise), where=width > 1e-14)
 
 
-def _two_level(f: Function, a: Floats, top: Floats) -> Floats:
-    """The chord of f on [a, top] at 1."""
-    return f(a) + _slope(f, a, top) * (1 - a)
-
-
 def ball_bound(ball: Ball, ratio: object, f: Function) -> tuple[float, float]:
     """An upper bound on Σ π f(λ) over all lift vectors of the ball's cone, and the least entry a that is best."""
     t = float_above(ratio)  # type: ignore[arg-type]
@@ -47,7 +43,7 @@ def ball_bound(ball: Ball, ratio: object, f: Function) -> tuple[float, float]:
     fits = top >= 1
     if not fits.any():
         return 0.0, 1.0
-    values = np.where(fits, _two_level(f, edges, np.maximum(top, 1.0)), -np.inf)
+    values = np.where(fits, chord_at_one(f, edges, np.maximum(top, 1.0)), -np.inf)
     best, start = float(values.max()), float(edges[int(values.argmax())])
     bound = _one_dimensional(f, c, t, best) if c <= least else _three_dimensional(f, c, t, least, best)
     return max(bound, 0.0) * (1 + 1e-12) + 1e-14, start
@@ -55,21 +51,12 @@ def ball_bound(ball: Ball, ratio: object, f: Function) -> tuple[float, float]:
 
 def _one_dimensional(f: Function, c: float, t: float, best: float) -> float:
     """On [a₁, a₂] the chord with (a₁, A(a₂)) is above all others: intervals are cut until they are all below."""
-    goal = best + _RELATIVE * abs(best)
-    left, right = np.linspace(0, 1, 257)[:-1], np.linspace(0, 1, 257)[1:]
-    bound = goal
-    for _ in range(40):
+
+    def above(left: Floats, right: Floats) -> Floats:
         top = t * (1 + c * right) / (1 + c * t)
-        values = np.where(top >= 1, _two_level(f, left, np.maximum(top, 1.0)), -np.inf)
-        open_ = values > goal
-        if not open_.any():
-            return goal
-        bound = float(values.max())
-        if open_.sum() > _MOST_BOXES:
-            break
-        middle = (left[open_] + right[open_]) / 2
-        left, right = np.concatenate([left[open_], middle]), np.concatenate([middle, right[open_]])
-    return bound
+        return np.where(top >= 1, chord_at_one(f, left, np.maximum(top, 1.0)), -np.inf)
+
+    return over_intervals(above, 0.0, best + _RELATIVE * abs(best))
 
 
 def _three_dimensional(f: Function, c: float, t: float, least: float, best: float) -> float:

@@ -16,8 +16,7 @@ from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.utilities import FInformation, Frequencies, LinearUtility, Utility
 from leakwise.optimize.search.limits import Limits
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
-from leakwise.proof.optimality import OptimalityClaim, proven_bound
-from leakwise.proof.sets import is_exact
+from leakwise.proof import OptimalityClaim, is_exact, proven_bound
 from leakwise.types import Floats
 
 __all__ = ["close_to", "closed_form_duals", "column_duals", "margin", "optimality_claim", "set_claim"]

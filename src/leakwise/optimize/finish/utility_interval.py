@@ -10,7 +10,7 @@ from leakwise.exact import ratio_array
 from leakwise.mechanism import CommonLawKernel, Kernel
 from leakwise.optimize.problem.utilities import FInformation, Frequencies, Utility, _Guessing
 from leakwise.priors import Prior
-from leakwise.proof.optimality.frequencies import recovered
+from leakwise.types import Floats
 
 __all__ = ["utility_interval"]
 
@@ -24,8 +24,7 @@ def utility_interval(kernel: Kernel, prior: Prior, utility: Utility) -> tuple[fl
     lifts = kernel.matrix[:, here] / mass[here]
     value = utility.value(lifts, mass[here], prior)
     if isinstance(utility, Frequencies):
-        # How much is lost by inverting is measured; the check, with its own order of sums, asks for less.
-        lower = _to_eleven_digits(recovered(lifts, mass[here], prior.probabilities, caution=4.0))
+        lower = _to_eleven_digits(value - _lost_by_inverting(lifts, mass[here], prior.probabilities))
         return lower, 2 * value - lower if math.isfinite(lower) else value
     # Lifts and masses are accurate to N units. A gain moves with them, a convex f at most as far as at the ends of the
     # error; f itself is accurate to units of 1 + λ and of its value, of which the lifts average to 1.
@@ -40,6 +39,29 @@ def utility_interval(kernel: Kernel, prior: Prior, utility: Utility) -> tuple[fl
         size = float(mass[here] @ ((np.abs(gains) * p).T @ lifts).max(axis=0)) * units
     slack = 2 * size + abs(value) * units
     return _never_negative(value - slack, utility), value + slack
+
+
+def _lost_by_inverting(lifts: Floats, law: Floats, p: Floats) -> float:
+    """How far trace J⁻¹ may be above what floats find, ∞ where J is not safely invertible.
+
+    J is known to N units of its entries, the inverse to as many of the condition that they have with it: from
+    ‖J⁻¹‖·e/(1-e), the bound on a perturbed inverse. The checker measures the same with its own order of sums, so that
+    four times the units are counted here.
+    """
+    root = np.sqrt(p)
+    scaled = root[:, None] * ((lifts * law) @ lifts.T) * root
+    values, vectors = np.linalg.eigh(scaled)
+    if not values[0] > 0:
+        return math.inf
+    inverse = (vectors / values) @ vectors.T
+    units = 4 * (lifts.shape[0] + lifts.shape[1] + 16) * 2.0**-50
+    error = float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * units
+    error += 4 * float(np.linalg.norm(np.eye(len(p)) - scaled @ inverse))
+    if not error < 0.5:
+        return math.inf
+    trace = float(p @ np.diag(inverse))
+    lost: float = float(np.linalg.norm(inverse)) * error / (1 - error) + (1 + trace) * (len(p) + 16) * 2.0**-48
+    return lost
 
 
 def _to_eleven_digits(value: float) -> float:

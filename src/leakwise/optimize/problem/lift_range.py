@@ -8,8 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakwise.exact import float_above, float_below
-from leakwise.proof.optimality.ranges import Range
 from leakwise.types import Bools, Floats
 
 __all__ = ["LiftRange"]
@@ -34,10 +32,6 @@ class LiftRange:
             if beta != slope and self.low < (cross := (other - alpha) / (beta - slope)) < 1:
                 starts.add(cross)
         return [(a, self.top(a)) for a in sorted(starts) if self.top(a) > 1 and a < 1]
-
-    def floats(self) -> Range:
-        """Return the same in floats, not smaller."""
-        return Range(float_below(self.low), tuple((float_above(a), float_above(b)) for a, b in self.pieces))
 
     def levels(self, s: Floats, rest: Floats) -> tuple[Floats, Floats, Bools]:
         """Return the two values on a set of mass s and off it, and whether there is such a column.

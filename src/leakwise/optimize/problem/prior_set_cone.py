@@ -19,7 +19,6 @@ from leakwise.lp import LinearProgram
 from leakwise.optimize.problem.cones import Band, Cone
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, PriorSet
-from leakwise.proof.sets import least_mass_prover
 from leakwise.types import Floats
 
 __all__ = ["RobustCone", "ball_range"]
@@ -41,7 +40,6 @@ class RobustCone(Cone):
         self.prior = priors.nominal
         self.ratio = ratio
         self.ratio_float = float_above(ratio)
-        self._prove = least_mass_prover(priors)
         self._cuts: list[Floats] = [self.prior.probabilities]
 
     def __len__(self) -> int:
@@ -162,7 +160,7 @@ class RobustCone(Cone):
 
     def contains(self, column: Sequence[int]) -> bool:
         # The checker's own bound decides: its last digits may differ from the set's where logarithms are involved.
-        return max(column) <= self.ratio * self._prove(column)
+        return max(column) <= self.ratio * self.priors.exact_least_mass(column)
 
     def snap(self, lifts: Floats, mass: int) -> list[int]:
         return self._mixed_into(lifts, mass)

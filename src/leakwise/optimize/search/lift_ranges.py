@@ -12,13 +12,13 @@ import math
 import numpy as np
 
 from leakwise.optimize.bounds.chord import Function
+from leakwise.optimize.bounds.ranges import range_bound
 from leakwise.optimize.finish.permutations import Patterns, fewest_columns, spread
 from leakwise.optimize.pricing.lift_box import Groups, LiftPricing, Vertices
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.optimize.search.master import Master
-from leakwise.proof.optimality.ranges import largest_in_range
 from leakwise.types import Floats, Indices
 
 __all__ = ["search_ranges"]
@@ -82,13 +82,12 @@ def _outer_bound(
     cone: Cone, where: LiftRange, f: Function, groups: Groups, y: Floats, value: float
 ) -> tuple[float, Floats, float]:
     """The better of two bounds over intervals of the least lift: with no duals, and if that leaves a gap with them."""
-    weights = [int(weight) for weight in cone.prior.weights]
     answers: list[tuple[float, Floats, float]] = []
     for duals in (np.zeros(len(y)), y):
         if answers and answers[0][0] - value <= 1e-7 * abs(value):
             break
         spread_out = groups.per_letter(duals)
-        largest = largest_in_range(f, weights, cone.prior.probabilities, spread_out, where.floats(), -np.inf)
+        largest = range_bound(f, cone.prior.probabilities, spread_out, where)
         answers.append((float(spread_out.sum()) + max(largest, 0.0), duals, largest))
     return min(answers, key=lambda answer: answer[0])
 

@@ -28,9 +28,7 @@ from leakwise.optimize.search.frequencies import search_frequencies
 from leakwise.optimize.search.limits import Found, Limits, Progress
 from leakwise.optimize.search.without_search import without_search
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
-from leakwise.proof import certify
-from leakwise.proof.optimality.members import nominal_inside
-from leakwise.proof.sets import is_exact, least_mass_prover
+from leakwise.proof import certify, is_exact, least_mass_prover
 from leakwise.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -145,6 +143,7 @@ def binary_kernel(priors: PriorSet, ratio: Fraction) -> DenseKernel:
     With l ≤ Q_1 ≤ u, k_1 = max(0, (1-tl)/(t(1-l))), k_2 = max(0, (1-t(1-u))/(tu)):  p_11 = (1-k_2)/(1-k_1k_2) and
     p_21 = k_1 p_11. The integers round p_11 down and p_21 up, which keeps both columns inside.
     """
+    # For a layer cake the checker's word is below the set's own, and it is what a certificate rests on.
     prove = least_mass_prover(priors)
     least, most = prove([1, 0]), 1 - prove([0, 1])
     ratio = provable_ratio(priors, ratio)
@@ -280,7 +279,7 @@ def _narrowed(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> 
 
 def _known_prior_bound(priors: PriorSet, asked: Level, f: Function) -> float:
     """The chord bound of the known prior: no set that holds it makes more possible."""
-    if not nominal_inside(priors):
+    if isinstance(priors, Hull) and not priors.holds_nominal:
         return np.inf
     nominal = priors.nominal
     p = nominal.probabilities[nominal.support]

@@ -18,8 +18,7 @@ from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.worst_case.mask import Mask, as_mask
 from leakwise.optimize.worst_case.rounding import DUST, round_columns
 from leakwise.priors import Prior, PriorSet, as_prior_set
-from leakwise.proof import certify
-from leakwise.proof.masks import MaskCertificate
+from leakwise.proof import MaskCertificate, certify
 from leakwise.types import Bools, Floats
 
 __all__ = ["LeastLeakage", "least_leakage", "on_mask", "whole_numbers"]

@@ -56,6 +56,11 @@ class Hull(Around):
         self._set(corners=tuple(aligned))
 
     @property
+    def holds_nominal(self) -> bool:
+        """Whether the nominal prior is known to be one of the mixtures: the average of the corners, or one of them."""
+        return self.nominal.fractions in [prior.fractions for prior in (_average(self.corners), *self.corners)]
+
+    @property
     def support(self) -> Bools:
         """The letters that some corner gives mass to."""
         mask: Bools = np.any([corner.support for corner in self.corners], axis=0)

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from leakwise.errors import InvalidInput
+from leakwise.exact import log_upper
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
-from leakwise.proof.masks import divergence_within
 from leakwise.types import Floats
 
 __all__ = ["Member", "member_weights", "worst_member"]
@@ -108,6 +108,14 @@ def _in_kl_ball(ball: KLBall, column: Floats) -> Member:
         units = [int(mass * _KL_BITS) for mass in moved.tolist()]
         units[int(np.argmax(p))] += _KL_BITS - sum(units)
         member = tuple(Fraction(unit, _KL_BITS) for unit in units)
-        if divergence_within(ball.nominal.fractions, member, ball.radius):
+        if _inside(ball, member):
             return member
     return ball.nominal.fractions
+
+
+def _inside(ball: KLBall, masses: Sequence[Fraction]) -> bool:
+    """Whether KL(π‖Q) ≤ radius, every logarithm rounded up: True only when it is certain."""
+    pairs = [(p, q) for p, q in zip(ball.nominal.fractions, masses, strict=True) if p]
+    if not all(q for _, q in pairs):
+        return False
+    return sum((p * Fraction(log_upper(p / q)) for p, q in pairs), Fraction(0)) <= ball.radius
