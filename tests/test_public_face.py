@@ -28,6 +28,12 @@ def test_the_names_are_few_and_sorted() -> None:
     assert len(lw.__all__) <= 80
 
 
+def test_completion_offers_the_names_and_nothing_else() -> None:
+    rooms = {name for name in sys.modules if name.startswith("leakwise.")}
+    offered = {name for name in dir(lw) if not name.startswith("_") and f"leakwise.{name}" not in rooms}
+    assert offered <= set(lw.__all__)
+
+
 def test_what_editors_read_is_what_is_loaded() -> None:
     places = declared()
     assert sorted(places) == list(lw.__all__)

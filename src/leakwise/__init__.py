@@ -231,4 +231,4 @@ if not TYPE_CHECKING:  # a type checker is to report a misspelt name
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__all__} - {"TYPE_CHECKING"})

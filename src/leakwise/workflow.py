@@ -129,7 +129,9 @@ prior (rows independent).
     asked = _asked(epsilon, lift, mechanism)
     _check_prior(prior, failure)
     if use not in _USES:
-        raise InvalidInput(f"use must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}")
+        raise InvalidInput(
+            f"use (--for) must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}"
+        )
     letters = _letters(domain, prior, mechanism, column)
     public = None if isinstance(prior, str) else _over(prior, letters)
     files = {"data": file_of(data), "out": file_of(out)}
@@ -216,10 +218,12 @@ def _check_prior(prior: Any, failure: Any) -> None:
             "that as public."
         )
     if isinstance(prior, str) and prior != "table":
-        raise InvalidInput(f"prior must be a Prior, probabilities, or 'table'. Got {prior!r} instead.")
+        hint = " Use lw.Prior.uniform(domain)." if prior == "uniform" else ""
+        raise InvalidInput(f"prior must be a Prior, probabilities, or 'table'. Got {prior!r} instead.{hint}")
     if isinstance(prior, str) and failure is None:
         raise InvalidInput(
-            "failure must be given with prior='table': the probability that the estimate is wrong, such as 1e-6."
+            "failure (--failure) must be given where the prior is estimated from the table: the probability that the "
+            "rows mislead about it, such as 1e-6."
         )
     if failure is not None and isinstance(prior, PriorSet) and not isinstance(prior, Prior):
         raise InvalidInput("failure must not be given with a set of priors: the set has its own.")
@@ -235,8 +239,8 @@ def _letters(domain: Any, prior: Any, mechanism: Mechanism | None, column: Any) 
             return mechanism.input_alphabet
         if isinstance(prior, str):
             raise InvalidInput(
-                "domain must be declared: every value that can occur. One read off the private column reveals "
-                "which occur."
+                "domain (--domain) must be declared: every value that can occur. One read off the private column "
+                "reveals which occur."
             )
         return _as_prior(prior).alphabet
     if isinstance(domain, Mapping):

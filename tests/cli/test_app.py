@@ -36,6 +36,12 @@ def test_help_teaches_by_example(words: tuple[str, ...]) -> None:
     assert "leakwise " in said.split("Usage:")[1].partition("\n")[2]
 
 
+def test_defaults_in_square_brackets_are_shown() -> None:
+    words = " ".join(run("release", "--help")[1].replace("│", " ").split())
+    assert "[default: next to --out]" in words
+    assert "\\[" not in words
+
+
 def test_paragraphs_of_a_help_fill_the_terminal() -> None:
     words = run("design", "--help")[1].splitlines()
     first = next(place for place, line in enumerate(words) if line.startswith(" The value is"))

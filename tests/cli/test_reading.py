@@ -200,7 +200,7 @@ def test_missing_values_are_not_dropped(tmp_path: Path) -> None:
         ({"prior": "1.5,-0.5"}, "negative"),
         ({"prior": "nan,1"}, "--prior"),
         ({"prior": "missing.csv"}, "no file"),
-        ({"prior": "uniform"}, "no file"),
+        ({"prior": "uniform"}, "over which values"),
         ({"prior": "a=0.5,0.5"}, "all of its numbers or none"),
         ({"prior": "a=x,b=0.5"}, "number"),
         ({"prior": "a=0.5,a=0.5"}, "different"),
@@ -238,10 +238,41 @@ def test_bad_prior_files(tmp_path: Path) -> None:
 def test_labels_that_differ_only_in_kind_are_matched() -> None:
     m = lw.Mechanism([[1, 0], [0, 1]], inputs=["0", "1"])
     assert read_prior("1=0.25,0=0.75", mechanism=m).labels == ("1", "0")
-    with pytest.raises(lw.InvalidInput, match=r"prior lacks '0'\. The mechanism has no '2'"):
+    with pytest.raises(lw.InvalidInput, match=r"prior lacks '0'\. Only the prior has '2'"):
         read_prior("1=0.25,2=0.75", mechanism=m)
 
 
 def test_domains() -> None:
     assert list(read_domain("no,yes")) == ["no", "yes"]
     assert list(read_domain("bins:0,10,2")) == ["[0, 5)", "[5, 10]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('"I10 Hypertension, essential","E11, type 2", J45', ["I10 Hypertension, essential", "E11, type 2", "J45"]),
+        ('"a ""b"", c",d', ['a "b", c', "d"]),
+        ('12",14"', ['12"', '14"']),
+        ('"x,y', ['"x', "y"]),
+        ("<=50K,>50K", ["<=50K", ">50K"]),
+        ('"1",1', ["1", 1]),
+    ],
+)
+def test_a_value_with_a_comma_goes_in_quotes(text: str, values: list[object]) -> None:
+    assert list(read_domain(text)) == values
+
+
+def test_an_empty_value_is_a_missing_one() -> None:
+    assert list(read_domain("no,yes,")) == ["no", "yes", None]
+    assert list(read_domain('no,""')) == ["no", ""]
+    assert read_prior('no=0.5,"east, new"=0.25,=0.25').labels == ("no", "east, new", None)
+    with pytest.raises(lw.InvalidInput, match="goes in double quotes"):
+        read_prior("no=0.5,east, new=0.5")
+
+
+def test_truth_values_are_matched_however_they_are_written() -> None:
+    m = lw.randomized_response([True, False], lift=2)
+    assert read_prior("true=0.25,FALSE=0.75", mechanism=m).labels == (True, False)
+    assert read_prior("0=0.25,1=0.75", mechanism=m).labels == (False, True)
+    with pytest.raises(lw.InvalidInput, match="Only the prior has 'yes', 'no'"):
+        read_prior("yes=0.25,no=0.75", mechanism=m)

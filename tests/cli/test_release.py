@@ -127,10 +127,18 @@ def test_the_ledger_by_hand(survey, tmp_path):
         (("-c", "smoke", "--domain", "no,yes", "--lift", "2", "-p", "uniform"), "Did you mean 'smokes'"),
         (("-c", "smokes", "--domain", "no,yes", "--lift", "2"), "Choose what is known"),
         (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "--prior-from-table"), "Got both"),
-        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "--prior-from-table"), "failure must be given"),
-        (("-c", "smokes", "--domain", "no,yes", "-p", "uniform"), "either epsilon"),
+        (
+            ("-c", "smokes", "--domain", "no,yes", "--lift", "2", "--prior-from-table"),
+            "must be given where the prior is estimated",
+        ),
+        (("-c", "smokes", "--lift", "2", "-p", "uniform"), "in a release, --domain VALUES"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "0.5", "-p", "uniform"), "Got 1/2 instead"),
+        (("-c", "smokes", "--domain", "no,yes", "-p", "uniform"), "or lift= (--lift, e^ε). Got neither"),
         (("-c", "smokes", "--domain", "no", "--lift", "2", "-p", "uniform"), "outside the declared domain"),
-        (("-c", "smokes", "--lift", "2", "--prior-from-table", "--failure", "0.1"), "domain must be declared"),
+        (
+            ("-c", "smokes", "--lift", "2", "--prior-from-table", "--failure", "0.1"),
+            "domain (--domain) must be declared",
+        ),
         (("-c", "smokes", "-c", "age", "--domain", "no", "--lift", "2", "-p", "uniform"), "once for each --column"),
         (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "-o", "x.parquet"), "same kind"),
         (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "--report", "r.pdf"), "html or .json"),
@@ -234,3 +242,36 @@ def test_a_report_of_a_table_in_memory_names_no_file(survey, tmp_path):
     page = (tmp_path / "survey.released.report.html").read_text(encoding="utf-8")
     assert "The owner can check it again with: leakwise verify c.json" in page
     assert "Anyone who has" not in page
+
+
+@pytest.mark.parametrize(
+    ("values", "domain", "prior", "suffix"),
+    [
+        (["A", "C, east", None, "A"], 'A,"C, east",', 'A=0.5,"C, east"=0.3,=0.2', "csv"),
+        (["A", "C, east", None, "A"], 'A,"C, east",', 'A=0.5,"C, east"=0.3,=0.2', "parquet"),
+        ([True, False, None, True], "True,False,", "True=0.5,False=0.3,=0.2", "csv"),
+        ([True, False, None, True], "true,false,", "TRUE=0.5,False=0.3,=0.2", "parquet"),
+        (["1", "2", "", "1"], '1,2,""', '1=0.5,2=0.3,""=0.2', "parquet"),
+    ],
+)
+def test_commas_missing_values_and_truth_values_can_be_typed(values, domain, prior, suffix, tmp_path):
+    frame, table = pd.DataFrame({"s": pd.Series(values * 20, dtype=object)}), tmp_path / f"t.{suffix}"
+    frame.to_csv(table, index=False) if suffix == "csv" else frame.to_parquet(table)
+    options = ("-c", "s", "--lift", "2", "--order", "keep", "--prior", prior)
+    for number, words in enumerate((("--domain", domain), ())):  # the prior alone names the values, too
+        code, _, said = run("release", table, *options, *words, "-o", tmp_path / f"{number}.{suffix}")
+        assert (code, said) == (0, "")
+
+
+def test_a_second_release_is_told_what_it_means(survey):
+    assert run("release", survey, *OPTIONS)[0] == 0
+    code, _, said = run("release", survey, *OPTIONS)
+    assert code == 2
+    assert "A second release of the same secret reveals more" in said
+
+
+def test_estimate_points_to_the_mechanism_next_to_the_table(survey, tmp_path):
+    assert run("release", survey, *OPTIONS)[0] == 0
+    code, _, said = run("estimate", tmp_path / "survey.released.csv")
+    assert code == 2
+    assert "survey.released.mechanism.json" in said

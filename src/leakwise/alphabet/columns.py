@@ -65,7 +65,10 @@ class _Found:
         if all(is_missing(value) for value in bad):
             way_out = "Remove those rows: bins have no place for them."
             if not isinstance(self.alphabet, Bins):
-                way_out = "Add None to the domain to treat missing as a value of its own, or remove those rows."
+                way_out = (
+                    "Add None to the domain (in --domain an empty value: no,yes,) to treat missing as a value of its "
+                    "own, or remove those rows."
+                )
             raise InvalidInput(
                 f"{name} has {self.rows} missing values among {total} rows, and the declared domain has no None. "
                 + way_out

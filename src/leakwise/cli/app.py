@@ -58,6 +58,7 @@ class _Commands(TyperGroup):
                 importlib.import_module(f"leakwise.cli.{name.replace('-', '_')}").register(loaded)
                 group = typer.main.get_group(loaded)
                 _flow(group)
+                _literal(group)
                 self.commands.update(group.commands)
         return super().get_command(ctx, cmd_name)
 
@@ -87,6 +88,15 @@ def _flow(command: Any) -> None:
         command.help = "\n\n".join(one if one.startswith("\b") else " ".join(one.split()) for one in paragraphs)
     for part in getattr(command, "commands", {}).values():
         _flow(part)
+
+
+def _literal(command: Any) -> None:
+    """Let the help of options show its square brackets: rich would take ``[default: ...]`` for a style and drop it."""
+    for option in command.params:
+        if getattr(option, "help", None):
+            option.help = option.help.replace("[", "\\[")
+    for part in getattr(command, "commands", {}).values():
+        _literal(part)
 
 
 def _say(message: str) -> None:

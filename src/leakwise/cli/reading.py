@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leakwise.priors import Prior, PriorSet
 
 __all__ = [
+    "TRUTH",
     "ColumnOption",
     "CountsOption",
     "DataOption",
@@ -69,7 +70,8 @@ DomainOption = Annotated[
     typer.Option(
         "--domain",
         metavar="VALUES",
-        help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,10.",
+        help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,10. A value with a comma "
+        "goes in double quotes; an empty one (no,yes,) stands for a missing value.",
     ),
 ]
 
@@ -84,12 +86,29 @@ FailureOption = Annotated[
 ]
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
+# A name in double quotes (and, in a prior, its number), or all up to the next comma.
+_WORD = re.compile(r'\s*"((?:[^"]|"")*)"\s*(=[^,]*)?(?=,|\Z)|[^,]*')
+TRUTH = {"true": True, "false": False, "1": True, "0": False}
+"""The words for truth values in a column that contains nothing else."""
 
 
 def label(text: str) -> Label:
     """Return a label as typed: a whole number where it reads as one."""
     word = text.strip()
-    return int(word) if _WHOLE.fullmatch(word) else word
+    return int(word) if _WHOLE.fullmatch(word) else word or None
+
+
+def _words(text: str) -> Iterator[tuple[str | None, str]]:
+    """Yield what is written between commas: a name in double quotes, or None, and the text after it.
+
+    A quoted name may contain commas; ``""`` in it is one quote, as in CSV.
+    """
+    place = 0
+    while place <= len(text):
+        found = _WORD.match(text, place)
+        assert found is not None  # its second way matches everything
+        yield (None, found[0].strip()) if found[1] is None else (found[1].replace('""', '"'), found[2] or "")
+        place = found.end() + 1
 
 
 # ----------------------------------------------------------------------------------------------------- mechanisms
@@ -230,6 +249,10 @@ def _from_text(text: str, mechanism: Mechanism | None) -> Prior:
         labels, values, whole = csvfiles.read_distribution(path)
         make = Prior.from_counts if whole else Prior
         return make(values, labels=[label(name) for name in labels])
+    if word == "uniform":
+        raise InvalidInput(
+            "--prior uniform must say over which values: uniform:4 for four; in a release, --domain VALUES."
+        )
     if "=" not in text and not any(_is_number(part) for part in text.split(",")):
         raise InvalidInput(
             f"--prior must be numbers such as 0.5,0.3,0.2 or a=0.5,b=0.5, or 'uniform', or a file. There is no file "
@@ -239,14 +262,18 @@ def _from_text(text: str, mechanism: Mechanism | None) -> Prior:
 
 
 def _from_pairs(text: str, make: Callable[..., Prior], option: str) -> Prior:
-    words = [word.strip() for word in text.split(",")]
-    named = ["=" in word for word in words]
+    words = list(_words(text))
+    named = ["=" in rest for _, rest in words]
     if any(named) and not all(named):
-        raise InvalidInput(f"{option} must name all of its numbers or none. Got {text!r}.")
-    values = [number(word.rpartition("=")[2], option) for word in words]
+        raise InvalidInput(
+            f"{option} must name all of its numbers or none. Got {text!r}. A name with a comma goes in double quotes: "
+            '"a, b"=0.5.'
+        )
+    values = [number(rest.rpartition("=")[2], option) for _, rest in words]
     if not any(named):
         return make(values)
-    return make(values, labels=[label(word.rpartition("=")[0]) for word in words])
+    labels = [label(rest.rpartition("=")[0]) if quoted is None else quoted for quoted, rest in words]
+    return make(values, labels=labels)
 
 
 def number(text: str, name: str) -> int | Fraction:
@@ -276,7 +303,7 @@ def read_domain(text: str) -> Alphabet:
             raise InvalidInput(f"--domain bins needs low,high,count, such as bins:0,100,10. Got {text!r}.")
         low, high = (float(number(part, "--domain")) for part in parts[:2])
         return bins(low, high, _whole(parts[2].strip(), "the number of bins"))
-    return Alphabet([label(word) for word in text.split(",")], name="--domain")
+    return Alphabet([label(rest) if word is None else word + rest for word, rest in _words(text)], name="--domain")
 
 
 def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
@@ -305,12 +332,14 @@ def _with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
         return prior
     by_text = {str(name): name for name in letters}
     texts = [str(name) for name in prior.labels]
+    if any(isinstance(name, bool) for name in letters):
+        texts = [str(TRUTH.get(text.lower(), text)) for text in texts]
     if len(by_text) < len(letters) or set(texts) != set(by_text):
         missing, extra = _difference(by_text, texts), _difference(texts, by_text)
         raise InvalidInput(
-            "The values of the prior and of the mechanism must be the same."
+            "The values of the prior must be those of the mechanism or of --domain."
             + (f" The prior lacks {some_of(missing)}." if missing else "")
-            + (f" The mechanism has no {some_of(extra)}." if extra else "")
+            + (f" Only the prior has {some_of(extra)}." if extra else "")
         )
     return Prior.from_integers(
         Alphabet([by_text[text] for text in texts]),

@@ -11,7 +11,7 @@ from leakwise.cli import csvfiles
 from leakwise.cli.beside_table import BesideTable, waiting
 from leakwise.cli.output import JsonOption, print_json
 from leakwise.cli.progress import rows_bar
-from leakwise.cli.reading import number, read_domain, read_mechanism, read_prior
+from leakwise.cli.reading import TRUTH, number, read_domain, read_mechanism, read_prior
 from leakwise.errors import InvalidInput, LeakwiseError
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
 
@@ -50,6 +50,7 @@ def release(
             "--domain",
             metavar="VALUES",
             help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,10. "
+            "A value with a comma goes in double quotes; an empty one (no,yes,) is a missing value. "
             "One for each column.",
         ),
     ] = None,
@@ -175,17 +176,18 @@ def release(
     )
     given = None if mechanism is None else read_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
-    letters = _letters(opened, column, domain)
+    letters = _letters(opened, column, domain, prior if given is None else None)
+    values = letters if letters is not None or given is None else given.input_alphabet
     source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
     beside_table = BesideTable(opened, place, column, keep, certificate)
     with rows_bar() as progress, created_like(source), beside_table:
         done = protect(
             opened,
             column[0] if len(column) == 1 else tuple(column),
-            domain=letters if letters is not None else None if given is None else given.input_alphabet,
+            domain=values,
             epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
             lift=None if lift is None else number(lift, "--lift"),
-            prior=_prior(prior, prior_from_table, letters),
+            prior=_prior(prior, prior_from_table, values),
             failure=failure,
             use=use,
             mechanism=given,
@@ -269,13 +271,15 @@ def _check_paths(
         {**written, **drafts, **ledger_files(ledger, "--ledger")},
     )
     refuse_same_files(dict(read), {"--out": out})
-    for place in (page, out, keep, certificate):
+    for option, place in {**written, "--out": out}.items():
         if place is None:
             continue
         if not place.parent.is_dir():
             raise InvalidInput(f"Cannot write {str(place)!r}: the folder {str(place.parent)!r} does not exist.")
-        if place is not out and place.exists() and not overwrite:
-            raise InvalidInput(f"{str(place)!r} exists already. Name another file, or use --overwrite.")
+        # That the table itself was released before is said by the release, which knows what a second one means.
+        again = isinstance(target, Path) and target.exists()
+        if place is not out and place.exists() and not overwrite and not again:
+            raise InvalidInput(f"{str(place)!r} exists already. Name another {option}, or use --overwrite.")
 
 
 def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
@@ -293,14 +297,17 @@ def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
     return found
 
 
-def _letters(table: TableFile | SqlTable, columns: list[str], domains: list[str] | None) -> Alphabet | None:
-    """Return the declared values of the columns, of the type that they have in the file."""
+def _letters(
+    table: TableFile | SqlTable, columns: list[str], domains: list[str] | None, prior: str | None
+) -> Alphabet | None:
+    """Return the values of the columns, declared or named by the prior, of the type that they have in the file."""
     from leakwise.tables.kinds import frames
     from leakwise.tables.kinds.joint_columns import Product
 
     frames.check_names(table.names, columns, repr(str(table.path)))
     if domains is None:
-        return None
+        named = None if prior is None or len(columns) > 1 else read_prior(prior).alphabet
+        return None if named is None or not named.declared else _of_kind(named, table.holds(columns[0]))
     if len(domains) != len(columns):
         raise InvalidInput(
             f"--domain must be given once for each --column. Got {len(domains)} for {len(columns)} columns."
@@ -318,5 +325,4 @@ def _of_kind(letters: Alphabet, kind: type | None) -> Alphabet:
         return letters
     if kind is str:
         return Letters([None if label is None else str(label) for label in letters])
-    words = {"true": True, "false": False, "1": True, "0": False}
-    return Letters([words.get(str(label).lower(), label) for label in letters])
+    return Letters([TRUTH.get(str(label).lower(), label) for label in letters])

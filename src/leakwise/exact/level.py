@@ -69,21 +69,28 @@ def level(epsilon: object = None, lift: object = None, *, name: str = "epsilon")
         return epsilon
     if (epsilon is None) == (lift is None):
         got = "neither" if epsilon is None else "both"
-        raise InvalidInput(f"Give either {name}= (nats) or lift= (the factor e^ε). Got {got}.")
+        other = "lift" if name == "epsilon" else f"{name}_lift"
+        option = other.replace("_", "-")
+        raise InvalidInput(f"Give either {name}= (--{name}, in nats) or {other}= (--{option}, e^ε). Got {got}.")
     if lift is not None:
         factor = exact_fraction(lift, "lift")
         if factor < 1:
-            raise InvalidInput(f"lift must be at least 1 (1 reveals nothing). Got {lift!r} instead.")
+            raise InvalidInput(f"lift must be at least 1 (1 reveals nothing). Got {_shown(lift)} instead.")
         return Level(log_upper(factor), min(factor, _typed(lift, factor)), factor, None)
     exponent = exact_fraction(epsilon, name)
     if exponent < 0:
-        raise InvalidInput(f"{name} must be at least 0 (0 reveals nothing). Got {epsilon!r} instead.")
+        raise InvalidInput(f"{name} must be at least 0 (0 reveals nothing). Got {_shown(epsilon)} instead.")
     if exponent > _LARGEST_EXPONENT:
         raise InvalidInput(
             f"{name} must be in nats, at most {_LARGEST_EXPONENT}. Got {epsilon!r} instead: "
             "no secret on a finite alphabet leaks that much."
         )
     return Level(float(exponent), exp_lower(exponent), exp_upper(exponent), exponent)
+
+
+def _shown(given: object) -> str:
+    """Return a number as it was typed; a fraction without the name of its class."""
+    return str(given) if isinstance(given, Fraction) else repr(given)
 
 
 def _typed(lift: object, exact: Fraction) -> Fraction:

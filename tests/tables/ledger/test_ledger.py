@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
 
@@ -273,3 +274,14 @@ def test_two_processes_do_not_spend_a_budget_twice(tmp_path):
     assert [child.returncode for child in children] == [0, 0]
     assert sum(made) == 3
     assert lw.Ledger(path).total("d", "s").within_budget
+
+
+def test_the_table_of_a_ledger_rounds_up(tmp_path):
+    prior = lw.Prior({"a": 0.6, "b": 0.3, "c": 0.1})
+    book = lw.Ledger(tmp_path / "l.db")
+    for lift in ("1.1", "1.2", "1.3", "1.4"):
+        book.confirm(book.reserve(lift, "s", lw.certify(lw.randomized_response(prior.labels, lift=lift), prior)))
+    rows = {words[0]: words for line in repr(book).splitlines() if (words := line.split())[0].startswith("1.")}
+    for total in book.totals():
+        assert Fraction(rows[total.dataset][3]) >= Fraction(total.epsilon)
+        assert Fraction(rows[total.dataset][4]) >= Fraction(total.lift)

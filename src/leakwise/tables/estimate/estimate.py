@@ -110,6 +110,11 @@ def estimate(
     if given is None and told:
         carried = choose_carried(metadata_of(released), column, "the table")
         given, column = carried.mechanism, carried.names if len(carried.names) > 1 else carried.names[0]
+    if given is None:
+        raise InvalidInput(
+            "mechanism must be given: the table does not carry the one it was released by. It is the .mechanism of "
+            "what lw.protect returned, or what lw.Mechanism.load reads."
+        )
     chosen = check_mechanism(given)
     size = chosen.shape[1]
     if isinstance(released, Mapping) and column is None and not any(map(frames.is_column, released.values())):
@@ -155,6 +160,12 @@ def _of_file(
     told = carried_secrets(table.metadata, repr(str(path)))
     _refuse_released(by, [name for one in told for name in one.names])
     if mechanism is None:
+        beside = table.path.with_name(f"{table.path.stem}.mechanism.json")
+        if not told and beside.exists():
+            raise InvalidInput(
+                f"mechanism (--mechanism) must be given: {str(path)!r} does not carry the one it was released by. The "
+                f"one next to it may be it: {str(beside)!r}."
+            )
         carried = choose_carried(table.metadata, column, repr(str(path)))
         names, chosen = carried.names, carried.mechanism
     else:

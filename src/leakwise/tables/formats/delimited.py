@@ -176,8 +176,13 @@ def _unquoted(field: bytes) -> str:
 
 
 def _value(field: bytes, alphabet: Alphabet) -> Any:
-    """The value of a field; a bare empty one is missing where the alphabet knows missing values."""
+    """The value of a field; an empty one is missing where the alphabet knows missing values.
+
+    A quoted one is the empty text where the alphabet knows that too. Some programs quote every field, the missing too.
+    """
     if not field and (None in alphabet.index or "" not in alphabet.index):
+        return None
+    if field == b'""' and None in alphabet.index and "" not in alphabet.index:
         return None
     return value_of(_unquoted(field), alphabet)
 

@@ -110,7 +110,10 @@ class TextCoder:
         if all(value is None for value in bad):
             way_out = "Remove those rows: bins have no place for them."
             if not isinstance(self._alphabet, Bins):
-                way_out = "Add None to the domain to treat missing as a value of its own, or remove those rows."
+                way_out = (
+                    "Add None to the domain (in --domain an empty value: no,yes,) to treat missing as a value of its "
+                    "own, or remove those rows."
+                )
             raise InvalidInput(
                 f"{name} has {rows} missing values among the {places.size} rows last read, and the declared domain has "
                 f"no None. {way_out}"

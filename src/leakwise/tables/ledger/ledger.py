@@ -20,6 +20,7 @@ from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.documents import write_atomically
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, some_of
 from leakwise.exact import Level, level
+from leakwise.guarantee import at_most
 from leakwise.proof import Certificate
 from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, entry_of, row_of
 from leakwise.tables.ledger.overlaps import connected
@@ -358,8 +359,8 @@ class Ledger(Shown):
                 one.dataset,
                 ", ".join(one.secret),
                 one.releases,
-                one.epsilon,
-                one.lift,
+                at_most(one.epsilon, 6),
+                at_most(one.lift, 6),
                 "exact" if one.exact else "bound",
                 "" if one.budget is None else one.budget.words,
             ]
