@@ -11,7 +11,11 @@ from scipy.stats import binomtest
 
 import leakwise as lw
 from leakwise.errors import Infeasible, InvalidInput
+from leakwise.exact import level
 from leakwise.optimize.from_data import STRATEGIES, design_from_data
+from leakwise.optimize.problem.utilities import as_utility
+from leakwise.optimize.sample_strategies import Alternative, Strategies
+from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Prior
 
 SAMPLE = Prior.from_counts({"a": 5_200, "b": 2_900, "c": 1_900})
@@ -110,3 +114,23 @@ def test_bad_questions_are_refused() -> None:
         design_from_data(SAMPLE, lift=2, failure=0.1, strategy="splits")
     with pytest.raises(InvalidInput, match="failure must be"):
         design_from_data(SAMPLE, lift=2, failure=0)
+
+
+def test_no_more_designs_are_tried_when_the_time_is_over() -> None:
+    class Over(Limits):
+        exhausted = property(lambda self: True)  # type: ignore[assignment]
+
+    tried = Strategies(
+        Prior.from_counts([600, 300, 100]), level(lift=2), as_utility("mutual_information"), np.random.default_rng(1)
+    )
+    assert len(list(tried._climb(tried.prior, 0.3, lambda mechanism: 0.4))) > 1
+    tried.limits = Over()
+    assert len(list(tried._climb(tried.prior, 0.3, lambda mechanism: 0.4))) == 1
+    assert tried.limits.stopped
+
+
+def test_a_sample_is_not_called_too_small_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Limits, "exhausted", property(lambda self: True))
+    monkeypatch.setattr(Strategies, "attempt", lambda self, name, failure: Alternative(name, None, 0.0, 0.0, 0.0, ""))
+    with pytest.raises(lw.NotConverged, match="time_limit=60"):
+        design_from_data(Prior.from_counts([60, 40]), failure=1e-6, lift=2, strategy="layer-cake", time_limit=60)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leakwise.alphabet.labels import Alphabet
+from leakwise.alphabet.labels import MOST_LETTERS, Alphabet
 from leakwise.errors import InvalidInput
 from leakwise.types import Floats, Indices
 
@@ -61,8 +61,8 @@ def bins(low: float, high: float, count: int) -> Bins:
     >>> list(bins(0, 100, 10))[:2], list(bins(0, 100, 10))[-1]
     (['[0, 10)', '[10, 20)'], '[90, 100]')
     """
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise InvalidInput(f"count must be a whole number of bins, at least 1. Got {count!r} instead.")
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= MOST_LETTERS:
+        raise InvalidInput(f"count must be a whole number of bins, from 1 to {MOST_LETTERS:,}. Got {count!r} instead.")
     try:
         width = float(high) - float(low)
     except (TypeError, ValueError, OverflowError):

@@ -16,6 +16,7 @@ from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.types import Indices
 
 __all__ = [
+    "MOST_LETTERS",
     "Alphabet",
     "Label",
     "alphabet_from_plain",
@@ -28,6 +29,9 @@ __all__ = [
 ]
 
 Label: TypeAlias = Hashable
+
+MOST_LETTERS = 100_000_000
+"""Letters that are only counted, not listed: more would not fit into memory."""
 
 
 class Alphabet:
@@ -65,6 +69,8 @@ class Alphabet:
         """Return the letters 0..size-1 that nobody named."""
         if isinstance(size, bool) or size < 1:
             raise InvalidInput(f"{name} must count at least one letter. Got {size!r} instead.")
+        if size > MOST_LETTERS:
+            raise InvalidInput(f"{name} must count at most {MOST_LETTERS:,} letters. Got more.")
         return cls(range(size), name=name, declared=False)
 
     @property

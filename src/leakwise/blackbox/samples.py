@@ -124,7 +124,7 @@ def prior_over(prior: Any, letters: Alphabet) -> Prior:
 
 
 def _listed(column: Any, name: str) -> list[Any]:
-    if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
+    if isinstance(column, (str, bytes)) or not (hasattr(column, "__len__") and hasattr(column, "__iter__")):
         raise InvalidInput(f"{name} must be a list or a column. Got {type(column).__name__} instead.")
     listed = (
         column.tolist() if hasattr(column, "tolist") else column.to_pylist() if hasattr(column, "to_pylist") else column

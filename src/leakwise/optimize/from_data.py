@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Label
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.table import number
-from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, did_you_mean, some_of
+from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, NotConverged, did_you_mean, some_of
 from leakwise.exact import Level, level
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage import sample_size
@@ -192,7 +193,7 @@ def design_from_data(
     >>> d.epsilon <= 0.6931471805599453, d.strategy
     (True, 'layer-cake')
     """
-    if strategy not in _CHOICES:
+    if not isinstance(strategy, str) or strategy not in _CHOICES:
         raise InvalidInput(
             f"strategy must be one of {', '.join(_CHOICES)}. Got {strategy!r} instead."
             + did_you_mean(strategy, _CHOICES)
@@ -209,13 +210,18 @@ def design_from_data(
     fallback = ways.everywhere()
     anyhow = [fallback] if strategy in ("best", "certified") else []
     possible = [option for option in (*tried, *anyhow) if option.mechanism]
+    if not possible and ways.limits.exhausted:
+        raise NotConverged(
+            f"No mechanism was found within time_limit={time_limit:g} s. Allow more time.", lower=0.0, upper=math.inf
+        )
     if not possible:
         raise Infeasible(_too_few(prior, asked, chance, tried[0].note), witness=tried[0])
     best = max(possible, key=lambda option: option.value)
     others = [option for option in (*tried, fallback) if option is not best]
     if compare and not rounded:
         done = {option.strategy for option in (best, *others)}
-        others += [ways.attempt(name, chance) for name in STRATEGIES if name not in done]
+        left = [name for name in STRATEGIES if name not in done]
+        others += [ways.attempt(name, chance) for name in left if not ways.limits.exhausted]
     if ways.limits.stopped:
         warnings.warn(
             f"The time limit of {time_limit:g} s was reached: a search was cut short, a better mechanism may exist. "

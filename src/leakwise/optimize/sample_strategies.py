@@ -152,6 +152,9 @@ class Strategies:
                 low = spent
                 if self.target - proven < 1e-4 * self.target:
                     return
+                if self.limits.exhausted and mechanism.shape[1] > 1:
+                    self.limits.stopped = True
+                    return
                 ahead = spent + (self.target - proven) * math.exp(spent - proven)
             else:
                 high = spent

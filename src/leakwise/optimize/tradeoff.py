@@ -99,6 +99,8 @@ def tradeoff(
 
 
 def _given(epsilons: Iterable[object]) -> list[object]:
+    if not isinstance(epsilons, Iterable):
+        raise InvalidInput(f"epsilons must be a list of limits in nats. Got {epsilons!r} instead.")
     points: list[object] = list(epsilons)
     if not points:
         raise InvalidInput("epsilons must contain at least one limit in nats. Got none; leave it out for a grid.")

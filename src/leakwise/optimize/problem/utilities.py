@@ -88,9 +88,12 @@ class _Matrix(LinearUtility):
     name: str
 
     def _set(self, matrix: Any, outputs: int | Iterable[Label] | None, name: str) -> None:
-        if type(matrix).__module__.partition(".")[0] == "pandas" and outputs is None:
+        if hasattr(matrix, "columns") and type(matrix).__module__.partition(".")[0] == "pandas" and outputs is None:
             outputs = list(matrix.columns)
-        values = np.array(matrix, dtype=np.float64)
+        try:
+            values = np.array(matrix, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidInput(f"matrix must hold finite numbers: {error}.") from error
         if values.ndim != 2 or 0 in values.shape or not np.isfinite(values).all():
             raise InvalidInput(
                 "matrix must hold finite numbers: one row per letter, one column per guess or output. "

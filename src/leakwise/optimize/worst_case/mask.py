@@ -85,7 +85,7 @@ def _booleans(mask: Any) -> Bools:
     try:
         values = np.array(mask)
         numbers = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"mask must be a matrix of True and False: {error}.") from error
     if numbers.ndim != 2 or 0 in numbers.shape:
         raise InvalidInput(f"mask must have one row per letter and one column per output. Got shape {numbers.shape}.")
@@ -111,7 +111,7 @@ def utility_matrix(
     """Return a utility as floats with the labels of its outputs; -inf stands for "never", NaN and inf are refused."""
     try:
         values = np.array(utility, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"{name} must be a matrix of numbers: {error}.") from error
     if values.ndim != 2 or 0 in values.shape:
         raise InvalidInput(
@@ -185,7 +185,7 @@ class Levels:
         """Return the mask of a level that a user asked for; a row without output is answered with the nearest level."""
         try:
             asked = float(level)  # type: ignore[arg-type]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidInput(f"threshold must be a number. Got {level!r} instead.") from error
         if np.isnan(asked):
             raise InvalidInput("threshold must be a number. Got NaN instead.")
