@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -360,6 +361,16 @@ def test_an_unsafe_seed_leaves_its_trace_everywhere(tmp_path):
         r = lw.protect(source, "smokes", prior=PRIOR, lift=2, out=tmp_path / "secure.parquet", ledger=ledger)
     assert not drawn_from_seed(pq.read_schema(tmp_path / "secure.parquet").metadata)
     assert "unsafe" not in ledger.entries()[1].origin + r.guarantee
+
+
+def test_a_table_released_again_from_a_seed_says_so():
+    m = lw.randomized_response(["no", "yes"], lift=2)
+    table = pa.table({"a": ["no", "yes"] * 4, "b": ["no", "yes"] * 4})
+    once = lw.release(pa.RecordBatchReader.from_batches(table.schema, table.to_batches()), m, "a").read_all()
+    assert not drawn_from_seed(once.schema.metadata)
+    with pytest.warns(lw.UnsafeSeedWarning):
+        again = lw.release(once, m, "b", unsafe_seed=1)
+    assert drawn_from_seed(again.schema.metadata)
 
 
 def test_every_way_to_draw_from_a_seed_warns():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import pickle
 from pathlib import Path
@@ -421,3 +422,15 @@ def test_line_ends_that_differ_from_row_to_row_are_refused(tmp_path):
         for last in ("", end):
             (tmp_path / "a.csv").write_text(end.join(["smokes", *TRUE]) + last, newline="")
             lw.release(tmp_path / "a.csv", M, "smokes", out=tmp_path / "b.csv", overwrite=True)
+
+
+def test_the_order_of_names_in_json_does_not_tell_where_a_row_came_from(tmp_path):
+    lines = [
+        '{"age":1,"smokes":"no","x":2,"y":3}',
+        '{"y":3,"smokes":"yes","age":1,"x":2}',
+        '{"z":4,"smokes":"yes","age":1}',
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    lw.release(tmp_path / "a.jsonl", M, "smokes", out=tmp_path / "b.jsonl")
+    names = [list(json.loads(line)) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+    assert names == [["age", "smokes", "x", "y"], ["age", "smokes", "x", "y"], ["age", "smokes", "z"]]

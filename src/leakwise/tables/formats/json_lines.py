@@ -1,4 +1,4 @@
-"""JSON lines: one object per line; the secret values are exchanged, every other value keeps the bytes it had."""
+"""JSON lines: one object per line; secret values are exchanged, all others keep their bytes, names come in one order."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class JsonLinesTable(TableFile):
                 for name in names:
                     for one, code in zip(objects, new[name][0].tolist(), strict=True):
                         one[name] = texts[name][code]
-                yield objects
+                yield [self._in_order(one) for one in objects]
 
         if reorder is not None:
             yield from write_reordered(target, ([_ENCODER.encode(one) for one in rows] for rows in released()), reorder)
@@ -110,6 +110,13 @@ class JsonLinesTable(TableFile):
         for objects in released():
             target.write(_ENCODER.encode_lines(objects))
             yield len(objects)
+
+    def _in_order(self, one: _Object) -> _Object:
+        """Return an object with its names in the order of the first one: their order tells where a row came from."""
+        if list(one) == self.names:
+            return one
+        known = [name for name in self.names if name in one]
+        return {name: one[name] for name in (*known, *sorted(one.keys() - set(known)))}
 
     def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
         coder = self._coders.setdefault((type(alphabet), alphabet), TextCoder(alphabet, _value))
