@@ -1,4 +1,4 @@
-"""JSON lines: one object per line; secret values are exchanged, all others keep their bytes, names come in one order."""
+"""JSON lines: one object per line; secret values are exchanged, others keep their bytes, names come in one order."""
 
 from __future__ import annotations
 
