@@ -22,6 +22,10 @@ ODD = {
         lambda: lw.design_from_data(lw.Prior.from_counts([5, 5]), lift=2, failure=0.1, strategy=[]),
         "strategy",
     ),
+    "a path as mechanism": (
+        lambda: lw.protect({"s": [0, 1, 2]}, "s", prior=PRIOR, lift=2, mechanism="m.json"),
+        "mechanism must be a Mechanism",
+    ),
     "a prior as secrets": (lambda: lw.audit_samples(PRIOR, [1, 2]), "x must be"),
     "more letters than memory": (lambda: lw.randomized_response(2**64, lift=3), "letters"),
     "more bins than memory": (lambda: lw.bins(0, 1, 2**64), "count"),

@@ -123,9 +123,11 @@ prior (rows independent).
     from leakwise.tables.release.draw import seeded_stream
     from leakwise.tables.release.file import refuse_partition
     from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
-    from leakwise.tables.release.secret_columns import secret_columns
+    from leakwise.tables.release.secret_columns import check_mechanism, secret_columns
     from leakwise.tables.release.sources import open_source
 
+    if mechanism is not None:
+        check_mechanism(mechanism)
     asked = _asked(epsilon, lift, mechanism)
     _check_prior(prior, failure)
     if use not in _USES:
