@@ -209,7 +209,7 @@ def test_a_value_of_mass_zero_stops_the_command(survey, tmp_path):
 def test_the_saved_certificate_proves_the_optimality_that_the_report_quotes(survey, tmp_path):
     proof, page = tmp_path / "c.json", tmp_path / "r.json"
     assert run("release", survey, *OPTIONS, "--certificate", proof, "--report", page)[0] == 0
-    quoted = json.loads(page.read_text())["how"]["no mechanism within the promise has more than"]
+    quoted = json.loads(page.read_text())["how"]["no mechanism within the limit has more than"]
     assert lw.verify(proof).optimality.bound == pytest.approx(quoted)
     assert "of any mechanism at most" in run("verify", proof)[1]
 
@@ -241,7 +241,7 @@ def test_a_report_of_a_table_in_memory_names_no_file(survey, tmp_path):
     assert run("release", survey, *counted, "--certificate", tmp_path / "c.json")[0] == 0
     page = (tmp_path / "survey.released.report.html").read_text(encoding="utf-8")
     assert "The owner can check it again with: leakwise verify c.json" in page
-    assert "Anyone who has" not in page
+    assert "Anyone who has c.json" not in page
 
 
 @pytest.mark.parametrize(
