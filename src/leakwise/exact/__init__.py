@@ -1,5 +1,6 @@
 """Integers over a denominator, rationals, and logarithms with a proven side. Knows nothing of privacy."""
 
+from leakwise.exact.bisection import last_that_holds
 from leakwise.exact.integers import (
     IntegerArray,
     integer_array,
@@ -39,6 +40,7 @@ __all__ = [
     "integer_product",
     "is_exact_kind",
     "is_power_of_two",
+    "last_that_holds",
     "level",
     "log_at_most",
     "log_lower",

@@ -12,6 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from leakwise.exact import last_that_holds
 from leakwise.types import Floats
 
 __all__ = ["log_tail_upper", "lower_bounds", "upper_bounds"]
@@ -90,10 +91,9 @@ def lower_bounds(successes: npt.ArrayLike, trials: int, log_level: float) -> Flo
     share = np.minimum(counts / trials, 1.0)
     # Hoeffding's bound holds, too: the search starts there, a little below for the sake of rounding.
     low, high = np.maximum(share - math.sqrt(-log_level / (2 * trials)) * (1 + 2.0**-40), 0.0), share
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        holds = log_tail_upper(counts, trials, middle, blocks=blocks) <= log_level
-        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+    low = last_that_holds(
+        lambda chance: log_tail_upper(counts, trials, chance, blocks=blocks) <= log_level, low, high, _STEPS
+    )
     # All trials succeeded: p^m = level has a closed form, but the bisection finds it, too. No success says nothing.
     bounds: Floats = np.where(counts <= 0, 0.0, low)
     return bounds

@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
+from leakwise.exact import last_that_holds
 from leakwise.records.problem import Problem, entropy_of, information, joint_law
-from leakwise.types import Floats
+from leakwise.types import Bools, Floats
 
 __all__ = ["climb", "feasible", "starting_beliefs", "vertex_bound"]
 
@@ -31,14 +32,14 @@ def feasible(problem: Problem, u: Floats, b: float) -> Floats:
     if not bad.any():
         return u
     v = u[bad]
-    low, high = np.zeros(len(v)), np.ones(len(v))
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        mixed = v + middle[:, None] * (problem.uniform - v)
-        short = entropy_of(mixed, problem.log_sizes) < target
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
+
+    def enough(share: Floats) -> Bools:
+        long: Bools = entropy_of(v + share[:, None] * (problem.uniform - v), problem.log_sizes) >= target
+        return long
+
+    share = last_that_holds(enough, np.ones(len(v)), np.zeros(len(v)), 60)
     u = u.copy()
-    u[bad] = v + high[:, None] * (problem.uniform - v)
+    u[bad] = v + share[:, None] * (problem.uniform - v)
     return u
 
 

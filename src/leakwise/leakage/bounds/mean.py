@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from leakwise.exact import last_that_holds
 from leakwise.priors.binomial import lower_bounds
 from leakwise.types import Counts, Floats
 
@@ -40,12 +41,7 @@ def chernoff(values: Floats, counts: Counts, log_level: float) -> float:
     """Return Hoeffding's bound in its divergence form: the least μ with n·kl(mean‖μ) ≤ log(1/level)."""
     size = int(counts.sum())
     mean = float(values @ counts) / size
-    low, high = 0.0, mean
-    for _ in range(80):
-        middle = (low + high) / 2
-        far = middle <= 0 or size * _kl(mean, middle) > -log_level
-        low, high = (middle, high) if far else (low, middle)
-    return _below(low)
+    return _below(last_that_holds(lambda m: m <= 0 or size * _kl(mean, m) > -log_level, 0.0, mean, 80))
 
 
 def _kl(x: float, y: float) -> float:
@@ -108,13 +104,7 @@ def _root(values: Floats, counts: Floats, target: float, bets: Floats, shares: F
         # The sum of n logarithms errs by units of its parts; a little more than the target is asked for.
         return peak + math.log(float(np.exp(growth - peak).sum())) >= target * (1 + 1e-12) + 1e-9
 
-    low, high = 0.0, float(v @ n) / float(n.sum())
-    if not rejected(0.0):
-        return 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rejected(middle) else (low, middle)
-    return low
+    return last_that_holds(rejected, 0.0, float(v @ n) / float(n.sum()), 60) if rejected(0.0) else 0.0
 
 
 def _below(bound: float) -> float:

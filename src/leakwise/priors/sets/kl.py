@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
-from leakwise.exact import exact_fraction, exp_lower, float_above, log_lower
+from leakwise.exact import exact_fraction, exp_lower, float_above, last_that_holds, log_lower
 from leakwise.priors.prior import Prior
 from leakwise.priors.sets.around_estimate import Around, as_matrix
 from leakwise.types import Bools, Floats, Indices
@@ -138,10 +138,7 @@ def _best_gap(above: Floats, p: Floats, radius: float) -> Floats:
         slope: Bools = p @ np.log1p(x) + np.log1p(-np.minimum(p @ (x / (1 + x)), 1 - 2.0**-53)) > radius
         return slope
 
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        up = rises(middle)
-        low, high = np.where(up, middle, low), np.where(up, high, middle)
+    low = last_that_holds(rises, low, high, _STEPS)
     gap = np.exp(low) * scale
     # No rise even at the smallest gap: the letters at the minimum were never seen, or all entries are equal.
     result: Floats = np.where((low <= -59.9) | (span == 0), 0.0, gap)
