@@ -55,4 +55,5 @@ def test_every_tag_of_a_paper_is_in_the_bibliography() -> None:
 def test_no_file_cites_one_that_the_repository_does_not_have(room: str) -> None:
     cited = re.compile("MATH" + r"(\.md|,? section)")
     files = [*(ROOT / room).rglob("*.py"), *(ROOT / room).rglob("*.md")]
+    files = [file for file in files if file.name != "test_words.py"]  # it names what is retired
     assert [file for file in files if cited.search(file.read_text(encoding="utf-8"))] == []
