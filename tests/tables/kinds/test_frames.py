@@ -258,7 +258,7 @@ def test_one_column_is_exchanged_and_nothing_else(kind):
     assert not frames.is_column(table)
     assert frames.column_names(table) == ["id", "smokes", "age"]
     column = frames.column_of(table, "smokes")
-    out = frames.with_column(table, "smokes", frames.decode(CODES, TEXTS, column))
+    out = frames.with_columns(table, {"smokes": frames.decode(CODES, TEXTS, column)})
     assert type(out) is type(table)
     assert frames.column_names(out) == ["id", "smokes", "age"]
     assert values(frames.column_of(out, "smokes")) == DECODED
@@ -272,7 +272,7 @@ def test_pandas_index_and_types_are_kept_but_no_notes():
     table = tables()["pandas"]
     table.attrs["source"] = "survey"
     table["smokes"] = table["smokes"].astype(object)
-    out = frames.with_column(table, "smokes", frames.decode(CODES, TEXTS, table["smokes"]))
+    out = frames.with_columns(table, {"smokes": frames.decode(CODES, TEXTS, table["smokes"])})
     assert out.index.equals(table.index)
     assert (out.attrs, table.attrs) == ({}, {"source": "survey"})
     assert out.dtypes.equals(table.dtypes)
@@ -281,10 +281,10 @@ def test_pandas_index_and_types_are_kept_but_no_notes():
 @pytest.mark.parametrize("kind", ["arrow", "batch"])
 def test_arrow_types_are_kept_but_no_notes(kind):
     table = tables()[kind]
-    out = frames.with_column(table, "smokes", frames.decode(CODES, TEXTS, table.column("smokes")))
+    out = frames.with_columns(table, {"smokes": frames.decode(CODES, TEXTS, table.column("smokes"))})
     assert out.schema.equals(table.schema)
     assert (out.schema.metadata, out.schema.field("smokes").metadata) == (None, None)
-    missing = frames.with_column(table, "smokes", frames.decode(CODES, ["no", None, "yes"], table.column("smokes")))
+    missing = frames.with_columns(table, {"smokes": frames.decode(CODES, ["no", None, "yes"], table.column("smokes"))})
     assert missing.schema.field("smokes").nullable
 
 
@@ -293,7 +293,7 @@ def test_a_missing_column_offers_the_nearest(kind):
     with pytest.raises(lw.InvalidInput, match=r"column 'smoke' is not in the table.*Did you mean 'smokes'"):
         frames.column_of(tables()[kind], "smoke")
     with pytest.raises(lw.InvalidInput, match="not in the table"):
-        frames.with_column(tables()[kind], "smoke", [])
+        frames.with_columns(tables()[kind], {"smoke": []})
 
 
 @pytest.mark.parametrize(

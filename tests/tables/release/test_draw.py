@@ -12,7 +12,7 @@ from scipy.stats import chi2
 import leakwise as lw
 from leakwise.sampling import SecureStream
 from leakwise.tables.release import draw as module
-from leakwise.tables.release.draw import randomize_codes
+from leakwise.tables.release.draw import draw_codes, seeded_stream
 
 FALSE_ALARM = 1e-9
 
@@ -39,7 +39,7 @@ def test_the_law_is_that_of_the_mechanism(mechanism, chunk, monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", chunk)
     monkeypatch.setattr(module, "_cores", lambda: 4)
     letters = np.arange(300_000, dtype=np.uint32) % 3
-    outcomes = randomize_codes(letters, mechanism)
+    outcomes = draw_codes(letters, mechanism.sampler)
     assert outcomes.dtype == np.uint8
     assert chi_square_level(mechanism, letters, outcomes) > FALSE_ALARM
 
@@ -48,7 +48,7 @@ def test_rows_keep_their_order_across_threads(monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", 1000)
     monkeypatch.setattr(module, "_cores", lambda: 4)
     letters = np.random.default_rng(1).integers(0, 300, 54_321)
-    outcomes = randomize_codes(letters, lw.identity(300))
+    outcomes = draw_codes(letters, lw.identity(300).sampler)
     assert outcomes.dtype == np.uint16
     assert np.array_equal(outcomes, letters)
 
@@ -79,29 +79,29 @@ def test_a_seed_repeats_and_its_absence_does_not(monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", 100)
     monkeypatch.setattr(module, "_cores", lambda: 4)
     letters = np.zeros(2000, dtype=np.uint8)
-    first, again, other = (randomize_codes(letters, STRUCTURED, unsafe_seed=seed) for seed in (1, 1, 2))
+    first, again, other = (draw_codes(letters, STRUCTURED.sampler, seeded_stream(seed)) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
     # Equal by chance: less than 2^-1000.
-    assert not np.array_equal(randomize_codes(letters, STRUCTURED), randomize_codes(letters, STRUCTURED))
+    assert not np.array_equal(draw_codes(letters, STRUCTURED.sampler), draw_codes(letters, STRUCTURED.sampler))
 
 
 def test_an_error_in_a_thread_comes_up(monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", 10)
     monkeypatch.setattr(module, "_cores", lambda: 2)
     with pytest.raises(lw.InvalidInput, match="from 0 to 2"):
-        randomize_codes(np.array([0] * 30 + [3]), STRUCTURED)
+        draw_codes(np.array([0] * 30 + [3]), STRUCTURED.sampler)
 
 
 def test_bad_codes_and_mechanisms():
     with pytest.raises(lw.InvalidInput, match="one dimension"):
-        randomize_codes(np.zeros((2, 2), dtype=np.uint8), STRUCTURED)
+        draw_codes(np.zeros((2, 2), dtype=np.uint8), STRUCTURED.sampler)
     with pytest.raises(lw.InvalidInput, match=r"dyadic\(60\)"):
-        randomize_codes([0], lw.Mechanism([[Fraction(1, 3), Fraction(2, 3)]]))
+        draw_codes([0], lw.Mechanism([[Fraction(1, 3), Fraction(2, 3)]]).sampler)
 
 
 def test_nothing_gives_nothing():
-    assert randomize_codes([], STRUCTURED).size == 0
+    assert draw_codes([], STRUCTURED.sampler).size == 0
 
 
 def test_cores_are_those_of_this_process(monkeypatch):

@@ -23,7 +23,7 @@ from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.plain import in_order
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.file import check_file, counted
-from leakwise.tables.release.secret_columns import check_data, check_mechanism, columns_among, columns_named
+from leakwise.tables.release.secret_columns import check_data, check_mechanism, columns_among
 from leakwise.types import Counts
 
 __all__ = ["estimate"]
@@ -135,7 +135,7 @@ def estimate(
             "column must say which column of the table was released. The columns are "
             f"{some_of(frames.column_names(released), 12)}."
         )
-    names = columns_named(released, column)
+    names = columns_among(frames.column_names(released), column)
     needed = [*names] if by is None else [*names, by]
     frames.check_columns(released, needed)
     _warn_of_another(chosen, names, told, "the table")

@@ -32,7 +32,6 @@ __all__ = [
     "is_column",
     "is_table",
     "take",
-    "with_column",
     "with_columns",
 ]
 
@@ -109,17 +108,12 @@ def column_of(table: Any, name: Hashable) -> Any:
     return _kind(table).column(hold(table, [name]), name)
 
 
-def with_column(table: Any, name: Hashable, new_column: Any) -> Any:
-    """Return the table with one column exchanged, in its place; everything else as it was, and the source untouched.
+def with_columns(table: Any, columns: Mapping[Hashable, Any]) -> Any:
+    """Return the table with columns exchanged, in their places; everything else as it was, and the source untouched.
 
-    >>> with_column({"sex": ["f", "m"], "age": [30, 40]}, "sex", ["m", "m"])
+    >>> with_columns({"sex": ["f", "m"], "age": [30, 40]}, {"sex": ["m", "m"]})
     {'sex': ['m', 'm'], 'age': [30, 40]}
     """
-    return with_columns(table, {name: new_column})
-
-
-def with_columns(table: Any, columns: Mapping[Hashable, Any]) -> Any:
-    """As :func:`with_column` for several."""
     check_columns(table, list(columns))
     return give_back(_kind(table).replace(hold(table), columns), table)
 

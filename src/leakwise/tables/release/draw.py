@@ -10,38 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
-from leakwise.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["draw_codes", "randomize_codes", "seeded_stream"]
+__all__ = ["draw_codes", "seeded_stream"]
 
 # Rows a thread takes at a time: large enough that handing them out costs nothing, small enough to share evenly.
 _CHUNK = 1 << 20
-
-
-def randomize_codes(
-    codes: npt.ArrayLike, mechanism: Mechanism, *, unsafe_seed: int | None = None
-) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Return one independent outcome code for each letter code, in their order, drawn exactly as the mechanism says.
-
-    Parameters
-    ----------
-    codes
-        Places of the letters in ``mechanism.inputs``, one dimension.
-    mechanism
-        Exact over a power of two; ``mechanism.dyadic(60)`` makes it so.
-    unsafe_seed
-        Makes the draws repeatable, for tests only (and on one thread): who knows the seed can undo the release.
-
-    Examples
-    --------
-    >>> from leakwise.mechanism import identity
-    >>> randomize_codes([0, 2, 1], identity(3)).tolist()
-    [0, 2, 1]
-    """
-    return draw_codes(codes, mechanism.sampler, seeded_stream(unsafe_seed))
 
 
 def seeded_stream(unsafe_seed: int | None) -> SecureStream | None:
@@ -56,7 +32,14 @@ def seeded_stream(unsafe_seed: int | None) -> SecureStream | None:
 def draw_codes(
     codes: npt.ArrayLike, sampler: Any, stream: SecureStream | None = None
 ) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """As :func:`randomize_codes` from a sampler; a given stream is used alone, in order, on this thread."""
+    """Draw one independent outcome code for each letter code, in their order, exactly as the mechanism of the sampler.
+
+    A given stream is used alone, in order, on this thread.
+
+    >>> from leakwise.mechanism import identity
+    >>> draw_codes([0, 2, 1], identity(3).sampler).tolist()
+    [0, 2, 1]
+    """
     letters = np.asarray(codes)
     if letters.ndim != 1:
         raise InvalidInput(f"codes must have one dimension. Got an array of shape {letters.shape} instead.")

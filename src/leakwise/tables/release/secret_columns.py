@@ -10,7 +10,7 @@ from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import Mechanism
 from leakwise.tables.kinds import frames
 
-__all__ = ["Secret", "check_data", "check_mechanism", "columns_among", "columns_named", "secret_columns", "secrets_of"]
+__all__ = ["Secret", "check_data", "check_mechanism", "columns_among", "secret_columns", "secrets_of"]
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,8 @@ def secret_columns(known: Sequence[Hashable] | None, column: Any) -> tuple[Hasha
     return names
 
 
-def columns_named(table: Any, column: Any) -> tuple[Hashable, ...]:
-    """Return one column of a table, or those of a tuple (or list) that is not itself a name of a column."""
-    return columns_among(frames.column_names(table), column)
-
-
 def columns_among(known: Sequence[Hashable], column: Any) -> tuple[Hashable, ...]:
-    """As :func:`columns_named`, with the names that there are."""
+    """Return one column of a table, or those of a tuple (or list) that is not itself a name of a column."""
     if isinstance(column, list):
         column = tuple(column)
     if isinstance(column, tuple) and column not in known:

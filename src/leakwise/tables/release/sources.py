@@ -115,7 +115,8 @@ class _InMemory:
     def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Watch] = ()) -> Checked:
         columns = {name: frames.column_of(self._held, name) for name in names} or {None: self._held}
         codes = encode_columns(list(columns.values()), names or ("data",), letters, "inputs")
-        frames.check_row_labels(self._held, names or (getattr(self._held, "name", None),), codes, letters)
+        if self.order != "shuffle":  # shuffled rows are numbered again
+            frames.check_row_labels(self._held, names or (getattr(self._held, "name", None),), codes, letters)
         for each in watch:
             each(codes)
         self._checked.append(_Encoded(columns, codes, len(letters)))
