@@ -71,11 +71,11 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
             lower=-math.inf,
             upper=math.inf,
         )
+    if method == "enumeration" and isinstance(utility, (LinearUtility, Frequencies)):
+        raise InvalidInput(
+            f'method="enumeration" is for f-informations. Got utility {utility.name!r}: leave method= out.'
+        )
     if isinstance(utility, LinearUtility):
-        if method == "enumeration":
-            raise InvalidInput(
-                'method="enumeration" is for f-informations; labelled utilities are exact with "columns".'
-            )
         return Answer(
             search_linear(cone, utility.gains(cone.prior), limits), "one linear program over what the outputs say"
         )
