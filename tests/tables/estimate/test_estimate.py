@@ -202,7 +202,7 @@ def test_a_constant_mechanism_tells_nothing():
     assert np.isnan(e.plain_standard_error).all()
     assert e.intervals.tolist() == [[0, 1], [0, 1]]
     assert "2 of 2 values cannot be estimated from the outcomes" in repr(e)
-    assert "cannot be told" in e._repr_html_()
+    assert "cannot be estimated" in e._repr_html_()
     assert e.to_dict()["standard_error"] == [None, None]
 
 
@@ -255,7 +255,7 @@ def test_charts_can_be_drawn():
         estimate({"s": ["u", "v"], "g": [1, 2]}, HALF_KNOWN, "s", by="g"),
     ):
         assert e.plot().to_dict()["layer"]
-    assert "cannot be told" in json.dumps(e.chart())
+    assert "cannot be estimated" in json.dumps(e.chart())
 
 
 def test_grouped_looks():
@@ -275,7 +275,7 @@ def test_grouped_looks():
     assert g.labels == tuple(LABELS)
     with pytest.raises(KeyError, match="'x' is not a value of 'sex'"):
         g["x"]
-    assert "cannot be told" in repr(estimate({"s": ["u"], "g": [1]}, HALF_KNOWN, "s", by="g"))
+    assert "cannot be estimated" in repr(estimate({"s": ["u"], "g": [1]}, HALF_KNOWN, "s", by="g"))
 
 
 def test_simultaneous_groups_share_the_failure():
@@ -283,7 +283,7 @@ def test_simultaneous_groups_share_the_failure():
     g = estimate(table, STRUCTURED, "smokes", by="sex", simultaneous=True)
     assert g.confidence == 0.95
     assert g["f"].confidence == pytest.approx(0.975)
-    assert "95 % all together" in repr(g)
+    assert "95% all together" in repr(g)
 
 
 def test_many_groups_and_many_letters_are_shortened():

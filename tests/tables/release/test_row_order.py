@@ -263,3 +263,18 @@ def test_wrong_codes_are_refused():
         order.merge(RowOrder(["a"]))
     order.add([])
     assert order.verdict().p_value == 1
+
+
+def test_distances_are_searched_among_the_values_that_occur() -> None:
+    """A million declared values, all different: the search of distances takes memory for those that occur alone."""
+    order = RowOrder(range(1_000_000))
+    order.add(np.random.default_rng(3).permutation(1_000_000)[:100_000])
+    assert not order.verdict().dependent
+
+
+def test_groups_of_values_are_not_called_values() -> None:
+    order = RowOrder(range(70))
+    order.add(range(70))
+    verdict = order.verdict()
+    assert verdict.dependent
+    assert "have the value of the row before" not in verdict.evidence

@@ -149,8 +149,9 @@ class RowOrder:
         """Give the p-value and the strongest evidence for dependence on position."""
         findings: list[Finding] = []
         for trace, (view, names) in zip(self._traces, self._views, strict=True):
+            what = "value" if len(names) in (0, len(self.labels)) else "part of the value or group of values"
             shown = tuple(map(repr, self.labels)) if view is None else names
-            findings.append(trace.finding(shown))
+            findings.append(trace.finding(shown, what))
         best = min(findings, key=lambda finding: finding.log_p)
         with np.errstate(under="ignore"):
             p_value = float(np.exp(min(best.log_p + np.log(len(findings)), 0.0)))

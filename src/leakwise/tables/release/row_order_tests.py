@@ -132,8 +132,8 @@ class Trace:
         self.rows += later.rows
         self._before = self.counts.copy()
 
-    def finding(self, names: tuple[str, ...]) -> Finding:
-        """Return the strongest of all tests, its p-value multiplied by their number."""
+    def finding(self, names: tuple[str, ...], what: str = "value") -> Finding:
+        """Return the strongest of all tests, its p-value multiplied by their number; a code stands for a ``what``."""
         self.close()
         there = np.flatnonzero(self.counts)
         if there.size < 2:
@@ -143,17 +143,17 @@ class Trace:
             self._runs(names, self.counts, self.rows, self._equal, 1),
             self._mean(names, there),
             self._blocks(),
-            _neighbours(kept, 1),
+            _neighbours(kept, 1, what),
         ]
         in_kept = np.bincount(kept, minlength=self.size)
-        chosen, among = _striking(kept[:_SEARCHED], self.size)
+        chosen, among = _striking(kept[:_SEARCHED])
         for distance in chosen:
             # The rows taken in steps of the distance, from the first, then from the second, …: an arrangement of the
             # same rows that does not look at them, so that its runs have the same distribution.
             taken = np.concatenate([kept[start::distance] for start in range(distance)])
             equal = np.bincount(taken[1:][taken[1:] == taken[:-1]], minlength=self.size)
             runs = self._runs(names, in_kept, kept.size, equal, distance)
-            for one in (runs, _neighbours(taken, distance)):
+            for one in (runs, _neighbours(taken, distance, what)):
                 # All distances and both tests pay for those that were looked at because they stood out.
                 found.append(Finding(one.log_p + float(np.log(2 * among)), one.words))
         if self._parts > 1:
@@ -288,29 +288,33 @@ class _Levels:
         self._closed = [one + other for one, other in zip(a, b, strict=True)]
 
 
-def _striking(codes: npt.NDArray[Any], size: int) -> tuple[list[int], int]:
+def _striking(codes: npt.NDArray[Any]) -> tuple[list[int], int]:
     """Choose the distances at which rows have one value most and least often, and tell among how many."""
+    # Of a million declared values only those that are here can stand out.
+    counts = np.bincount(codes)
+    codes = (np.cumsum(counts > 0) - 1)[codes]
+    counts = counts[counts > 0]
     rows, far = codes.size, min(_FAR, codes.size // 2)
     if far < 2:
         return [], 1
     apart = np.arange(2, far + 1)
-    equal = np.empty((apart.size, size))
+    equal = np.empty((apart.size, counts.size))
     for place, distance in enumerate(apart.tolist()):
         later = codes[distance:]
-        equal[place] = np.bincount(later[later == codes[:-distance]], minlength=size)
-    usual = (rows - apart)[:, None] * (np.bincount(codes, minlength=size) / rows) ** 2
+        equal[place] = np.bincount(later[later == codes[:-distance]], minlength=counts.size)
+    usual = (rows - apart)[:, None] * (counts / rows) ** 2
     off = equal - usual
     whole = off.sum(axis=1) / np.sqrt(usual.sum(axis=1))
     single = (off / np.sqrt(usual + 1)).max(axis=1)
     return sorted({int(apart[place]) for place in (whole.argmax(), whole.argmin(), single.argmax())}), apart.size
 
 
-def _neighbours(codes: npt.NDArray[Any], distance: int) -> Finding:
+def _neighbours(codes: npt.NDArray[Any], distance: int, what: str) -> Finding:
     """The rows with the value of the row before: all values together, each of which may be too rare to stand out."""
     equal, counts = int(np.count_nonzero(codes[1:] == codes[:-1])), np.bincount(codes).astype(np.float64)
     before = "before" if distance == 1 else f"{distance:,} before"
     words = (
-        f"{equal:,} of {codes.size:,} rows have the value of the row {before}, "
+        f"{equal:,} of {codes.size:,} rows have the {what} of the row {before}, "
         f"where a random order gives about {float(counts @ (counts - 1) / codes.size):,.0f}"
     )
     return Finding(min(_slack(codes.size) - _won(codes), 0.0), words)
