@@ -352,3 +352,30 @@ def test_dictionaries_and_other_types_survive_the_heaps(tmp_path):
     whole = pa.concat_tables(pieces)
     assert out.schema == whole.schema
     assert out.to_pylist() == whole.to_pylist()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_parts_of_a_file_cut_where_the_secret_changes_are_refused(tmp_path: Path, kind: str) -> None:
+    """The rows are in random order, but every row group (or batch) holds one value only, and the release keeps them."""
+    values = np.random.default_rng(0).choice(["no", "yes"], 400)
+    table = pa.table({"smokes": values})
+    starts = [0, *(np.flatnonzero(values[1:] != values[:-1]) + 1).tolist(), len(values)]
+    pieces = [table.slice(low, high - low) for low, high in itertools.pairwise(starts)]
+    prior = lw.Prior({"no": 0.5, "yes": 0.5})
+
+    def write(name: str, parts: list[Any]) -> Path:
+        path = tmp_path / f"{name}.{kind}"
+        if kind == "parquet":
+            with pq.ParquetWriter(path, table.schema) as writer:
+                for part in parts:
+                    writer.write_table(part)
+        else:
+            with pa.ipc.new_file(path, table.schema) as writer:
+                for part in parts:
+                    writer.write_table(part)
+        return path
+
+    with pytest.raises(lw.InvalidInput, match=r"between the [0-9,]+ files"):
+        lw.protect(write("cut", pieces), "smokes", prior=prior, lift="3/2", out=tmp_path / f"out.{kind}")
+    even = [table.slice(start, 7) for start in range(0, 400, 7)]
+    assert lw.protect(write("even", even), "smokes", prior=prior, lift="3/2", out=tmp_path / f"out.{kind}").table

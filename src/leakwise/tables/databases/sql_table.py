@@ -18,7 +18,7 @@ from leakwise.tables.databases import Database, Shuffle, kind_of, open_database
 from leakwise.tables.databases.beside import moved_into_place
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns
-from leakwise.tables.release.exchange import Exchanger, Watch
+from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, Seen
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def check_table(
     alphabet: Alphabet,
     *,
     what: str = "inputs",
-    watch: Iterable[Watch] = (),
+    watch: Iterable[Look] = (),
     progress: Progress | None = None,
 ) -> CheckedTable:
     """Read the secret columns of a table whole, and refuse what is outside the declared domain."""
@@ -109,7 +109,7 @@ def check_table(
             codes = encode_columns([batch[name] for name in columns], columns, alphabet, what)
             seen.add(codes)
             for each in watch:
-                each(codes)
+                each(codes, None)
             if progress is not None:
                 progress("checking", seen.rows, total)
     if not seen.rows:

@@ -65,6 +65,11 @@ class TableFile(ABC):
         """What the file carries beside its rows; nothing where its kind has no room for it."""
         return {}
 
+    @property
+    def parts(self) -> Sequence[int]:
+        """How many rows each part has of which a released file keeps the bounds; empty where it keeps none."""
+        return ()
+
     def holds(self, name: str) -> type | None:
         """Return ``str`` or ``bool`` where the file says that a column holds nothing else."""
         return None

@@ -46,6 +46,11 @@ class IpcTable(ArrowColumns):
         return None
 
     @property
+    def parts(self) -> Sequence[int]:
+        with self._open(self.names[:1]) as reader:
+            return [batch.num_rows for batch in self._read(reader)]
+
+    @property
     def metadata(self) -> Mapping[bytes, bytes]:
         return self._schema.metadata or {}
 

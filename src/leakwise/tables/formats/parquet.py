@@ -46,6 +46,10 @@ class ParquetTable(ArrowColumns):
         return int(self._meta.num_rows)
 
     @property
+    def parts(self) -> Sequence[int]:
+        return [self._meta.row_group(place).num_rows for place in range(self._meta.num_row_groups)]
+
+    @property
     def metadata(self) -> Mapping[bytes, bytes]:
         return self._schema.metadata or {}
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,8 @@ class Digester:
         self._place[order] = np.arange(len(words))
         mac.update("\n".join(words[place] for place in order).encode("utf-8", "surrogatepass") + b"\0")
 
-    def add(self, codes: npt.NDArray[Any]) -> None:
-        """Put in a batch."""
+    def add(self, codes: npt.NDArray[Any], part: Hashable = None) -> None:
+        """Put in a batch, whatever part of a file it is."""
         if self._mac is not None:
             self._mac.update(self._place[codes].tobytes())
 

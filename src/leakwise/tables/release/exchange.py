@@ -15,9 +15,11 @@ from leakwise.tables.release.draw import draw_codes
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["Exchanger", "Watch"]
+__all__ = ["Exchanger", "Look", "Watch"]
 
 Watch = Callable[[npt.NDArray[Any]], None]
+Look = Callable[[npt.NDArray[Any], Hashable], None]
+"""Sees the codes of rows, and which part of the file they belong to where the released file keeps its parts."""
 """Sees the codes of every batch as they go by."""
 
 Drawn = dict[Any, tuple[npt.NDArray[Any], Sequence[Any]]]

@@ -20,12 +20,12 @@ from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
-from leakwise.tables.release.exchange import Exchanger, Watch
+from leakwise.tables.release.exchange import Exchanger, Look, Watch
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["CheckedFile", "Progress", "Seen", "Watch", "check_file", "counted", "refuse_partition", "release_file"]
+__all__ = ["CheckedFile", "Progress", "Seen", "check_file", "counted", "refuse_partition", "release_file"]
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the stage ("checking", "writing"), the rows done and the rows there are, where that is known."""
@@ -66,7 +66,7 @@ def check_file(
     alphabet: Alphabet,
     *,
     what: str = "inputs",
-    watch: Iterable[Watch] = (),
+    watch: Iterable[Look] = (),
     progress: Progress | None = None,
 ) -> CheckedFile:
     """Read the secret columns of a file whole, and refuse what is outside the declared domain."""
@@ -77,13 +77,15 @@ def check_file(
     labels = {} if what != "inputs" else labels_in_file(table.metadata)
     others = [one for one in labels if one in table.names and one not in columns]
     labelled = {one: RowLabels(labels[one], columns, alphabet) for one in others}
+    parts = _Parts(table.parts)
     for batch in _read(table, [*columns, *labelled]):
         codes = encode_columns([batch[name] for name in columns], columns, alphabet, what, encode=table.encode)
         seen.add(codes)
         for one, level in labelled.items():
             level.add(*table.distinct(batch[one]), codes)
-        for each in watch:
-            each(codes)
+        for part, piece in parts.split(codes):
+            for each in watch:
+                each(piece, part)
         if progress is not None:
             progress("checking", seen.rows, table.rows)
     for level in labelled.values():
@@ -91,6 +93,22 @@ def check_file(
     if not seen.rows:
         raise InvalidInput(f"{str(table.path)!r} has no rows: there is nothing to release or to estimate from.")
     return CheckedFile(table, columns, alphabet, seen.rows, seen.counts)
+
+
+class _Parts:
+    """Cuts the rows as they go by where the released file will be cut: the places of its cuts tell as an order does."""
+
+    def __init__(self, sizes: Iterable[int]) -> None:
+        self._ends = np.cumsum(list(sizes), dtype=np.int64)
+        self._done = 0
+
+    def split(self, codes: npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """Yield the number of each part, and the codes of its rows."""
+        first = int(np.searchsorted(self._ends, self._done, "right"))
+        last = int(np.searchsorted(self._ends, self._done + codes.size, "left"))
+        cuts = self._ends[first:last] - self._done
+        self._done += codes.size
+        yield from enumerate(np.split(codes, cuts), first)
 
 
 def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:

@@ -213,7 +213,8 @@ class Trace:
         return Finding(min(_slack(self.rows) - ratio, 0.0), words)
 
     def _between_parts(self) -> Finding:
-        words = f"the shares of the values differ between the {self._parts:,} files or partitions by more than chance"
+        parts = f"the {self._parts:,} files, partitions or row groups"
+        words = f"the shares of the values differ between {parts} by more than chance"
         return Finding(min(_slack(self.rows) - (self._whole - self._arranged()), 0.0), words)
 
     def _arranged(self) -> float:

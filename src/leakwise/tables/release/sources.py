@@ -21,7 +21,7 @@ from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of,
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.release.arrow_streams import without_relation
-from leakwise.tables.release.exchange import Exchanger, Watch
+from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, check_file, counted, refuse_target, release_file
 from leakwise.tables.release.secret_columns import check_data
 
@@ -52,7 +52,7 @@ class Source(Protocol):
     order: str | None
     """``"keep"`` or ``"shuffle"``; None where the user has not chosen, and a test is to look at the order."""
 
-    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Watch] = ()) -> Checked:
+    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Look] = ()) -> Checked:
         """Read a secret whole and refuse values that were not declared; ``watch`` sees its codes go by."""
 
     def release(self, mechanisms: Sequence[Mechanism], stream: SecureStream | None, after: Sequence[Watch] = ()) -> Any:
@@ -112,13 +112,13 @@ class _InMemory:
         # A lazy table is collected once: run again, its plan could give other rows than were checked.
         return self._given if self.names is None else frames.hold(self._given)
 
-    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Watch] = ()) -> Checked:
+    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Look] = ()) -> Checked:
         columns = {name: frames.column_of(self._held, name) for name in names} or {None: self._held}
         codes = encode_columns(list(columns.values()), names or ("data",), letters, "inputs")
         if self.order != "shuffle":  # shuffled rows are numbered again
             frames.check_row_labels(self._held, names or (getattr(self._held, "name", None),), codes, letters)
         for each in watch:
-            each(codes)
+            each(codes, None)
         self._checked.append(_Encoded(columns, codes, len(letters)))
         return self._checked[-1]
 
@@ -176,7 +176,7 @@ class _Stored:
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []
 
-    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Watch] = ()) -> Checked:
+    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Look] = ()) -> Checked:
         found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress)
         self._checked.append(found)
         return found
@@ -195,5 +195,6 @@ class _Stored:
         )
         if shuffle:
             for (one, mechanism), each in zip(secrets, after, strict=False):
-                self._check(done, one.names, plain_alphabet(mechanism.output_alphabet), what="outputs", watch=[each])
+                outcomes = plain_alphabet(mechanism.output_alphabet)
+                self._check(done, one.names, outcomes, what="outputs", watch=[lambda codes, _, see=each: see(codes)])
         return done
