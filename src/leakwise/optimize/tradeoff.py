@@ -83,7 +83,8 @@ def tradeoff(
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     if stopped:
         warnings.warn(
-            f"The time limit was reached {len(stopped)} times: those values are the best found by then.",
+            f"{len(stopped)} designs behind the curve are the best found, not proven to be within 1% of the optimum: "
+            "their values and upper bounds hold all the same. Allow more time (time_limit=).",
             LeakwiseWarning,
             stacklevel=2,
         )
