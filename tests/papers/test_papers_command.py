@@ -44,7 +44,7 @@ def test_the_list_names_every_exhibit() -> None:
 
 def test_the_help_names_what_is_not_recomputed() -> None:
     said = " ".join(command("--help")[1].replace("│", " ").split())
-    assert "every computed figure and table" in said
+    assert "every computed figure, table and example" in said
     assert "[ED] Figure 1, [PR] Figure 2, Table 1 and Table 2" in said
 
 

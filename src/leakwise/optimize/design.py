@@ -80,8 +80,8 @@ def design(
         sides of the information density within ±lip).
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
-        generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values and
-        f-informations.
+        generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values,
+        f-informations and ``"frequencies"``.
     tolerance
         The gap to stop at.
     time_limit

@@ -225,6 +225,7 @@ def test_a_method_works_or_is_refused(kind, utility):
         assert columns.value == pytest.approx(auto.value, abs=1e-6)
         if kind == "one prior" and utility in ("mutual_information", "frequencies"):
             listed = lw.design(prior, lift=2, utility=goal, method="enumeration")
+            assert "vertices" in listed.method
             assert listed.value == pytest.approx(auto.value, abs=1e-6)
         else:
             with pytest.raises(lw.errors.InvalidInput, match="enumeration"):

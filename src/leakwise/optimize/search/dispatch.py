@@ -71,9 +71,10 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
             lower=-math.inf,
             upper=math.inf,
         )
-    if method == "enumeration" and isinstance(utility, (LinearUtility, Frequencies)):
+    if method == "enumeration" and isinstance(utility, LinearUtility):
         raise InvalidInput(
-            f'method="enumeration" is for f-informations. Got utility {utility.name!r}: leave method= out.'
+            'method="enumeration" is for f-informations and frequencies. '
+            f"Got utility {utility.name!r}: leave method= out."
         )
     if isinstance(utility, LinearUtility):
         return Answer(
@@ -88,7 +89,8 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
                 upper=0.0,
             )
         every = list_vertices(cone) if method == "enumeration" else None
-        return Answer(search_frequencies(cone, limits, every), "columns, least trace of the inverse information")
+        what = "columns" if every is None else "all vertices"
+        return Answer(search_frequencies(cone, limits, every), f"{what}, least trace of the inverse information")
     if not isinstance(utility, FInformation):
         raise InvalidInput(f"No search knows the utility {utility.name!r}: use FInformation, Gain or Expected.")
     f = utility.f
