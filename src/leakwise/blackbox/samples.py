@@ -64,7 +64,8 @@ def audit_samples(
     >>> import leakwise as lw
     >>> m = lw.randomized_response(2, epsilon=1.0)
     >>> secrets = [0, 1] * 5_000
-    >>> found = audit_samples(secrets, lw.release(secrets, m, unsafe_seed=1), outputs=[0, 1], epsilon=0.5)
+    >>> answers = lw.release(secrets, m, order="keep", unsafe_seed=1)
+    >>> found = audit_samples(secrets, answers, outputs=[0, 1], epsilon=0.5)
     >>> found.verdict, found.measures["ldp"].lower <= 1.0 <= found.measures["ldp"].upper
     ('refuted', True)
     """

@@ -16,6 +16,7 @@ _SHOWN = 4
 def outcome_names(lifts: Floats, labels: Sequence[Label]) -> list[str]:
     """Return ``{a,c}`` for an outcome that makes a and c more likely, ``not b`` for one that makes all but b so.
 
+    >>> import numpy as np
     >>> outcome_names(np.array([[1.5, 1.2], [0.5, 1.2], [0.5, 0.6]]), ["a", "b", "c"])
     ['{a}', 'not c']
     """

@@ -89,7 +89,7 @@ class RowOrder:
     >>> order.verdict().dependent
     True
     >>> print(order.verdict().evidence)
-    the 70 rows with 'no' come in 1 run, where a random order gives about 22
+    98 of 100 rows have the value of the row before, where a random order gives about 57
     """
 
     def __init__(self, labels: Sequence[Hashable]) -> None:
