@@ -155,7 +155,7 @@ class Facts:
     def row_order(self) -> str:
         """What was done about the order of the rows, in words."""
         return {
-            None: "kept; a test found no sign that it depends on the secret",
+            None: "kept; no sign of the secret found",
             "keep": "kept on request, without a test",
             "shuffle": "random",
         }[self.order]

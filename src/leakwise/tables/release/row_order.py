@@ -64,8 +64,8 @@ class RowOrder:
       the value of the row before, all values together; both also among the rows that are 2, 3, … apart, which finds
       alternating and periodic placement;
     - the mean position of each value (Hoeffding's inequality for draws without replacement);
-    - the counts per file or partition and per block of rows, at sizes four times apart, by a likelihood ratio against
-      counts that differ from block to block.
+    - the counts per file, partition or row group and per block of rows, at sizes four times apart, by a likelihood
+      ratio against counts that differ from block to block.
 
     Of a joint secret the combinations and every column of it are tested; of a secret with more than three values also
     groups of neighbouring ones.
