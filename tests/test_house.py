@@ -181,6 +181,18 @@ def test_scripts_can_be_run(name: str) -> None:
     assert os.access(ROOT / name, os.X_OK)
 
 
+HALVING = re.compile(r"\((?P<a>\w+), (?P<b>\w+)\) if .+ else \((?!(?P=b), (?P=a)\))(?:\w+, (?P=a)|(?P=b), \w+)\)")
+
+
+def test_there_is_one_bisection() -> None:
+    """``last_that_holds`` says which side of the truth its answer is on; a loop of one's own need not."""
+    assert HALVING.search("low, high = (middle, high) if holds(middle) else (low, middle)")
+    assert HALVING.search("low, high = (low, middle) if holds(middle) else (middle, high)")
+    assert not HALVING.search("main, other = (leaks, cost) if primal else (cost, leaks)")
+    found = [str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*.py") if HALVING.search(p.read_text(encoding="utf-8"))]
+    assert [name for name in found if not name.startswith("optimize/")] == ["exact/bisection.py"]
+
+
 def test_files_are_written_in_one_place() -> None:
     """Whole or not at all: only the atomic writer opens a file to write, and Spark in a draft folder of its own."""
     writes = re.compile(r"\.write_(text|bytes)\(|open\([^)]*[\"'][wax]b?\+?[\"']|NamedTemporaryFile|mkstemp")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
-from leakwise.exact import Level, exact_fraction, level, round_float_rows
+from leakwise.exact import Level, exact_fraction, last_that_holds, level, round_float_rows
 from leakwise.mechanism.catalog import BITS, Letters
 from leakwise.mechanism.kernel import DenseKernel
 from leakwise.mechanism.mechanism import Mechanism
@@ -99,10 +99,7 @@ def _private_scale(scores: Floats, scale: float, bound: float, asked: Level, *, 
         return low
     while low and high <= 64 * scale and holds(high):
         low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    return last_that_holds(holds, low, high, 60)
 
 
 def _worst_ratio(kernel: DenseKernel) -> Fraction:

@@ -20,7 +20,7 @@ from leakwise.alphabet import Alphabet
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
-from leakwise.exact import exact_fraction, level, log_lower
+from leakwise.exact import exact_fraction, last_that_holds, level, log_lower
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet, as_prior, as_prior_set
 from leakwise.types import Bools, Floats
@@ -152,12 +152,8 @@ class AdditiveNoise(Shown):
             )
         if holds(low):
             raise InvalidInput(f"ε = {limit:g} needs no noise: the secret itself may be released for this prior.")
-        for _ in range(80):
-            middle = math.sqrt(low * high)
-            if not low < middle < high:
-                break
-            low, high = (low, middle) if holds(middle) else (middle, high)
-        return cls(points, high)
+        # On a logarithmic scale: the answer may be anywhere in eighteen orders of magnitude.
+        return cls(points, width * 2.0 ** last_that_holds(lambda power: holds(width * 2.0**power), 40.0, -20.0, 80))
 
     # -- tails --------------------------------------------------------------------------------------------------
 
@@ -218,12 +214,7 @@ class AdditiveNoise(Shown):
         reach = 200 * (self.scale + self.span)
         low = inside if math.isfinite(inside) else self.values[place] - side * reach
         high = end if math.isfinite(end) else self.values[place] + side * reach
-        for _ in range(200):
-            middle = (low + high) / 2
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if self._mixture(middle, place, prior) < limit else (low, middle)
-        return high
+        return last_that_holds(lambda y: not self._mixture(y, place, prior) < limit, high, low)
 
     def tail(self, prior: Any, epsilon: object = None, *, lift: object = None) -> float:
         """Return the probability, over outcomes, of a leakage above ε, for a single prior; rounded up."""
@@ -242,13 +233,10 @@ class AdditiveNoise(Shown):
         known = as_prior(self._known(as_prior(prior)))
         most = self.epsilon(known)
         upper = min(self.maximal_leakage() - math.log(chance), most) * UP
-        low, high = 0.0, most
         if self.tail(known, 0.0) / UP < chance:
             return 0.0, upper
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.tail(known, middle) / UP**2 >= chance else (low, middle)
-        return min(low, upper), upper
+        reached = last_that_holds(lambda at: self.tail(known, at) / UP**2 >= chance, 0.0, most, 60)
+        return min(reached, upper), upper
 
     # -- the exact mechanism ------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
-from leakwise.exact import exact_fraction, level
+from leakwise.exact import exact_fraction, last_that_holds, level
 from leakwise.guarantee import at_most
 from leakwise.noise.additive import UP, AdditiveNoise
 from leakwise.noise.uncertain import largest_lift, largest_tail
@@ -148,12 +148,7 @@ class Gaussian(AdditiveNoise):
             return left
         if not rises(high):
             return right
-        for _ in range(200):
-            middle = (low + high) / 2
-            if middle in (low, high):
-                break
-            low, high = (low, middle) if rises(middle) else (middle, high)
-        return low
+        return last_that_holds(lambda y: not rises(y), low, high)
 
     # -- around an estimate -------------------------------------------------------------------------------------
 

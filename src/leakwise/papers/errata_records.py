@@ -10,6 +10,7 @@ import numpy as np
 from leakwise.papers.errata import beyond, erratum
 from leakwise.papers.exhibit import Finding, compared, stated
 from leakwise.records import leakage, least_leakage, parity
+from leakwise.records.closed_form import binary_entropy, inverse_binary_entropy
 from leakwise.types import Floats
 
 __all__: list[str] = []
@@ -104,16 +105,9 @@ def pr_convexity() -> Sequence[Finding]:
 
 
 def _mixed(flip: float, entropy: float) -> float:
-    """log 2 - h(p*α) with h(α) = entropy, by bisection."""
-    low, high = 0.0, 0.5
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _binary(middle) < entropy else (low, middle)
-    return math.log(2) - _binary(flip * (1 - low) + (1 - flip) * low)
-
-
-def _binary(p: float) -> float:
-    return 0.0 if p in (0.0, 1.0) else -p * math.log(p) - (1 - p) * math.log1p(-p)
+    """log 2 - h(p*α) with h(α) = entropy."""
+    alpha = inverse_binary_entropy(entropy)
+    return math.log(2) - binary_entropy(flip * (1 - alpha) + (1 - flip) * alpha)
 
 
 @erratum(

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from leakwise.charts.specs import Spec, lines
+from leakwise.exact import last_that_holds
 from leakwise.leakage import epsilon as leakage_of
 from leakwise.mechanism import Mechanism
 from leakwise.optimize import design
 from leakwise.papers.exhibit import Progress, Result, compared, exhibit, stated
 from leakwise.priors import Prior
-from leakwise.types import Floats
+from leakwise.types import Bools, Floats
 
 __all__ = ["figure_4a", "figure_4b"]
 
@@ -170,11 +171,11 @@ def _contours(x: Floats, first: float, optimum: float) -> list[tuple[float, str,
             if not reached.any():
                 continue
             at = x[reached]
-            out, inner = edge[reached].copy(), at.copy()
-            for _ in range(50):
-                middle = (out + inner) / 2
-                enough = _information(at, middle, first) >= level
-                out, inner = np.where(enough, middle, out), np.where(enough, inner, middle)
+
+            def enough(y: Floats, at: Floats = at, level: float = level) -> Bools:
+                return np.asarray(_information(at, y, first) >= level)
+
+            out = last_that_holds(enough, edge[reached], at, 50)
             curves.append((level, side, list(zip(at.tolist(), out.tolist(), strict=True))))
     return curves
 

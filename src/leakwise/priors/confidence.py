@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from leakwise.errors import InvalidInput, did_you_mean
+from leakwise.exact import last_that_holds
 from leakwise.priors.binomial import lower_bounds, upper_bounds
 from leakwise.priors.prior import Prior
 from leakwise.priors.sample import counts_of, half_of_counts, log_subsets_upper, log_up
@@ -135,12 +136,10 @@ def kl_radius(letters: int, samples: int, failure: object) -> Fraction:
     def exponent(x: float) -> float:  # x = m r ≥ N - 1: minus the logarithm of the bound, rising in x
         return x - dimension * (1 + math.log(x / dimension))
 
-    low, high = float(dimension), 2.0 * (dimension + log_chance) + 16.0
+    high = 2.0 * (dimension + log_chance) + 16.0
     while exponent(high) < log_chance:
         high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if exponent(middle) < log_chance else (low, middle)
+    high = last_that_holds(lambda x: exponent(x) >= log_chance, high, float(dimension))
     types = log_chance + math.lgamma(samples + letters) - math.lgamma(letters) - math.lgamma(samples + 1)
     return Fraction(min(high, types * (1 + 1e-9) + 1e-6) / samples * _UP)
 

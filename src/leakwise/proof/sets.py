@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx, fmpq
 
+from leakwise.exact import last_that_holds
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
 from leakwise.proof.tails import proven_lower_bound
 
@@ -152,11 +153,7 @@ def _gap(
         fall = min(float(p @ (x / (1 + x))), 1 - 2.0**-53)
         return float(p @ np.log1p(x)) + math.log1p(-fall) > r
 
-    low, high = -320.0, 14.0 + max(0.0, -math.log(r)) if r else 700.0
-    for _ in range(70):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rises(middle) else (low, middle)
-    return math.exp(low)
+    return math.exp(last_that_holds(rises, -320.0, 14.0 + max(0.0, -math.log(r)) if r else 700.0, 70))
 
 
 def _layer_cake(priors: LayerCake) -> Prover:

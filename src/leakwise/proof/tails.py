@@ -10,6 +10,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from leakwise.errors import CertificateRejected
+from leakwise.exact import last_that_holds
 from leakwise.priors import Ball, Box, KLBall, LayerCake, Prior, PriorSet
 
 __all__ = ["check_failure", "proven_lower_bound", "tail_at_most"]
@@ -76,17 +77,15 @@ def proven_lower_bound(count: int, samples: int, failure: Fraction, sets: int) -
     with ctx.workprec(PRECISION + samples.bit_length()):
         level = (_ball(failure) / sets).log()
         choose = arb(samples + 1).lgamma() - arb(count + 1).lgamma() - arb(samples - count + 1).lgamma()
-        low, high = 0.0, count / samples
-        for _ in range(60):
-            p = (low + high) / 2
-            if not 0 < p < 1:
-                break
+
+        def holds(p: float) -> bool:
             chance = arb(p)
             falls = 1 - (samples - count) * chance / ((count + 1) * (1 - chance))
-            holds = falls > 0 and bool(
+            return falls > 0 and bool(
                 choose + count * chance.log() + (samples - count) * (1 - chance).log() - falls.log() <= level
             )
-            low, high = (p, high) if holds else (low, p)
+
+        low = last_that_holds(holds, 0.0, count / samples, 60)
     # The geometric tail is a little too large: try the room above it first, then below until the proof goes through.
     gap = count / samples - low
     for share in (2e-3, 5e-4, 1e-4, 1e-5, -1e-8, -1e-4, -1e-2, -0.1):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.errors import InvalidInput
+from leakwise.exact import last_that_holds
 from leakwise.records.results import Adversary, RecordLeakage
 from leakwise.types import Floats
 
@@ -128,15 +129,12 @@ def marginal_update(marginal: Floats, conditional: Floats, qi: Floats, b: float,
 
         new = step(0.0)
         if short(new):
-            low, high = 0.0, 1.0
+            high = 1.0
             while short(step(high)) and high < 1e8:
                 high *= 4
             if short(step(high)):
                 break  # even the most uncertain marginal is short: keep the last feasible one
-            for _ in range(60):
-                middle = 0.5 * (low + high)
-                low, high = (middle, high) if short(step(middle)) else (low, middle)
-            new = step(high)
+            new = step(last_that_holds(lambda s: not short(step(s)), high, 0.0, 60))
         reached = _information(new[:, None] * channel)
         p, gain, value = new, reached - value, reached
         if abs(gain) < accuracy:
@@ -220,12 +218,9 @@ def _deterministic(marginal: Floats, qi: Floats) -> Floats:
 
 def _random_belief(size: int, b: float, rng: np.random.Generator) -> Floats:
     p = rng.dirichlet(np.ones(size))
-    low, high = 0.0, 1.0
     if _entropy(p) < b:
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if _entropy((1 - middle) * p + middle / size) < b else (low, middle)
-        p = (1 - high) * p + high / size
+        share = last_that_holds(lambda x: _entropy((1 - x) * p + x / size) >= b, 1.0, 0.0, 60)
+        p = (1 - share) * p + share / size
     return np.asarray(p)
 
 

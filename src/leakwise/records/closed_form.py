@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakwise.exact import last_that_holds
 from leakwise.records.problem import Problem
 from leakwise.types import Floats, Indices
 
@@ -19,16 +20,12 @@ def binary_entropy(p: float) -> float:
 
 
 def inverse_binary_entropy(h: float) -> float:
-    """Return the α ≤ 1/2 with h(α) = h."""
+    """Return the α ≤ 1/2 with h(α) = h, rounded up."""
     if h <= 0:
         return 0.0
     if h >= math.log(2):
         return 0.5
-    low, high = 0.0, 0.5
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if binary_entropy(middle) < h else (low, middle)
-    return high
+    return last_that_holds(lambda p: binary_entropy(p) >= h, 0.5, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

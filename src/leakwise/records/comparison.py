@@ -9,6 +9,7 @@ from typing import Any
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import grouped_bars
 from leakwise.errors import InvalidInput
+from leakwise.exact import last_that_holds
 from leakwise.records.channel import Channel
 from leakwise.records.measure import leakage as measure
 from leakwise.records.query import Query
@@ -141,7 +142,4 @@ def _largest(
         raise InvalidInput(
             f"leakage is {limit}; even the noisiest setting ({low:g}) is not proven to leak as little. Ask for more."
         )
-    while high - low > 1e-6 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return last_that_holds(fits, low, high, within=1e-6)

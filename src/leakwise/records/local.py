@@ -139,13 +139,15 @@ def _capacity(rows: Floats, steps: int) -> tuple[Floats, Floats, Floats]:
 
     p = np.full((count, letters), 1.0 / letters)
     if letters == 2 and steps:
-        low, high = np.zeros(count), np.ones(count)
-        for _ in range(54):
-            p = np.stack([1 - 0.5 * (low + high), 0.5 * (low + high)], axis=1)
-            d = divergences(p)
-            less = d[:, 1] > d[:, 0]
-            low, high = np.where(less, p[:, 1], low), np.where(less, high, p[:, 1])
-        p = np.stack([1 - 0.5 * (low + high), 0.5 * (low + high)], axis=1)
+
+        def pair(x: Floats) -> Floats:
+            return np.stack([1 - x, x], axis=1)
+
+        def less(x: Floats) -> Bools:
+            d = divergences(pair(x))
+            return np.asarray(d[:, 1] > d[:, 0])
+
+        p = pair(last_that_holds(less, np.zeros(count), np.ones(count), 54))
     else:
         for _ in range(steps):
             d = divergences(p)

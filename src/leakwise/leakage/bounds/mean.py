@@ -14,7 +14,7 @@ from leakwise.exact import last_that_holds
 from leakwise.priors.binomial import lower_bounds
 from leakwise.types import Counts, Floats
 
-__all__ = ["BOUNDS", "best_bet", "betting", "chernoff", "clopper_pearson", "hoeffding", "maurer_pontil"]
+__all__ = ["BOUNDS", "best_bet", "betting", "chernoff", "clopper_pearson", "hoeffding", "kl", "maurer_pontil"]
 
 
 _DOWN = 1 - 2.0**-40
@@ -41,12 +41,14 @@ def chernoff(values: Floats, counts: Counts, log_level: float) -> float:
     """Return Hoeffding's bound in its divergence form: the least μ with n·kl(mean‖μ) ≤ log(1/level)."""
     size = int(counts.sum())
     mean = float(values @ counts) / size
-    return _below(last_that_holds(lambda m: m <= 0 or size * _kl(mean, m) > -log_level, 0.0, mean, 80))
+    return _below(last_that_holds(lambda m: m <= 0 or size * kl(mean, m) > -log_level, 0.0, mean, 80))
 
 
-def _kl(x: float, y: float) -> float:
+def kl(x: float, y: float) -> float:
+    """Return the divergence of two coins, kl(x‖y) in nats, 0 < y < 1."""
     first = x * math.log(x / y) if x > 0 else 0.0
-    return first + ((1 - x) * math.log((1 - x) / (1 - y)) if x < 1 else 0.0)
+    second = (1 - x) * math.log((1 - x) / (1 - y)) if x < 1 else 0.0
+    return max(first + second, 0.0)
 
 
 def clopper_pearson(

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import Any
 
 from leakwise.errors import InvalidInput, some_of
-from leakwise.exact import Level, exact_fraction, level, log_upper
+from leakwise.exact import Level, exact_fraction, last_that_holds, level, log_upper
+from leakwise.leakage.bounds.mean import kl
 from leakwise.leakage.measures.arguments import checked
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.mechanism import align_prior
@@ -220,22 +221,9 @@ def _union(letters: int, failure: Fraction) -> float:
     return (log_subsets_upper(letters) + log_up(1 / failure)) * (1 + 2.0**-50)
 
 
-def kl(x: float, y: float) -> float:
-    """Return the divergence of two coins, kl(x‖y) in nats, 0 < y < 1."""
-    first = x * math.log(x / y) if x > 0 else 0.0
-    second = (1 - x) * math.log((1 - x) / (1 - y)) if x < 1 else 0.0
-    return max(first + second, 0.0)
-
-
 def _kl_lower(x: float, radius: float) -> float:
     """The least y ≤ x with kl(x‖y) ≤ radius, rounded down."""
-    low, high = 0.0, x
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if kl(x, middle) > radius else (low, middle)
-    return low * (1 - 2.0**-44)
+    return last_that_holds(lambda y: kl(x, y) > radius, 0.0, x) * (1 - 2.0**-44)
 
 
 def _whole(value: Any, name: str) -> int:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
 from leakwise.errors import InvalidInput, NotConverged
-from leakwise.exact import log_upper
+from leakwise.exact import last_that_holds, log_upper
 from leakwise.leakage.envelopes.closed_forms import Response, as_response, constant_lift, published_bound
 from leakwise.leakage.envelopes.one_delta import PRIMAL_PAIRS, envelope, failure_probability, open_delta
 from leakwise.leakage.envelopes.problem import Problem, as_problem
@@ -325,16 +325,7 @@ def _valid_down_to(vertex: Vertex, t: float, floor: float) -> float:
     """The least lift, not below the floor, for which the vertex is still optimal."""
     if vertex.violation(floor) <= _CLOSE:
         return floor
-    good, bad = t, floor
-    while good - bad > 1e-14 * good:
-        middle = 0.5 * (good + bad)
-        if not bad < middle < good:
-            break
-        if vertex.violation(middle) <= _CLOSE:
-            good = middle
-        else:
-            bad = middle
-    return good
+    return last_that_holds(lambda lift: vertex.violation(lift) <= _CLOSE, t, floor, within=1e-14)
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from leakwise.exact import last_that_holds
 from leakwise.proof.optimality.functions import Function, Late, chords, fill, largest_nearby, never, sum_up
 from leakwise.types import Floats
 
@@ -151,10 +152,7 @@ def _close_ends(f: Function, p: Floats, start: Floats, stop: Floats, limit: floa
     highest = losses.argmax(axis=0)
     each = np.arange(len(p))
     # Bisection between an end, where nothing is lost, and the peak; both ends of all letters at once.
-    inside, outside = np.stack([start, stop]), np.tile(grid[highest, each], (2, 1))
-    for _ in range(56):
-        middle = (inside + outside) / 2
-        small = loss(middle) <= limit
-        inside, outside = np.where(small, middle, inside), np.where(small, outside, middle)
+    ends, peaks = np.stack([start, stop]), np.tile(grid[highest, each], (2, 1))
+    beyond = last_that_holds(lambda x: ~(loss(x) <= limit), peaks, ends, 56)
     whole = losses[highest, each] <= limit
-    return np.where(whole, np.stack([stop, start]), outside)
+    return np.where(whole, np.stack([stop, start]), beyond)

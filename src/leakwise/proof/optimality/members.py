@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx, fmpq
 
+from leakwise.exact import last_that_holds
 from leakwise.priors import Ball, Box, Hull, KLBall, PriorSet
 from leakwise.types import Floats
 
@@ -101,11 +103,8 @@ def _tilted(priors: KLBall, column: Floats, mass: float) -> Floats | None:
             chosen = q * np.exp(divergence - radius)
             chosen[int(column.argmin())] += 1 - float(chosen.sum())
     if chosen is None:
-        low, high = np.log(1e-15 * span), np.log(1e9 * span)
-        for _ in range(90):
-            middle = (low + high) / 2
-            low, high = (low, middle) if at(float(np.exp(middle)))[1] <= radius else (middle, high)
-        chosen = at(float(np.exp(high)))[0]
+        low, high = math.log(1e-15 * span), math.log(1e9 * span)
+        chosen = at(math.exp(last_that_holds(lambda gap: at(math.exp(gap))[1] <= radius, high, low, 90)))[0]
     if float(chosen @ column) >= mass:
         return None
     for share in (1e-13, 1e-11, 1e-9, 1e-6, 1e-3):
