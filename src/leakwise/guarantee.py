@@ -27,6 +27,7 @@ __all__ = [
     "misleads",
     "never_certain",
     "no_guess",
+    "nor_for_anyone",
     "percent",
     "percent_at_least",
     "percent_at_most",
@@ -35,7 +36,8 @@ __all__ = [
 
 SAYS_NOTHING = "The outcome says nothing about the secret: every guess stays exactly as likely as before."
 
-KNEW_THE_TRUE_PRIOR = "for anyone who knew the true prior (rows independent)"
+_INDEPENDENT = " (rows independent)"
+KNEW_THE_TRUE_PRIOR = f"for anyone who knew the true prior{_INDEPENDENT}"
 
 _DIGITS = 5
 # Between these a number is written out, beyond them with an exponent.
@@ -166,15 +168,32 @@ def for_anyone(priors: PriorSet) -> str:
     'for anyone who knew the prior (rows independent)'
     """
     if isinstance(priors, AllPriors):
-        return "for anyone, whatever they knew (rows independent)"
+        return f"for anyone, whatever they knew{_INDEPENDENT}"
     if isinstance(priors, Prior):
-        return "for anyone who knew the prior (rows independent)"
+        return f"for anyone who knew the prior{_INDEPENDENT}"
     if priors.failure:
         return KNEW_THE_TRUE_PRIOR
-    return "for anyone whose prior is in the set (rows independent)"
+    return f"for anyone whose prior is in the set{_INDEPENDENT}"
 
 
-def no_guess(lift: object, priors: PriorSet | str, *, seeing: str = "by seeing the outcome", unless: str = "") -> str:
+def nor_for_anyone(who: str, anyone: object) -> str:
+    """Return for whom two limits hold: those of :func:`for_anyone`, and with a looser one everyone else.
+
+    >>> nor_for_anyone(for_anyone(Prior.uniform(2)), 20)
+    'for anyone who knew the prior, nor more than 20 times as likely for anyone, whatever they knew (rows independent)'
+    """
+    looser = f"nor more than {at_most(anyone)} times as likely for anyone, whatever they knew{_INDEPENDENT}"
+    return f"{who.removesuffix(_INDEPENDENT)}, {looser}"
+
+
+def no_guess(
+    lift: object,
+    priors: PriorSet | str,
+    *,
+    seeing: str = "by seeing the outcome",
+    unless: str = "",
+    anyone: object = None,
+) -> str:
     """Return the guarantee of a lift with its adversary, and how far the prior itself is known.
 
     Parameters
@@ -185,6 +204,8 @@ def no_guess(lift: object, priors: PriorSet | str, *, seeing: str = "by seeing t
         What it is proven for; or the adversary in words, where there is no set of priors.
     seeing, unless
         What the adversary sees, and what is left out.
+    anyone
+        The largest lift that is proven for any prior whatever, where it is part of the guarantee.
 
     >>> print(no_guess(2, Prior.uniform(2)))
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
@@ -193,6 +214,8 @@ prior (rows independent).
     if lift == 1:
         return SAYS_NOTHING
     who = priors if isinstance(priors, str) else for_anyone(priors)
+    if anyone is not None and not isinstance(priors, AllPriors):
+        who = nor_for_anyone(who, anyone)
     words = f"No guess about the secret becomes more than {at_most(lift)} times as likely {seeing}, {who}{unless}."
     if isinstance(priors, str):
         return words

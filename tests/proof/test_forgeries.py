@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,6 +44,6 @@ def test_the_judge_knows_a_false_claim():
     for field, value in (("value", 9.0), ("bound", 0.0)):
         claim = design.optimality.__class__(**{**vars(design.optimality), field: value})
         with pytest.raises(FalsePromise):
-            must_be_true(design.__class__(**{**vars(design), "optimality": claim}))
+            must_be_true(replace(design, optimality=claim))
     with pytest.raises(FalsePromise):
-        must_be_true(design.__class__(**{**vars(design), "ratio": design.ratio / 2}))
+        must_be_true(replace(design, ratio=design.ratio / 2))

@@ -39,7 +39,7 @@ weights = st.lists(st.integers(1, 30), min_size=2, max_size=5)
 
 
 def asked(design):
-    return design.certificate.asked
+    return design.certificate.limits
 
 
 def check(claim, design):

@@ -2,6 +2,7 @@
 
 from leakwise.proof.certificate import Certificate, certify, load_certificate
 from leakwise.proof.envelope import EnvelopeCertificate
+from leakwise.proof.limits import AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
 from leakwise.proof.optimality import OptimalityClaim, proven_bound
 from leakwise.proof.sets import is_exact, least_mass_prover
@@ -9,10 +10,12 @@ from leakwise.proof.verification import verify
 
 # What the finder may know of the checker: the forms of what it claims, and the checker's own word on them.
 __all__ = [
+    "AskedLimits",
     "Certificate",
     "EnvelopeCertificate",
     "MaskCertificate",
     "OptimalityClaim",
+    "asked_limits",
     "certify",
     "is_exact",
     "least_mass_prover",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from leakwise.alphabet import Label
+from leakwise.alphabet import Alphabet, Label
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
-from leakwise.exact import Level, float_above, level, log_upper
+from leakwise.exact import Level, float_above, log_upper
 from leakwise.guarantee import at_least, at_most, failure_at_most, no_guess
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
@@ -23,6 +25,9 @@ from leakwise.priors.prior import PriorBody
 from leakwise.priors.sets.files import SetBody, set_from_body, set_to_body
 from leakwise.priors.support import over_support
 from leakwise.proof.excess import more_than_asked, telling_digits
+from leakwise.proof.kept_limits import KeptLimit, every_prior_ratio, kept_limits
+from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
+from leakwise.proof.limits_file import LevelBody, LimitsBody, level_body, level_from_body, limits_body, limits_from_body
 from leakwise.proof.optimality import OptimalityBody, OptimalityClaim, check_optimality, claim_from_body, claim_to_body
 from leakwise.proof.ratio import WorstOutcome, lift_at, worst_outcome
 from leakwise.proof.sets import is_exact
@@ -32,15 +37,7 @@ from leakwise.proof.tails import check_failure
 __all__ = ["Certificate", "certify", "load_certificate"]
 
 FORMAT = "leakwise.certificate"
-VERSION = 1
-
-
-class LevelBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A bound as the exact rational the user gave: an exponent, or the factor itself."""
-
-    kind: str  # "epsilon" | "lift"
-    numerator: str
-    denominator: str
+PLAIN, VERSION = 1, 2  # the second holds further limits
 
 
 class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -58,6 +55,12 @@ class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
     remark: str | None = None  # why optimality is not part of what is checked
 
 
+class LimitedBody(CertificateBody, forbid_unknown_fields=True):
+    """A certificate with further limits; one without is stored as it always was."""
+
+    further: LimitsBody | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class Certificate(ShownCertificate):
     """A proof that a mechanism leaks at most so much about a secret with this prior.
@@ -72,9 +75,11 @@ class Certificate(ShownCertificate):
     epsilon_upper
         Its logarithm, rounded up: the ε of ε-PML that is proven.
     asked
-        The level that was asked for, if any.
+        The largest lift that was asked for, if any.
+    further
+        The other limits that were asked for: for any prior whatever, and value by value.
     holds
-        Whether the ratio is within the level, decided without rounding.
+        Whether every limit is kept, decided without rounding.
     outcome, letter
         Where the largest lift is reached.
     optimality
@@ -91,6 +96,22 @@ class Certificate(ShownCertificate):
     asked: Level | None = None
     optimality: OptimalityClaim | None = None
     remark: str | None = None
+    further: AskedLimits = NO_LIMITS
+
+    @property
+    def limits(self) -> AskedLimits:
+        """Everything that was asked for."""
+        return replace(self.further, level=self.asked)
+
+    @cached_property
+    def kept(self) -> tuple[KeptLimit, ...]:
+        """Each further limit that was asked for, and whether it is kept, on the exact integers."""
+        return tuple(kept_limits(self.mechanism, self.prior, self.further))
+
+    @cached_property
+    def anyone(self) -> Fraction | None:
+        """The lift that no prior whatever exceeds (e^ε of local differential privacy), exact; None without a bound."""
+        return every_prior_ratio(self.mechanism.kernel)[0]
 
     @property
     def epsilon_upper(self) -> float:
@@ -107,7 +128,7 @@ class Certificate(ShownCertificate):
         """The largest lift as text, rounded up; with the digits that show it when it is above the limit."""
         if self.ratio is None:
             return "∞"
-        if self.asked is None or self.holds:
+        if self.asked is None or self._within:
             return at_most(self.ratio)
         return at_most(self.ratio, telling_digits(self.ratio, self.asked))
 
@@ -116,13 +137,18 @@ class Certificate(ShownCertificate):
         """The limit asked for as a lift, in the digits of :attr:`printed_lift`: the two never change places."""
         if self.asked is None:
             return "∞"
-        if self.ratio is None or self.holds:
+        if self.ratio is None or self._within:
             return at_most(self.asked.above)
         return at_most(self.asked.above, telling_digits(self.ratio, self.asked))
 
     @property
     def holds(self) -> bool:
-        """Whether the mechanism keeps within the level asked for; when none was asked, whether any bound holds."""
+        """Whether the mechanism keeps every limit asked for; when none was asked, whether any bound holds."""
+        return self._within and all(one.kept for one in self.kept)
+
+    @property
+    def _within(self) -> bool:
+        """Whether the largest lift is within the one asked for."""
         return self.ratio is not None and (self.asked is None or self.asked.allows(self.ratio))
 
     @property
@@ -139,10 +165,12 @@ class Certificate(ShownCertificate):
                 f"bound: a prior of the set gives it no chance, and the value {self.letter!r} can cause it. The "
                 "guarantee does not hold."
             )
-        words = no_guess(self.ratio, self.prior)
-        if self.asked is not None and not self.holds:
+        words = no_guess(self.ratio, self.prior, anyone=None if self.further.anyone is None else self.anyone)
+        if self.asked is not None and not self._within:
             words += f" {more_than_asked(self.mechanism, self.prior, self.ratio, self.asked)}"
-        return words
+        for one in self.kept:
+            words += f" {one.sentence if one.kept else one.excess}".rstrip()
+        return words if self._within == self.holds else f"{words} The guarantee does not hold."
 
     def verify(self) -> Certificate:
         """Compute everything again from the integers; raise CertificateRejected when the claim is not proven."""
@@ -166,7 +194,7 @@ class Certificate(ShownCertificate):
         if not self.holds:
             raise CertificateRejected(self.sentence)
         if self.optimality is not None:
-            check_optimality(self.optimality, self.mechanism, self.prior, self.asked)
+            check_optimality(self.optimality, self.mechanism, self.prior, self.limits)
         return self
 
     def _check_place(self, found: WorstOutcome) -> None:
@@ -185,14 +213,10 @@ class Certificate(ShownCertificate):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate, with the mechanism and the prior it speaks of."""
-        write_document(path, FORMAT, VERSION, self._body())
+        write_document(path, FORMAT, VERSION if self.further else PLAIN, self._body())
 
     def _body(self) -> CertificateBody:
-        asked = None
-        if self.asked is not None:
-            kind, value = self.asked.stored
-            asked = LevelBody(kind, write_integer(value.numerator), write_integer(value.denominator))
-        return CertificateBody(
+        body = CertificateBody(
             mechanism_to_body(self.mechanism),
             self.prior.nominal.to_body(),
             # Without a bound: one over zero.
@@ -200,11 +224,20 @@ class Certificate(ShownCertificate):
             write_integer(0 if self.ratio is None else self.ratio.denominator),
             self.mechanism.outputs.index(self.outcome),
             self.mechanism.inputs.index(self.letter),
-            asked,
+            level_body(self.asked),
             None if isinstance(self.prior, Prior) else set_to_body(self.prior),
             None if self.optimality is None else claim_to_body(self.optimality),
             self.remark,
         )
+        if not self.further:
+            return body
+        return LimitedBody(**msgspec.structs.asdict(body), further=limits_body(self.further, self.letters))
+
+    @property
+    def letters(self) -> Alphabet:
+        """The values by the names that limits have for them."""
+        declared = self.mechanism.input_alphabet.declared
+        return self.mechanism.input_alphabet if declared else self.prior.alphabet
 
     def _rows(self) -> list[list[str]]:
         rows = [
@@ -214,7 +247,10 @@ class Certificate(ShownCertificate):
             ["by value", str(self.letter)],
         ]
         if self.asked is not None:
-            rows += [["asked", self.asked.words], ["holds", "yes" if self.holds else "NO"]]
+            rows.append(["asked", self.asked.words])
+        rows += [[one.name, one.limit] for one in self.kept]
+        if self.asked is not None or self.further:
+            rows.append(["holds", "yes" if self.holds else "NO"])
         if self.failure:
             rows.append(["failure probability of the prior", failure_at_most(self.prior)])
         if self.optimality is not None:
@@ -238,6 +274,7 @@ class Certificate(ShownCertificate):
             "epsilon_upper": float(self.epsilon_upper),
             "ratio": self._plain_ratio(),
             "asked": None if self.asked is None else self.asked.words,
+            "limits": [{"name": one.name, "limit": one.limit, "kept": one.kept} for one in self.kept],
             "outcome": str(self.outcome),
             "letter": str(self.letter),
             "failure": self.failure,
@@ -260,7 +297,19 @@ def _rounded_up(ratio: Fraction) -> Fraction:
     return Fraction(-((-ratio.numerator << _BITS) // ratio.denominator), 1 << _BITS)
 
 
-def certify(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None) -> Certificate:
+def certify(
+    mechanism: Mechanism,
+    prior: Any,
+    epsilon: object = None,
+    *,
+    lift: object = None,
+    anyone: object = None,
+    ldp: object = None,
+    lip: object = None,
+    lift_of: Mapping[Any, object] | None = None,
+    ceiling: Mapping[Any, object] | None = None,
+    floor: Mapping[Any, object] | None = None,
+) -> Certificate:
     """Prove what a mechanism leaks, on the exact integers that a release draws from.
 
     Computes max_j max_i p_ij / min_Q Q·p_j as one rational number and compares it with e^ε without rounding. Without
@@ -273,7 +322,14 @@ def certify(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: o
     prior
         A Prior, or a set of priors.
     epsilon, lift
-        The bound to hold: ε in nats, or e^ε. A float means its exact binary value.
+        The limit to keep: ε in nats, or e^ε. A float means its exact binary value.
+    anyone, ldp
+        The largest lift for any prior whatever; or the same limit in nats, the ε of local differential privacy.
+    lip
+        Local information privacy: every lift within e^±lip.
+    lift_of, ceiling, floor
+        Limits of single values: the largest lift (``{"HIV": 1.2}``), the largest posterior, also of a tuple or a
+        frozenset of values (``{"HIV": 0.05}``), the least lift (``{"HIV": 0.5}``).
 
     Examples
     --------
@@ -281,26 +337,27 @@ def certify(mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: o
     >>> certificate = certify(randomized_response(2, lift=3), Prior.uniform(2), lift=1.5)
     >>> certificate.holds, certificate.ratio
     (True, Fraction(3, 2))
+    >>> print(certify(randomized_response(2, lift=3), Prior.uniform(2), lift=2, anyone=3).sentence)
+    No guess about the secret becomes more than 1.5 times as likely by seeing the outcome, for anyone who knew the \
+prior, nor more than 3 times as likely for anyone, whatever they knew (rows independent).
     """
     if not isinstance(mechanism, Mechanism):
         raise InvalidInput(f"mechanism must be a lw.Mechanism. Got {type(mechanism).__name__} instead.")
-    asked = None if epsilon is None and lift is None else level(epsilon, lift)
+    asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, lift_of=lift_of, ceiling=ceiling, floor=floor)
     known = align_prior(prior, mechanism)
-    return _certificate(mechanism, known, worst_outcome(mechanism.kernel, known), asked)
-
-
-def _certificate(mechanism: Mechanism, prior: PriorSet, worst: WorstOutcome, asked: Level | None) -> Certificate:
+    asked = asked.for_priors(known, mechanism.input_alphabet)
+    worst = worst_outcome(mechanism.kernel, known)
     outcome, letter = mechanism.outputs[worst.outcome], mechanism.inputs[worst.letter]
     ratio = worst.ratio
-    if ratio is not None and not is_exact(prior):
+    if ratio is not None and not is_exact(known):
         ratio = _rounded_up(ratio)
-    return Certificate(mechanism, prior, ratio, outcome, letter, asked)
+    return Certificate(mechanism, known, ratio, outcome, letter, asked.level, further=asked.further)
 
 
 def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     """Read a certificate as it stands, unchecked; :func:`verify` reads and checks."""
     name = str(path)
-    body = read_document(path, FORMAT, VERSION, CertificateBody)
+    body = read_document(path, FORMAT, VERSION, LimitedBody)
     mechanism = mechanism_from_body(body.mechanism, name)
     nominal = Prior.from_body(body.prior, name)
     prior = align_prior(nominal if body.around is None else set_from_body(body.around, nominal, name), mechanism)
@@ -313,14 +370,6 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     ratio = None if unbounded else Fraction(numerator, denominator)
     outcome, letter = mechanism.outputs[body.outcome], mechanism.inputs[body.letter]
     optimality = None if body.optimality is None else claim_from_body(body.optimality, mechanism, name)
-    return Certificate(mechanism, prior, ratio, outcome, letter, _read_level(body.asked, name), optimality, body.remark)
-
-
-def _read_level(body: LevelBody | None, name: str) -> Level | None:
-    if body is None:
-        return None
-    denominator = read_integer(body.denominator, name)
-    if body.kind not in ("epsilon", "lift") or not denominator:
-        raise InvalidInput(f"{name!r} is not a valid certificate: it asks for {body.kind!r}.")
-    value = Fraction(read_integer(body.numerator, name), denominator)
-    return level(value) if body.kind == "epsilon" else level(lift=value)
+    asked = level_from_body(body.asked, name)
+    found = Certificate(mechanism, prior, ratio, outcome, letter, asked, optimality, body.remark)
+    return replace(found, further=limits_from_body(body.further, found.letters, name))

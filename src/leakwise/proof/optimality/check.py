@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from leakwise.errors import CertificateRejected
-from leakwise.exact import Level, float_above, float_below
+from leakwise.exact import float_above, float_below
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.priors import AllPriors, Ball, Prior, PriorSet
+from leakwise.proof.limits import AskedLimits
 from leakwise.proof.optimality.balls import ball_bound
 from leakwise.proof.optimality.boxes import largest_in_box, widest_box
 from leakwise.proof.optimality.branching import Region
@@ -41,7 +42,7 @@ _STEEPEST = 1e14  # larger coefficients are too much for linear programs
 # that is none proves nothing: the comparisons below are written so that both are rejected.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def check_optimality(
-    claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSet, asked: Level | None = None
+    claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSet, asked: AskedLimits | None = None
 ) -> None:
     """Raise CertificateRejected unless both sides of the claim follow from the integers and the duals."""
     _check_request(claim, priors, asked)
@@ -61,7 +62,7 @@ def check_optimality(
         )
 
 
-def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: Level | None) -> None:
+def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: AskedLimits | None) -> None:
     """The mechanisms that the claim compares with must be all that the request allows."""
     fits = claim.low <= 1 and (claim.high is None or claim.high >= 1) and (claim.ldp is None or claim.ldp >= 1)
     fits &= claim.high is not None or claim.ldp is not None
@@ -71,11 +72,18 @@ def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: Level | None
         raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
     if asked is None:
         return
-    # With a bound from below the mechanisms are those of local information privacy, 1/low being its other side.
-    widest = asked.above if not claim.low else min(asked.above, 1 / claim.low)
-    if claim.high is None or claim.high < widest:
+    within = True
+    if asked.level is not None:
+        # With a bound from below the mechanisms are those of local information privacy, 1/low being its other side.
+        ends = [asked.level.above] + ([1 / claim.low] if claim.low else [])
+        within = claim.high is not None and claim.high >= min(ends)
+    if asked.lip is not None:
+        within &= claim.low * asked.lip.above <= 1
+    if asked.anyone is not None:
+        within &= claim.ldp is None or claim.ldp >= asked.anyone.above
+    if not within:
         raise CertificateRejected(
-            f"The proof of optimality speaks of fewer mechanisms than were asked for ({asked.words})."
+            f"The proof of optimality speaks of fewer mechanisms than were asked for ({asked.describe()})."
         )
 
 
