@@ -4,41 +4,30 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged, did_you_mean
 from leakwise.exact import Level, level
-from leakwise.mechanism import Kernel
 from leakwise.optimize.beyond_floats import quiet_beyond_floats
 from leakwise.optimize.design_result import Design
-from leakwise.optimize.finish.integers import assemble
-from leakwise.optimize.finish.labels import labelled
-from leakwise.optimize.finish.optimality_claim import (
-    close_to,
-    closed_form_duals,
-    column_duals,
-    margin,
-    optimality_claim,
-)
-from leakwise.optimize.finish.utility_interval import utility_interval
+from leakwise.optimize.finish.finished import Allowed, Solution, finished, integers_of, with_mass
+from leakwise.optimize.finish.optimality_claim import bound_of, margin
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.requested_cone import constraint_cone, describe_constraint
-from leakwise.optimize.problem.utilities import Frequencies, LinearUtility, Utility, as_utility
+from leakwise.optimize.problem.utilities import as_utility
+from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.closed_forms import closed_form
 from leakwise.optimize.search.limits import Limits, Progress
 from leakwise.optimize.search.without_search import without_search
 from leakwise.optimize.worst_case.utility import WorstCase
-from leakwise.priors import Prior, PriorSet, as_prior, as_prior_set
-from leakwise.proof import certify
+from leakwise.priors import Prior, as_prior_set
 
 __all__ = ["design"]
 
 _METHODS = ("auto", "columns", "enumeration")
-# Up to so many letters guesses are designed with their labels; beyond, closed forms answer where they can.
-_LABELLED = 300
 
 
 # Squares of lifts overflow at masses of 1e-200: the infinities that come of it bound nothing, as they should, and the
@@ -136,108 +125,80 @@ def designed(
     prior: Any, asked: Level | None, utility: Any, ldp: object, lip: object, method: str, limits: Limits
 ) -> Design:
     """The design within limits that others share, without a warning: what :func:`design` and other designs rest on."""
-    if isinstance(utility, WorstCase):
-        _only_auto(method, "lw.WorstCase")
-        return _worst_case(prior, asked, utility, ldp, lip, limits)
-    if isinstance(prior, PriorSet) and not isinstance(prior, Prior):
-        return _robust(prior, asked, utility, ldp, lip, method, limits)
-    known, goal = as_prior(prior), as_utility(utility)
-    supported = _on_support(known)
-    cone = constraint_cone(supported, asked, ldp=ldp, lip=lip)
-    kernel, bound, how = _closed(supported, asked, goal, cone) if method == "auto" else (None, 0.0, "")
-    duals, root = closed_form_duals(cone, goal, bound), None
-    bound += margin(cone, duals)
-    says = None
-    if kernel is not None and isinstance(goal, Frequencies):
-        duals, root = column_duals(kernel, supported, goal)
-    if kernel is None:
-        from leakwise.optimize.search.dispatch import search  # the solver loads when it is first needed
-
-        bound = np.inf
-        cone.limits = working = limits.until(_SEARCH)
-        try:
-            found = search(cone, _restricted(goal, known), working, method)
-            how, duals, root = found.how, found.found.duals, found.found.root
-            bound = found.found.bound + (margin(cone, duals) if found.found.proven is None else 0.0)
-            kernel, says = assemble(cone, found.found)
-        except NotConverged as error:
-            kernel, safe_bound, says = without_search(cone, _restricted(goal, known))
-            bound, how = min(bound, safe_bound), f"no search: {error}"
-        limits.stopped |= working.stopped
-    value, _ = utility_interval(kernel, supported, _restricted(goal, known))
-    mechanism = labelled(kernel, known, supported, goal, says)
-    bound = max(bound, value)
-    certificate = certify(mechanism, known, asked).verify()
-    claim, remark = optimality_claim(cone, asked, ldp, lip, goal, known, value, bound, duals, root, limits)
-    certificate, bound = replace(certificate, optimality=claim, remark=remark), close_to(claim, known, bound)
-    constraint = describe_constraint(asked, ldp, lip)
-    return Design(mechanism, value, bound, how, certificate, goal.name, known, constraint)
-
-
-def _only_auto(method: str, what: str) -> None:
-    if method == "enumeration":
+    goal, priors = as_utility(utility), as_prior_set(prior)
+    if method == "enumeration" and (goal.kind == "worst_case" or not isinstance(priors, Prior)):
+        what = "lw.WorstCase" if goal.kind == "worst_case" else "a set of priors"
         raise InvalidInput(
             f'method="enumeration" lists the vertices of a single prior\'s constraint; it does not go with {what}. '
             'Leave method= out, or use method="columns".'
         )
+    if isinstance(goal, WorstCase):
+        from leakwise.optimize.worst_case.design import design_worst_case
 
+        if ldp is not None or lip is not None:
+            raise InvalidInput(
+                "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a value, so "
+                "that only a constant outcome would be left. Give epsilon= or lift=."
+            )
+        return design_worst_case(priors, level(asked), goal, limits)
+    if not isinstance(priors, Prior):
+        from leakwise.optimize.search.robust import designed_for_all
 
-def _worst_case(
-    prior: Any, asked: Level | None, utility: WorstCase, ldp: object, lip: object, limits: Limits
-) -> Design:
-    if ldp is not None or lip is not None:
-        raise InvalidInput(
-            "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a value, so that "
-            "only a constant outcome would be left."
-        )
-    from leakwise.optimize.worst_case.design import design_worst_case
-
-    return design_worst_case(as_prior_set(prior), level(asked), utility, limits)
-
-
-def _robust(
-    priors: PriorSet, asked: Level | None, utility: Any, ldp: object, lip: object, method: str, limits: Limits
-) -> Design:
-    """A design for every prior of a set ([ED])."""
-    from leakwise.optimize.search.robust import designed_for_all
-
-    _only_auto(method, "a set of priors")
-    if ldp is not None or lip is not None:
-        raise InvalidInput(
-            "ldp= and lip= go with a single prior. For a set of priors give epsilon= or lift=; LDP is the set of all "
-            "priors, lw.AllPriors."
-        )
-    return designed_for_all(priors, level(asked), as_utility(utility), limits, closed_forms=method == "auto")
-
-
-def _on_support(prior: Prior) -> Prior:
-    if prior.support.all():
-        return prior
-    return prior.reordered(np.flatnonzero(prior.support))
-
-
-def _restricted(utility: Utility, prior: Prior) -> Utility:
-    """A utility given by a matrix, on the letters of the support only."""
-    if isinstance(utility, LinearUtility) and not prior.support.all():
-        from leakwise.optimize.problem.utilities import Expected
-
-        return Expected(utility.gains(prior)[prior.support], utility.says(prior))
-    return utility
-
-
-def _closed(prior: Prior, asked: Level | None, utility: Utility, cone: Cone) -> tuple[Kernel | None, float, str]:
-    """A closed form with its bound, where a theorem gives one for this constraint and this utility."""
-    if asked is None or not isinstance(cone, LiftBox) or cone.low != 0:
-        return None, 0.0, ""
-    if isinstance(utility, LinearUtility) and (utility.name != "guessing" or len(prior) <= _LABELLED):
-        return None, 0.0, ""  # labelled outputs: the engine keeps the labels
-    symmetric = not isinstance(utility, Frequencies)
-    found = closed_form(prior, asked.below, symmetric=symmetric)
+        if ldp is not None or lip is not None:
+            raise InvalidInput(
+                "ldp= and lip= go with a single prior. For a set of priors give epsilon= or lift=; LDP is the set of "
+                "all priors, lw.AllPriors."
+            )
+        return designed_for_all(priors, level(asked), goal, limits, closed_forms=method == "auto")
+    supported = with_mass(priors)
+    cone = constraint_cone(supported, asked, ldp=ldp, lip=lip)
+    restricted = goal.on_support(priors)
+    # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
+    shape = goal if goal.labelled else restricted
+    found = _closed(supported, asked, shape, cone) if method == "auto" else None
     if found is None:
-        return None, 0.0, ""
-    above = closed_form(prior, asked.above, symmetric=symmetric)
-    if above is None or above.theorem != found.theorem:
-        return None, 0.0, ""  # ε within 2^-64 of the border of a region: the engine proves its own bound
+        found = _searched(cone, restricted, method, limits)
+    return finished(found, priors, goal, _allowed(cone, asked, ldp, lip), limits)
+
+
+def _searched(cone: Cone, goal: Utility, method: str, limits: Limits) -> Solution:
+    from leakwise.optimize.search.dispatch import search  # the solver loads when it is first needed
+
+    bound = math.inf
+    cone.limits = working = limits.until(_SEARCH)
+    try:
+        answer = search(cone, goal, working, method)
+        bound = bound_of(cone, answer.found)
+        return integers_of(cone, answer.found, answer.how)
+    except NotConverged as error:
+        kernel, safe_bound, says = without_search(cone, goal)
+        return Solution(kernel, min(bound, safe_bound), f"no search: {error}", says=says)
+    finally:
+        limits.stopped |= working.stopped
+
+
+def _allowed(cone: Cone, asked: Level | None, ldp: object, lip: object) -> Allowed:
+    """What the claim of optimality compares with: every mechanism within the limits, on the safe side of e^ε."""
+    words = describe_constraint(asked, ldp, lip)
+    if asked is not None and isinstance(cone, LiftBox) and cone.high == 1:
+        return Allowed(asked, words, Fraction(0), asked.above)  # only constant columns are left
+    both = None if lip is None else level(lip, name="lip")
+    low = Fraction(0) if both is None else 1 / both.above
+    high = min((end.above for end in (asked, both) if end is not None), default=None)
+    return Allowed(asked, words, low, high, None if ldp is None else level(ldp, name="ldp").above)
+
+
+def _closed(prior: Prior, asked: Level | None, utility: Utility, cone: Cone) -> Solution | None:
+    """A closed form with its bound, where a theorem gives one for this constraint and this utility."""
+    if asked is None or not isinstance(cone, LiftBox) or cone.low != 0 or not utility.closed_forms(prior):
+        return None
+    found = closed_form(prior, asked.below, symmetric=utility.symmetric)
+    above = None if found is None else closed_form(prior, asked.above, symmetric=utility.symmetric)
+    if found is None or above is None or above.theorem != found.theorem:
+        return None  # or ε within 2^-64 of the border of a region: the engine proves its own bound
     # Its optimum at t₊ ≥ e^ε bounds every mechanism; integers lose N units of 2^-60, which the interval covers many
     # times.
-    return found.kernel, utility_interval(above.kernel, prior, utility)[1], found.theorem
+    bound = utility.interval(above.kernel, prior)[1]
+    duals, root = utility.closed_form_proof(found.kernel, prior, cone.entry_box(), bound)
+    bound += margin(cone, duals if root is None else np.empty(0))
+    return Solution(found.kernel, bound, found.theorem, duals, root)

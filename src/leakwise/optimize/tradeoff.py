@@ -13,10 +13,11 @@ from leakwise.errors import InvalidInput, LeakwiseWarning
 from leakwise.exact import Level, level
 from leakwise.mechanism.catalog import same_pml_randomized_response
 from leakwise.optimize.beyond_floats import quiet_beyond_floats
-from leakwise.optimize.design import _on_support, _restricted, design
-from leakwise.optimize.finish.utility_interval import utility_interval
+from leakwise.optimize.design import design
+from leakwise.optimize.finish.finished import with_mass
 from leakwise.optimize.pricing.shared_tables import shared_tables
-from leakwise.optimize.problem.utilities import FInformation, Utility, _Guessing, as_utility
+from leakwise.optimize.problem.utilities import as_utility
+from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.tradeoff_result import Tradeoff
 from leakwise.priors import Prior, as_prior
 
@@ -65,8 +66,10 @@ def tradeoff(
     ([0.0, 0.0072, 0.052], [0.0, 0.005, 0.0303])
     """
     known, goal = as_prior(prior), as_utility(utility)
+    if goal.kind == "worst_case":
+        raise InvalidInput("utility must be one that averages over outcomes. For lw.WorstCase use lw.worst_case_curve.")
     asked = [level(epsilon, name="epsilons") for epsilon in (_grid(known) if epsilons is None else _given(epsilons))]
-    supported, matched = _on_support(known), _restricted(goal, known)
+    supported, matched = with_mass(known), goal.on_support(known)
     designs, responses, local = [], [], []
     with shared_tables(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", LeakwiseWarning)
@@ -126,7 +129,6 @@ def _grid(prior: Prior) -> list[float]:
 def _response(prior: Prior, asked: Level, utility: Utility) -> float:
     """What randomized response of the same PML is worth, rounded down; nan where only a huge matrix would tell."""
     kernel = same_pml_randomized_response(prior, asked).kernel
-    structured = isinstance(utility, (FInformation, _Guessing))
-    if not structured and len(prior) > _DENSE:
+    if not utility.structured and len(prior) > _DENSE:
         return math.nan
-    return utility_interval(kernel, prior, utility)[0]
+    return utility.interval(kernel, prior)[0]

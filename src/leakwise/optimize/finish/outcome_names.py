@@ -1,16 +1,49 @@
-"""Names of outcomes by the letters they raise: a sub-convex utility does not care, but a reader does."""
+"""Outcomes with names: by what they say for labelled utilities, by the letters that they raise for all others."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from leakwise.alphabet import Label
-from leakwise.types import Bools, Floats
+import numpy as np
 
-__all__ = ["outcome_names"]
+from leakwise.alphabet import Alphabet, Label
+from leakwise.exact import round_integer_rows
+from leakwise.leakage import lifts as lifts_of
+from leakwise.mechanism import CommonLawKernel, DenseKernel, Kernel, Mechanism
+from leakwise.mechanism.catalog import BITS
+from leakwise.optimize.problem.utility import Utility
+from leakwise.priors import Prior
+from leakwise.types import Bools, Floats, Indices
+
+__all__ = ["distinct", "named", "outcome_names"]
 
 _SHOWN = 4
+
+
+def named(kernel: Kernel, prior: Prior, utility: Utility, says: Indices | None) -> Mechanism:
+    """Return the mechanism over all declared letters; those of mass zero get the output law, which tells nothing."""
+    if kernel.shape[0] < len(prior):
+        weights = prior.weights[prior.support]
+        law = np.array([kernel.output_law(weights)], dtype=np.object_)
+        full = np.tile(round_integer_rows(law, kernel.denominator * prior.denominator, BITS), (len(prior), 1))
+        full[prior.support] = kernel.weights
+        kernel = DenseKernel(full, kernel.denominator)
+    if says is not None:
+        words = utility.says(prior)
+        outputs = Alphabet([words.labels[place] for place in says], name="outcomes", declared=True)
+    else:
+        outputs = Alphabet(_names(kernel, prior), name="outcomes")
+    return Mechanism.from_kernel(kernel, prior.alphabet, outputs)
+
+
+def _names(kernel: Kernel, prior: Prior) -> list[str]:
+    if isinstance(kernel, CommonLawKernel) and len(prior) > 2:
+        texts = [str(label) for label in prior.labels]
+        if kernel.diagonal == 0:
+            return [f"any #{place}" for place in range(len(texts))]
+        return [f"not {text}" if kernel.diagonal < 0 else f"{{{text}}}" for text in texts]
+    return outcome_names(lifts_of(Mechanism.from_kernel(kernel, prior.alphabet), prior), prior.labels)
 
 
 def outcome_names(lifts: Floats, labels: Sequence[Label]) -> list[str]:
@@ -20,14 +53,18 @@ def outcome_names(lifts: Floats, labels: Sequence[Label]) -> list[str]:
     >>> outcome_names(np.array([[1.5, 1.2], [0.5, 1.2], [0.5, 0.6]]), ["a", "b", "c"])
     ['{a}', 'not c']
     """
-    names = [_name(lifts[:, outcome] > 1 + 1e-9, labels) for outcome in range(lifts.shape[1])]
-    seen: Counter[str] = Counter()
-    repeated = {name for name, count in Counter(names).items() if count > 1}
-    unique = []
-    for name in names:
+    return [str(name) for name in distinct(_name(column > 1 + 1e-9, labels) for column in lifts.T)]
+
+
+def distinct(names: Iterable[Label]) -> list[Label]:
+    """Return names with a number after those that occur more than once."""
+    every = list(names)
+    counts, seen = Counter(every), Counter[Label]()
+    numbered: list[Label] = []
+    for name in every:
         seen[name] += 1
-        unique.append(f"{name} #{seen[name]}" if name in repeated else name)
-    return unique
+        numbered.append(name if counts[name] == 1 else f"{name} #{seen[name]}")
+    return numbered
 
 
 def _name(raised: Bools, labels: Sequence[Label]) -> str:

@@ -1,36 +1,28 @@
-"""Utilities: sublinear functions of a column, so that the best columns are extreme rays of the privacy cone.
-
-U(P) = Σ_j μ(p_j) = Σ_j q_j μ(λ_j), with q the output law and λ_j the lift of outcome j. They only describe; the
-searches
-in this room find the optimum for the kind of utility they are given.
-"""
+"""The utilities that have a name: f-informations, the error of recovered frequencies, and those with labels."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet, Label, as_alphabet
 from leakwise.errors import InvalidInput, did_you_mean
+from leakwise.exact import ratio_array
 from leakwise.leakage.measures.divergences import DIVERGENCES, as_convex
-from leakwise.priors import Prior
-from leakwise.types import Floats
+from leakwise.mechanism import CommonLawKernel, Kernel
+from leakwise.optimize.bounds.chord import chord_duals
+from leakwise.optimize.problem.labelled_utilities import Expected, Gain, Guessing, LinearUtility
+from leakwise.optimize.problem.utility import Utility, seen, summed
+from leakwise.priors import Prior, PriorSet
+from leakwise.proof import OptimalityClaim
+from leakwise.types import Floats, Indices
 
 __all__ = ["Expected", "FInformation", "Frequencies", "Gain", "LinearUtility", "Utility", "as_utility"]
 
-
-class Utility(ABC):
-    """A utility of mechanisms that extreme rays maximise."""
-
-    name: str
-
-    @abstractmethod
-    def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
-        """Return U of the mechanism with these lifts (N×M) and this output law."""
+# Larger alphabets are proven by chords, without duals.
+_MOST_LETTERS = 4096
 
 
 @dataclass(frozen=True)
@@ -55,135 +47,94 @@ class FInformation(Utility):
     f: Any
     name: str = ""
 
+    kind = "information"
+    separable = True
+    symmetric = True
+    structured = True
+    least = 0.0  # f(1)
+
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", self.f if isinstance(self.f, str) else "f_information")
         object.__setattr__(self, "f", as_convex(self.f))
 
-    def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
-        return float(law @ (prior.probabilities @ self.f(lifts)))
+    def columns_worth(self, lifts: Floats, prior: Prior) -> Floats:
+        worth: Floats = prior.probabilities @ self.f(lifts)
+        return worth
 
+    def slopes(self, lifts: Floats, prior: Prior) -> Floats:
+        below = np.maximum(lifts - 1e-6, 0.0)
+        slopes: Floats = prior.probabilities[:, None] * (self.f(lifts + 1e-6) - self.f(below)) / (lifts + 1e-6 - below)
+        return slopes
 
-class LinearUtility(Utility):
-    """The best of several linear functions of a column: μ(λ) = max_w Σ_i π_i g_iw λ_i, w being what is said."""
+    def chord(self, low: Floats, high: Floats, prior: Prior) -> tuple[Floats, float]:
+        p, width = prior.probabilities, high - low
+        rise, at_low = self.f(high) - self.f(low), self.f(low)
+        slopes = p * np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
+        return slopes, float(p @ at_low - slopes @ low)
 
-    def gains(self, prior: Prior) -> Floats:
-        """Return g as an N×W matrix for the letters of the prior."""
-        raise AssertionError  # pragma: no cover - every subclass has its own
+    def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
+        if not isinstance(kernel, CommonLawKernel):
+            return super().interval(kernel, prior)
+        # A column of a common law plus a diagonal has two values only: no matrix at any size.
+        mass = kernel.output_law_floats(prior.weights, prior.denominator)
+        safe, others = np.where(mass > 0, mass, 1.0), ratio_array(prior.denominator - prior.weights, prior.denominator)
+        common = ratio_array(kernel.common, kernel.denominator)
+        own = ratio_array(kernel.common + kernel.diagonal, kernel.denominator)
+        terms = mass * prior.probabilities * self.f(own / safe), mass * others * self.f(common / safe)
+        return summed(np.concatenate(terms))
 
-    def says(self, prior: Prior) -> Alphabet:
-        """Return the labels of the guesses w."""
-        raise AssertionError  # pragma: no cover - every subclass has its own
+    def _moved(self, lifts: Floats, law: Floats, prior: Prior, units: float) -> float:
+        # A convex f moves at most as far as at the ends of the error; it is accurate to units of 1 + λ and of its
+        # value, of which the lifts average to 1.
+        at = self.f(lifts)
+        swing = np.maximum(np.maximum(self.f(lifts * (1 + units)), self.f(lifts * (1 - units))) - at, 0.0)
+        return float(law @ (prior.probabilities[:, None] * (np.abs(at) * units + swing)).sum(axis=0)) + 2 * units
 
-    def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
-        scores = (self.gains(prior) * prior.probabilities[:, None]).T @ lifts
-        return float(law @ scores.max(axis=0))
+    def closed_form_proof(
+        self, kernel: Kernel, prior: Prior, box: tuple[Floats, Floats], bound: float
+    ) -> tuple[Floats, Floats | None]:
+        """The chords of Theorems 2 and 3, equal shares for Theorem 4."""
+        if len(set(prior.weights.tolist())) == 1:
+            return np.full(len(prior), bound / len(prior)), None
+        return chord_duals(self.f, prior.probabilities, *box), None
 
-
-class _Matrix(LinearUtility):
-    """A linear utility given as a matrix, one row per letter, one column per guess or output."""
-
-    matrix: Floats
-    outputs: Any
-    name: str
-
-    def _set(self, matrix: Any, outputs: int | Iterable[Label] | None, name: str) -> None:
-        if hasattr(matrix, "columns") and type(matrix).__module__.partition(".")[0] == "pandas" and outputs is None:
-            outputs = list(matrix.columns)
-        try:
-            values = np.array(matrix, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidInput(f"matrix must hold finite numbers: {error}.") from error
-        if values.ndim != 2 or 0 in values.shape or not np.isfinite(values).all():
-            raise InvalidInput(
-                "matrix must hold finite numbers: one row per letter, one column per guess or output. "
-                f"Got an array of shape {values.shape} instead."
-            )
-        alphabet = None if outputs is None else as_alphabet(outputs, name="outputs")
-        if alphabet is not None and len(alphabet) != values.shape[1]:
-            raise InvalidInput(f"outputs must be as many as the columns. Got {len(alphabet)} for {values.shape[1]}.")
-        values.flags.writeable = False
-        self.matrix, self.outputs, self.name = values, alphabet, name
-
-    def gains(self, prior: Prior) -> Floats:
-        if self.matrix.shape[0] != len(prior):
-            raise InvalidInput(f"The utility matrix has {self.matrix.shape[0]} rows for {len(prior)} letters.")
-        return self.matrix
-
-    def says(self, prior: Prior) -> Alphabet:
-        if isinstance(self.outputs, Alphabet):
-            return self.outputs
-        return prior.alphabet if self.matrix.shape[1] == len(prior) else Alphabet.numbered(self.matrix.shape[1])
-
-
-class Gain(_Matrix):
-    """The expected gain of the best guess after seeing the outcome.
-
-    Parameters
-    ----------
-    matrix
-        g_iw, the gain of guess w when the letter is i; none negative.
-    outputs
-        Labels of the guesses; the letters themselves for a square matrix.
-
-    Examples
-    --------
-    >>> Gain([[1, 0], [0, 1]]).matrix.tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
-    """
-
-    def __init__(self, matrix: Any, outputs: int | Iterable[Label] | None = None) -> None:
-        self._set(matrix, outputs, "gain")
-        if (self.matrix < 0).any():
-            raise InvalidInput(
-                f"A gain matrix must not be negative. {int((self.matrix < 0).sum())} entries are; "
-                "use lw.Expected for utilities of any sign."
-            )
-
-
-class Expected(_Matrix):
-    """The expected utility Σ_ij π_i p_ij u_ij of labelled outputs; for a distance loss give its negative.
-
-    Parameters
-    ----------
-    matrix
-        u_ij, what output j is worth when the letter is i; any sign.
-    outputs
-        Labels of the outputs; the letters themselves for a square matrix.
-
-    Examples
-    --------
-    >>> Expected(-np.abs(np.subtract.outer(range(3), range(3)))).matrix[0].tolist()
-    [0.0, -1.0, -2.0]
-    """
-
-    def __init__(self, matrix: Any, outputs: int | Iterable[Label] | None = None) -> None:
-        self._set(matrix, outputs, "expected")
-
-
-class _Guessing(LinearUtility):
-    """The probability of guessing the letter: the identity gain."""
-
-    name = "guessing"
-
-    def gains(self, prior: Prior) -> Floats:
-        return np.eye(len(prior))
-
-    def says(self, prior: Prior) -> Alphabet:
-        return prior.alphabet
-
-    def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
-        return float(law @ (prior.probabilities[:, None] * lifts).max(axis=0))
+    def claim(self, claim: OptimalityClaim, priors: PriorSet) -> tuple[OptimalityClaim | None, str | None]:
+        # The checker knows the function by its own name, whatever the user calls it.
+        name = next((known for known, f in DIVERGENCES.items() if f is self.f), "")
+        if not name:
+            return None, "a Python function cannot be stored"
+        many = int(priors.support.sum()) > _MOST_LETTERS
+        return replace(claim, utility=name, duals=np.empty(0) if many else claim.duals), None
 
 
 class Frequencies(Utility):
     """How well the frequencies can be recovered: minus the sum of their asymptotic variances, per released row.
 
     From m rows the estimated frequencies have covariance (J⁻¹ - ππᵀ)/m with J = Σ_j q_j λ_j λ_jᵀ; the
-    value is -(trace J⁻¹ - Σ π²), -∞ for a mechanism that does not identify them.
+    value is -(trace J⁻¹ - Σ π²), -∞ for a mechanism that does not identify them. No sum over columns; beside those of
+    a mechanism a further one is worth |J⁻¹λ|². ``root`` is that J⁻¹; that of the secret itself, diag(π), if left out.
     """
 
     name = "frequencies"
+    kind = "frequencies"
+
+    def __init__(self, root: Floats | None = None) -> None:
+        self.root = root
+
+    def columns_worth(self, lifts: Floats, prior: Prior) -> Floats:
+        root = np.diag(prior.probabilities) if self.root is None else self.root
+        worth: Floats = np.sum((root @ lifts) ** 2, axis=0)
+        return worth
+
+    def slopes(self, lifts: Floats, prior: Prior) -> Floats:
+        root = np.diag(prior.probabilities) if self.root is None else self.root
+        slopes: Floats = 2 * root.T @ (root @ lifts)
+        return slopes
+
+    def linearised(self, lifts: Floats, law: Floats) -> tuple[Utility, Floats | None]:
+        root = np.asarray(np.linalg.inv((lifts * law) @ lifts.T), dtype=np.float64)
+        return Frequencies(root), root
 
     def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
         information = (lifts * law) @ lifts.T
@@ -196,10 +147,57 @@ class Frequencies(Utility):
         inverse = root[:, None] * np.linalg.inv(scaled) * root
         return float((p**2).sum() - np.trace(inverse))
 
+    def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
+        lifts, law = seen(kernel, prior)
+        value = self.value(lifts, law, prior)
+        lower = _to_eleven_digits(value - _lost_by_inverting(lifts, law, prior.probabilities))
+        return lower, 2 * value - lower if math.isfinite(lower) else value
+
+    def closed_form_proof(
+        self, kernel: Kernel, prior: Prior, box: tuple[Floats, Floats], bound: float
+    ) -> tuple[Floats, Floats | None]:
+        return self.column_duals(kernel, prior)
+
+    def claim(self, claim: OptimalityClaim, priors: PriorSet) -> tuple[OptimalityClaim | None, str | None]:
+        if not math.isfinite(claim.value) or not math.isfinite(claim.bound) or not len(claim.duals):
+            return None, "its error is not finite, or not proven"
+        return replace(claim, utility=self.name), None
+
+
+def _lost_by_inverting(lifts: Floats, law: Floats, p: Floats) -> float:
+    """How far trace J⁻¹ may be above what floats find, ∞ where J is not safely invertible.
+
+    J is known to N units of its entries, the inverse to as many of the condition that they have with it: from
+    ‖J⁻¹‖·e/(1-e), the bound on a perturbed inverse. The checker measures the same with its own order of sums, so that
+    four times the units are counted here.
+    """
+    root = np.sqrt(p)
+    scaled = root[:, None] * ((lifts * law) @ lifts.T) * root
+    values, vectors = np.linalg.eigh(scaled)
+    if not values[0] > 0:
+        return math.inf
+    inverse = (vectors / values) @ vectors.T
+    units = 4 * (lifts.shape[0] + lifts.shape[1] + 16) * 2.0**-50
+    error = float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * units
+    error += 4 * float(np.linalg.norm(np.eye(len(p)) - scaled @ inverse))
+    if not error < 0.5:
+        return math.inf
+    trace = float(p @ np.diag(inverse))
+    lost: float = float(np.linalg.norm(inverse)) * error / (1 - error) + (1 + trace) * (len(p) + 16) * 2.0**-48
+    return lost
+
+
+def _to_eleven_digits(value: float) -> float:
+    """A float rounded down to 36 bits: the digits of an inverse that machines agree on."""
+    if not math.isfinite(value) or not value:
+        return value
+    unit = math.ldexp(1.0, math.frexp(value)[1] - 36)
+    return math.floor(value / unit) * unit
+
 
 _NAMED: dict[str, Utility] = {
     **{name: FInformation(f, name) for name, f in DIVERGENCES.items()},
-    "guessing": _Guessing(),
+    "guessing": Guessing(),
     "frequencies": Frequencies(),
 }
 

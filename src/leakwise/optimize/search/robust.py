@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.exact import Level, float_above, level
-from leakwise.leakage import lifts as lifts_of
 from leakwise.mechanism import DenseKernel, Kernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.bounds.ball import ball_bound
 from leakwise.optimize.bounds.chord import Function, chord_duals, chord_maximum
 from leakwise.optimize.design_result import Design
+from leakwise.optimize.finish.finished import Allowed, Solution, finished
 from leakwise.optimize.finish.integers import assemble
-from leakwise.optimize.finish.labels import labelled
-from leakwise.optimize.finish.optimality_claim import close_to, column_duals, margin, set_claim
-from leakwise.optimize.finish.outcome_names import outcome_names
+from leakwise.optimize.finish.optimality_claim import margin
 from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.cones import LDPCone
 from leakwise.optimize.problem.utilities import FInformation, Frequencies, LinearUtility, Utility, as_utility
@@ -88,7 +84,7 @@ def designed_for_all(
         bound = utility_interval(best, nominal, goal)[1]
         how = "closed form for two letters (beyond [ED] Theorem 5)"
         if nominal.support.all():
-            duals, root = column_duals(best, nominal, goal)
+            duals, root = goal.column_duals(best, nominal)
             bound += 1e-12 * (1 + abs(bound))
     elif not isinstance(priors, (AllPriors, Ball, Box, Hull, KLBall)):
         # A layer cake, or a set of the user's own: not known to be convex.
@@ -110,23 +106,8 @@ def designed_for_all(
         except NotConverged as error:
             kernel, bound, says = without_search(LDPCone(nominal, asked.below), goal)
             how = f"no search: {error}"
-    value, _ = utility_interval(kernel, nominal, goal)
-    bound = max(bound, value)
-    if says is not None:
-        mechanism = labelled(kernel, nominal, nominal, goal, says)
-    elif mechanism is None:
-        mechanism = _named(kernel, nominal, priors.alphabet)
-    claim, remark = set_claim(asked, goal, priors, value, bound, duals, root, limits)
-    proven = certify(mechanism, priors, asked).verify_for_the_set()
-    certificate = replace(proven, optimality=claim, remark=remark)
-    constraint = f"PML {asked.words} for every prior of the set"
-    return Design(mechanism, value, close_to(claim, priors, bound), how, certificate, goal.name, priors, constraint)
-
-
-def _named(kernel: Kernel, nominal: Prior, letters: Alphabet) -> Mechanism:
-    numbered = Mechanism.from_kernel(kernel, letters)
-    names = outcome_names(lifts_of(numbered, nominal), nominal.labels)
-    return Mechanism.from_kernel(kernel, letters, Alphabet(names, name="outcomes"))
+    allowed = Allowed(asked, f"PML {asked.words} for every prior of the set", high=asked.above)
+    return finished(Solution(kernel, bound, how, duals, root, says, mechanism), priors, goal, allowed, limits)
 
 
 def provable_ratio(priors: PriorSet, ratio: Fraction) -> Fraction:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from leakwise.mechanism import CommonLawKernel, DenseKernel, Kernel
+from leakwise.mechanism import DenseKernel, Kernel
 from leakwise.mechanism.catalog import BITS, randomized_response, same_pml_randomized_response
-from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.cones import Cone, LDPCone, LiftBox
-from leakwise.optimize.problem.utilities import LinearUtility, Utility
+from leakwise.optimize.problem.utility import Utility
 from leakwise.types import Indices
 
 __all__ = ["without_search"]
@@ -21,17 +20,11 @@ def without_search(cone: Cone, utility: Utility) -> tuple[Kernel, float, Indices
 
     Nothing beats the release of the secret itself (data processing), whose utility is the bound.
     """
-    prior = cone.prior
-    size = len(prior)
-    secret = CommonLawKernel(np.zeros(size, dtype=np.int64), _UNIT)
-    constant = DenseKernel(np.full((size, 1), _UNIT), _UNIT)
-    if isinstance(utility, LinearUtility):
-        values = prior.probabilities[:, None] * utility.gains(prior)
-        bound = float(values.max(axis=1).sum()) + float(np.abs(values).sum()) * 2.0**-40
-        return constant, bound, np.array([int(values.sum(axis=0).argmax())])
-    bound = utility_interval(secret, prior, utility)[1]
-    if isinstance(cone, LiftBox) and cone.low == 0:
+    prior, bound = cone.prior, utility.most(cone.prior)
+    constant = DenseKernel(np.full((len(prior), 1), _UNIT), _UNIT)
+    says = utility.best_constant(prior)
+    if says is None and isinstance(cone, LiftBox) and cone.low == 0:
         return same_pml_randomized_response(prior, cone.level()).kernel, bound, None
-    if isinstance(cone, LDPCone):
-        return randomized_response(size, lift=cone.ratio).kernel, bound, None
-    return constant, bound, None
+    if says is None and isinstance(cone, LDPCone):
+        return randomized_response(len(prior), lift=cone.ratio).kernel, bound, None
+    return constant, bound, says

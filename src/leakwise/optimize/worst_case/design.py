@@ -13,10 +13,11 @@ from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import Level, float_below
 from leakwise.optimize.design_result import Design
+from leakwise.optimize.finish.finished import Allowed, Solution, finished, with_mass
 from leakwise.optimize.search.limits import Limits
 from leakwise.optimize.worst_case.least_leakage import LeastLeakage, on_mask
 from leakwise.optimize.worst_case.mask import Levels, Mask
-from leakwise.optimize.worst_case.second_stage.design import exact_kernel, labelled, second_best, supported_prior
+from leakwise.optimize.worst_case.second_stage.design import exact_kernel, labelled, second_best
 from leakwise.optimize.worst_case.utility import WorstCase
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import certify
@@ -129,22 +130,10 @@ def design_worst_case(priors: PriorSet, asked: Level, goal: WorstCase, limits: L
         found = second_best(priors, asked, mask, goal.then, limits, least)
         mechanism, says, second, second_bound = found.mechanism, found.says, found.value, found.bound
         how = f"search over {len(thresholds)} levels; then {goal.then.name}: {found.how}"
-    certificate = certify(mechanism, priors, asked).verify_for_the_set()
-    name = f"worst case by {goal.by}" + ("" if goal.then is None else f", then {goal.then.name}")
+    solution = Solution(mechanism.kernel, bound, how, mechanism=mechanism, value=level)
+    design = finished(solution, priors, goal, Allowed(asked, f"PML {asked.words}", high=asked.above), limits)
     return WorstCaseDesign(
-        mechanism,
-        level,
-        bound,
-        how,
-        certificate,
-        name,
-        priors,
-        f"PML {asked.words}",
-        least,
-        next_level,
-        second,
-        second_bound,
-        tuple(says),
+        **vars(design), least=least, next_level=next_level, second=second, second_bound=second_bound, says=tuple(says)
     )
 
 
@@ -220,7 +209,7 @@ def _exactly(priors: PriorSet, asked: Level, least: LeastLeakage) -> LeastLeakag
         return None
     from leakwise.optimize.worst_case.second_stage.exact_mixtures import exact_matrix
 
-    found = exact_matrix(supported_prior(priors), least.mask.allowed[priors.support], asked.below)
+    found = exact_matrix(with_mass(priors), least.mask.allowed[priors.support], asked.below)
     if found is None:
         return None
     matrix, used = found

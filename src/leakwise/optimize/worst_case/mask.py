@@ -160,11 +160,15 @@ class Levels:
         # -inf is never allowed, whatever the order says.
         self._possible = np.isfinite(utility)
 
+    @property
+    def scores(self) -> Floats:
+        """The level of each pair, -inf for those that are never allowed."""
+        return np.where(self._possible, self._scores, -np.inf)
+
     @cached_property
     def highest(self) -> float:
         """The largest level at which every row has an allowed output; -inf when some row has none at all."""
-        best = np.where(self._possible, self._scores, -np.inf).max(axis=1)
-        return float(best.min())
+        return float(self.scores.max(axis=1).min())
 
     @cached_property
     def thresholds(self) -> Floats:

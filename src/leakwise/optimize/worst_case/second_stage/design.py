@@ -15,9 +15,10 @@ from leakwise.exact import Level, float_below
 from leakwise.exact.simplex import best_mixture
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
+from leakwise.optimize.finish.finished import with_mass
 from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.masked_cone import MaskedCone
-from leakwise.optimize.problem.utilities import Expected, LinearUtility, Utility
+from leakwise.optimize.problem.utilities import Expected, Utility
 from leakwise.optimize.search.limits import Limits
 from leakwise.optimize.worst_case.least_leakage import LeastLeakage
 from leakwise.optimize.worst_case.mask import Mask
@@ -28,7 +29,7 @@ from leakwise.types import Bools, Indices
 if TYPE_CHECKING:
     from leakwise.optimize.worst_case.second_stage.search import Second
 
-__all__ = ["SecondBest", "exact_kernel", "labelled", "second_best", "supported_prior"]
+__all__ = ["SecondBest", "exact_kernel", "labelled", "second_best"]
 
 # The second stage is solved at a lift smaller by this, so that its rounding to integers keeps the promise.
 _INSIDE = 2.0**-36
@@ -53,8 +54,7 @@ def second_best(
     from leakwise.optimize.worst_case.second_stage.search import second_stage
 
     support = prior.support
-    supported = supported_prior(prior)
-    goal = _restricted(utility, prior)
+    supported, goal = with_mass(prior), utility.on_support(prior)
     columns = MaskColumns(mask.allowed[support], supported.probabilities)
     names = mask.names(prior.alphabet)
     if asked.above == 1:
@@ -98,24 +98,6 @@ def _constant(prior: Prior, supported: Prior, mask: Mask, goal: Utility, names: 
     # The value is rounded down, by less than this; drawing among constants is no better than the best of them.
     room = 2.0**-40 * (1.0 + abs(value))
     return SecondBest(mechanism, says, value, value + room, "a constant answer")
-
-
-def supported_prior(prior: Prior) -> Prior:
-    """Return the prior over its letters with mass."""
-    return prior if prior.support.all() else prior.reordered(np.flatnonzero(prior.support))
-
-
-def _restricted(utility: Utility, prior: Prior) -> Utility:
-    if isinstance(utility, LinearUtility) and not prior.support.all():
-        gains = utility.gains(prior)[prior.support]
-        if isinstance(utility, Expected):
-            return Expected(gains, utility.says(prior))
-        from leakwise.optimize.problem.utilities import Gain
-
-        return Gain(gains, utility.says(prior))
-    if isinstance(utility, LinearUtility):
-        utility.gains(prior)  # refuses a matrix of another size
-    return utility
 
 
 def _rounded(

@@ -1,0 +1,82 @@
+"""The last step of every design: its names, its value, its certificate and what it claims of its optimality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from leakwise.exact import Level
+from leakwise.mechanism import Kernel, Mechanism
+from leakwise.optimize.design_result import Design
+from leakwise.optimize.finish.integers import assemble
+from leakwise.optimize.finish.optimality_claim import bound_of, close_to, optimality_claim
+from leakwise.optimize.finish.outcome_names import named
+from leakwise.optimize.problem.cones import Cone
+from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.search.limits import Found, Limits
+from leakwise.priors import Prior, PriorSet
+from leakwise.proof import OptimalityClaim, certify
+from leakwise.types import Floats, Indices
+
+__all__ = ["Allowed", "Solution", "finished", "integers_of", "with_mass"]
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What was asked for: the level, the lifts and ratios within a column that a mechanism may have, and in words."""
+
+    level: Level | None
+    words: str
+    low: Fraction = Fraction(0)
+    high: Fraction | None = None
+    ldp: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A mechanism in integers, what bounds all others, and how both were found.
+
+    ``mechanism`` and ``value`` are given where they are known already; else the outcomes are named by what they say or
+    raise, and the value is what the integers are surely worth.
+    """
+
+    kernel: Kernel
+    bound: float
+    how: str
+    duals: Floats = field(default_factory=lambda: np.empty(0))
+    root: Floats | None = None
+    says: Indices | None = None
+    mechanism: Mechanism | None = None
+    value: float | None = None
+
+
+def integers_of(cone: Cone, found: Found, how: str) -> Solution:
+    """Return the solution that a search has found, in integers inside the cone."""
+    kernel, says = assemble(cone, found)
+    return Solution(kernel, bound_of(cone, found), how, found.duals, found.root, says)
+
+
+def with_mass(prior: Prior) -> Prior:
+    """Return the prior over its letters with mass."""
+    return prior if prior.support.all() else prior.reordered(np.flatnonzero(prior.support))
+
+
+def finished(solution: Solution, priors: PriorSet, utility: Utility, allowed: Allowed, limits: Limits) -> Design:
+    """Return the design: names, value, bound, and a certificate that is verified on the way."""
+    nominal, value, mechanism = priors.nominal, solution.value, solution.mechanism
+    if value is None:
+        whole = solution.kernel.shape[0] == len(nominal)
+        goal, prior = (utility, nominal) if whole else (utility.on_support(nominal), with_mass(nominal))
+        value = goal.interval(solution.kernel, prior)[0]
+    if mechanism is None:
+        mechanism = named(solution.kernel, nominal, utility, solution.says)
+    bound = max(solution.bound, value)
+    certificate = certify(mechanism, priors, allowed.level).verify_for_the_set()
+    low, high, ldp = allowed.low, allowed.high, allowed.ldp
+    draft = OptimalityClaim("", low, high, value, bound, solution.duals, None, ldp, solution.root)
+    claim, remark = optimality_claim(draft, utility, priors, limits)
+    certificate = replace(certificate, optimality=claim, remark=remark)
+    bound = close_to(claim, priors, bound)
+    return Design(mechanism, value, bound, solution.how, certificate, utility.name, priors, allowed.words)

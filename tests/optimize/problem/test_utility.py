@@ -1,0 +1,132 @@
+"""What a utility answers for itself: worth, slopes, chords, intervals, its letters and its labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import leakwise as lw
+from leakwise.mechanism import DenseKernel
+from leakwise.optimize.finish.finished import with_mass
+from leakwise.optimize.problem.utilities import Frequencies, as_utility
+from leakwise.optimize.problem.utility import Utility
+
+DISTANCE = -np.abs(np.subtract.outer(range(4), range(4))).astype(float)
+
+
+class Largest(Utility):
+    """The largest lift: convex, not separable, without slopes or chords of its own."""
+
+    name = "largest"
+
+    def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
+        return lifts.max(axis=0)
+
+
+class Fourth(Utility):
+    """A separable one that is not zero at 1."""
+
+    name = "fourth"
+    separable = True
+
+    def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
+        return (lifts**4).sum(axis=0)
+
+
+CONVEX: dict[str, Utility] = {
+    **{name: as_utility(name) for name in ("mutual_information", "total_variation", "chi_square", "guessing")},
+    "gain": lw.Gain(DISTANCE + 3),
+    "expected": lw.Expected(DISTANCE),
+    "frequencies": Frequencies(np.diag([0.4, 0.3, 0.2, 0.1]) + 0.05),
+    "largest": Largest(),
+    "fourth": Fourth(),
+}
+
+
+def _lifts(prior: lw.Prior, generator: np.random.Generator, number: int) -> np.ndarray:
+    raw = generator.exponential(size=(len(prior), number)) * generator.integers(0, 2, (len(prior), number)) + 1e-6
+    return raw / (prior.probabilities @ raw)
+
+
+@pytest.mark.parametrize("name", CONVEX)
+@given(seed=st.integers(0, 10**6))
+def test_a_chord_is_nowhere_below_the_worth_on_its_box(name: str, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    prior, utility = lw.Prior([0.4, 0.3, 0.2, 0.1]), CONVEX[name]
+    lifts = _lifts(prior, generator, 12)
+    low, high = lifts.min(axis=1) * generator.uniform(0, 1, 4), lifts.max(axis=1) * generator.uniform(1, 2, 4)
+    slopes, constant = utility.chord(low, high, prior)
+    worth = utility.columns_worth(lifts, prior)
+    assert (constant + slopes @ lifts >= worth - 1e-9 * (1 + np.abs(worth))).all()
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_a_chord_closes_in_on_the_worth_as_its_box_shrinks(name: str) -> None:
+    prior, utility = lw.Prior([0.4, 0.3, 0.2, 0.1]), CONVEX[name]
+    for point in _lifts(prior, np.random.default_rng(2), 6).T:
+        slopes, constant = utility.chord(point * (1 - 1e-6), point * (1 + 1e-6), prior)
+        worth = float(utility.columns_worth(point[:, None], prior)[0])
+        assert constant + slopes @ point == pytest.approx(worth, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_slopes_support_the_worth_from_below(name: str) -> None:
+    prior, utility = lw.Prior([0.4, 0.3, 0.2, 0.1]), CONVEX[name]
+    lifts = _lifts(prior, np.random.default_rng(1), 8)
+    slopes, worth = utility.slopes(lifts, prior), utility.columns_worth(lifts, prior)
+    for here in range(8):
+        linear = worth[here] + slopes[:, here] @ (lifts - lifts[:, [here]])
+        assert (linear <= worth + 1e-4 * (1 + np.abs(worth))).all()
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_an_interval_holds_the_value(name: str) -> None:
+    prior, utility = lw.Prior([0.4, 0.3, 0.2, 0.1]), CONVEX[name]
+    weights = np.random.default_rng(3).integers(1, 1 << 40, (4, 3))
+    weights[:, 0] += (1 << 42) - weights.sum(axis=1)
+    kernel = DenseKernel(weights, 1 << 42)
+    law = prior.probabilities @ kernel.matrix
+    value = utility.value(kernel.matrix / law, law, prior)
+    low, high = utility.interval(kernel, prior)
+    assert low <= value <= high
+    assert high - low <= 1e-9 * (1 + abs(value)) or not np.isfinite(value)
+
+
+def test_on_support_keeps_what_is_said_and_what_it_is_worth() -> None:
+    prior = lw.Prior({"a": 0.5, "b": 0, "c": 0.3, "d": 0.2})
+    for utility in (lw.Expected(DISTANCE), lw.Gain(DISTANCE + 3), as_utility("guessing"), lw.WorstCase(DISTANCE)):
+        there = utility.on_support(prior)
+        assert there.says(with_mass(prior)).labels == prior.labels
+        lifts = np.array([[1.2, 0.8], [0.0, 0.0], [1.0, 1.0], [0.5, 1.5]])
+        worth = utility.columns_worth(lifts, prior)
+        np.testing.assert_allclose(there.columns_worth(lifts[prior.support], with_mass(prior)), worth)
+
+
+def test_the_worst_case_is_worth_its_worst_possible_answer() -> None:
+    utility, prior = lw.WorstCase(DISTANCE), lw.Prior.uniform(4)
+    assert utility.interval(lw.Mechanism(np.eye(4)).kernel, prior) == (0.0, 0.0)
+    assert utility.interval(lw.Mechanism(np.ones((4, 1))).kernel, prior) == (-2.0, -2.0)
+    with pytest.raises(lw.InvalidInput, match="leave then= out"):
+        lw.WorstCase(DISTANCE, then=utility)
+
+
+def test_a_utility_that_is_not_what_it_says_is_refused_with_an_example() -> None:
+    prior = lw.Prior([0.5, 0.3, 0.2])
+
+    class Root(Largest):
+        def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
+            return np.sqrt(lifts).sum(axis=0)
+
+    class Claims(Largest):
+        separable = True
+
+    class Scalar(Largest):
+        def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
+            return lifts.max()
+
+    for utility, words in ((Root(), "not convex"), (Claims(), "Leave separable out"), (Scalar(), "one finite number")):
+        with pytest.raises(lw.InvalidInput, match=words):
+            utility.checked(prior)
+    assert all(utility.checked(lw.Prior([0.4, 0.3, 0.2, 0.1])) is utility for utility in CONVEX.values())
