@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.documents import created_like
-from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning, did_you_mean
+from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism
-from leakwise.priors import AllPriors, Prior, PriorSet
+from leakwise.priors import Prior, PriorSet
 from leakwise.priors.sample import coarse_prior
-from leakwise.priors.sets.rounded import RoundedLayerCake
-from leakwise.proof import Certificate, certify
+from leakwise.proof import Certificate
+from leakwise.release_mechanism import Sample, certified_mechanism, how_found
 from leakwise.report import Facts, Protection
 from leakwise.tables.formats import is_path
 from leakwise.tables.kinds.joint_columns import Product
@@ -28,8 +25,6 @@ from leakwise.tables.release.impossible_values import refuse_impossible
 from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
 
 if TYPE_CHECKING:
-    from leakwise.optimize import Design
-    from leakwise.optimize.from_data import DataDesign
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.ledger.ledger import Ledger
     from leakwise.tables.release.file import Progress
@@ -159,8 +154,8 @@ prior (rows independent).
     if public is not None:
         refuse_impossible(occurring, public, columns)
     counts = occurring.tolist()
-    basis = _Sample(Prior.from_integers(letters, counts, sum(counts)), failure) if public is None else public
-    found, certificate, shown = _certified(basis, asked, use, mechanism, columns, time_limit)
+    basis = Sample(Prior.from_integers(letters, counts, sum(counts)), failure) if public is None else public
+    found, certificate, shown = certified_mechanism(basis, asked, use, mechanism, columns, time_limit)
     if certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
             certified(certificate)
@@ -196,7 +191,7 @@ prior (rows independent).
         origin="table" if isinstance(prior, str) else "given",
         failure=failure,
         certificate=shown,
-        how=_how(found),
+        how=how_found(found),
         ledger=None if book is None else {"entry": entry},
         time=Facts.now(),
         released=table.name if isinstance(table, Path) else None,
@@ -267,131 +262,3 @@ def _over(prior: Any, letters: Alphabet) -> PriorSet:
         return known if order is None else known.reordered(np.array(list(order), dtype=np.intp))
     places = range(len(letters)) if order is None else order
     return Prior.from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
-
-
-class _Sample(NamedTuple):
-    """The rows of the table as a sample, and how often it may mislead."""
-
-    prior: Prior
-    failure: float | None
-
-
-def _certified(
-    basis: PriorSet | _Sample,
-    asked: Level | None,
-    use: str,
-    mechanism: Mechanism | None,
-    columns: tuple[str, ...],
-    time_limit: float,
-) -> tuple[Design | DataDesign | None, Certificate, Certificate]:
-    """Return the mechanism's proof, and the one that the receiver may see; a mechanism beyond the limit is refused.
-
-    They differ where the prior comes from the table: the receiver's rests on its rounded frequencies alone.
-    """
-    found: Design | DataDesign | None = None
-    if isinstance(basis, PriorSet):
-        known = public = basis
-        if mechanism is None:
-            from leakwise.optimize import design
-
-            found = design(known, asked, utility=_utility(use, len(known.nominal)), time_limit=time_limit)
-    else:
-        known, public = basis.prior.confidence(basis.failure, "layer-cake"), RoundedLayerCake(*basis)
-        if mechanism is None:
-            found = _from_rows(basis, asked, use, time_limit)
-            if found.certificate is not None and isinstance(found.certificate.prior, AllPriors):
-                known = public = AllPriors(public.nominal)
-    proven = None if found is None else found.certificate
-    if mechanism is None:
-        assert found is not None
-        mechanism = _spread(found.mechanism, columns)
-    mechanism = mechanism.dyadic(60) if _must_round(mechanism) else mechanism
-    if proven is None:
-        certificate = certify(mechanism, known, asked)
-    elif proven.mechanism is mechanism and proven.prior == known:
-        certificate = replace(proven, asked=asked)
-    else:
-        certificate = certify(mechanism, known, asked)
-        certificate = replace(certificate, optimality=proven.optimality, remark=proven.remark)
-    # Whether a release is made is seen, too: the rounded frequencies decide it.
-    shown = certificate if public is known else certify(mechanism, public, asked)
-    if not (certificate.holds and shown.holds):
-        refused = certificate if shown.holds else shown
-        raise CertificateRejected(f"{refused.sentence} Nothing was released.")
-    if certificate.ratio == 1 and len(known.nominal) > 1:
-        warnings.warn(
-            "The best mechanism within this limit reveals nothing about the secret: all rows draw their outcomes from "
-            "the same distribution. Allow a larger lift, or release for statistics.",
-            LeakwiseWarning,
-            stacklevel=3,
-        )
-    return found, certificate, shown
-
-
-def _from_rows(basis: _Sample, asked: Level | None, use: str, time_limit: float) -> DataDesign:
-    """Return a mechanism that follows from the rounded frequencies alone."""
-    from leakwise.optimize.from_data import design_from_data
-
-    found = design_from_data(
-        basis.prior,
-        asked,
-        failure=basis.failure,
-        strategy="certified",
-        utility=_utility(use, len(basis.prior)),
-        compare=False,
-        rounded=True,
-        time_limit=time_limit,
-    )
-    assert found.certificate is not None
-    if isinstance(found.certificate.prior, AllPriors) and len(basis.prior) > 1:
-        warnings.warn(
-            f"The table's {basis.prior.sample_size:,} rows are too few to gain anything from an estimated prior: "
-            "randomized response is used, whose guarantee holds for every prior.",
-            LeakwiseWarning,
-            stacklevel=4,
-        )
-    return found
-
-
-def _utility(use: str, letters: int) -> Any:
-    """Least variance of the frequencies; or agreement with the truth, with the letters as outcomes."""
-    if use == "statistics":
-        return "frequencies"
-    from leakwise.optimize import Expected
-
-    return Expected(np.eye(letters))
-
-
-def _spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:
-    """Put outcomes of a joint secret that are not combinations into its first column; the others point there."""
-    if len(columns) == 1 or all(isinstance(one, tuple) and len(one) == len(columns) for one in mechanism.outputs):
-        return mechanism
-    pointers = (f"see {columns[0]}",) * (len(columns) - 1)
-    outputs = [(str(one), *pointers) for one in mechanism.outputs]
-    return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, outputs)
-
-
-def _must_round(mechanism: Mechanism) -> bool:
-    """Return whether a release cannot draw from it exactly: its denominator is not a power of two up to 2^64."""
-    denominator = mechanism.denominator
-    return denominator & (denominator - 1) != 0 or denominator > 1 << 64
-
-
-def _how(found: Design | DataDesign | None) -> dict[str, Any]:
-    """Return how the mechanism was found, in the words of the report."""
-    if found is None:
-        return {"mechanism": "given by the user"}
-    from leakwise.optimize.from_data import DataDesign as FromRows
-
-    if isinstance(found, FromRows):
-        best = found.alternatives[0]
-        return {"designed for": found.utility, "found by": f"{found.strategy} ({best.note})", "value": found.value}
-    told: dict[str, Any] = {
-        "designed for": found.utility,
-        "found by": found.method,
-        "value": found.value,
-        "no mechanism within the limit has more than": found.bound,
-        "so it may fall short of the best by at most": found.gap,
-    }
-    # A search that was stopped early may know no bound, which is left out rather than written as a number.
-    return {name: said for name, said in told.items() if not (isinstance(said, float) and math.isinf(said))}
