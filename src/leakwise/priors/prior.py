@@ -35,7 +35,7 @@ from leakwise.exact import (
     log_upper,
     ratio_array,
 )
-from leakwise.priors.prior_set import PriorSet
+from leakwise.priors.prior_set import PriorSet, member_rows
 from leakwise.priors.reading import exact_values, refuse_negative, values_and_alphabet, whole_numbers
 from leakwise.types import Bools, Floats, Indices
 
@@ -299,6 +299,19 @@ class Prior(Shown, PriorSet):
     def exact_least_mass(self, column: Sequence[int]) -> Fraction:
         total = sum(int(weight) * int(value) for weight, value in zip(self.weights, column, strict=True))
         return Fraction(total, self.denominator)
+
+    @property
+    def holds_nominal(self) -> bool:
+        return True
+
+    def worst_member(self, column: Floats) -> Floats:
+        return self.probabilities
+
+    def exact_worst_member(self, column: Floats) -> tuple[Fraction, ...]:
+        return self.fractions
+
+    def scale_rows(self) -> Floats:
+        return member_rows(self.probabilities[None, :])
 
     def reordered(self, order: Indices) -> Prior:
         labels = self.labels

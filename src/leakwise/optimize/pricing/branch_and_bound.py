@@ -12,7 +12,6 @@ import itertools
 
 import numpy as np
 
-from leakwise.lp import LinearProgram
 from leakwise.optimize.bounds.chord import Function
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.limits import Limits
@@ -27,22 +26,16 @@ class BranchPricing:
     def __init__(self, cone: Cone, f: Function) -> None:
         self.cone, self.f = cone, f
         self.p = cone.prior.probabilities
-        rows = np.concatenate([self.p[None, :], cone.inequalities()])
-        lower = np.concatenate([[1.0], np.full(len(rows) - 1, -np.inf)])
-        upper = np.concatenate([[1.0], np.zeros(len(rows) - 1)])
         self.low, self.high = cone.entry_box()
-        self._program = LinearProgram(np.zeros(len(self.p)), rows, lower, upper, self.low, self.high, maximize=True)
 
     def _relaxed(self, low: Floats, high: Floats, y: Floats) -> tuple[float, Floats] | None:
         width = high - low
         rise = self.f(high) - self.f(low)
         slope = np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
-        self._program.change_costs(self.p * slope - y)
-        self._program.change_column_bounds(low, high)
-        solution = self._program.solve()
-        if not solution.optimal:
+        answer = self.cone.relaxed(self.p * slope - y, low, high)
+        if answer is None:
             return None
-        return solution.objective + float(self.p @ (self.f(low) - slope * low)), solution.x
+        return answer[0] + float(self.p @ (self.f(low) - slope * low)), answer[1]
 
     def value(self, lifts: Floats, y: Floats) -> Floats:
         """Return the reduced cost of columns (N × n)."""

@@ -1,23 +1,16 @@
-"""Privacy constraints as convex cones of columns.
-
-A mechanism satisfies a constraint iff each of its columns lies in the cone. A cone is seen through its slice of *lift
-vectors*, the columns λ with π·λ = 1, and answers: the box of each entry, the largest linear functional (with the vertex
-that attains it), exact membership of an integer column, and an integer column close to a given one.
-"""
+"""The cones of single constraints at a known prior: bounds on lifts (PML, LIP), and ε-LDP."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from leakwise.errors import Infeasible
 from leakwise.exact import Level, float_above, float_below, level
+from leakwise.optimize.problem.cone import Band, Cone, Intersection
 from leakwise.optimize.problem.lift_range import LiftRange
-from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats
 
@@ -31,80 +24,13 @@ _MOST = 1e300
 _MARGIN = Fraction(1, 1 << 40)
 
 
-@dataclass(frozen=True)
-class Band:
-    """Columns with low·s ≤ v ≤ high·s for a scale s, which is π·v if ``tied`` and any number otherwise."""
-
-    low: float
-    high: float
-    tied: bool
-
-
-class Cone(ABC):
-    """A closed convex cone of non-negative columns over the letters of a prior of full support."""
-
-    prior: Prior
-    limits: Limits = Limits()  # those of whoever searches in it: linear programs of a cone end with them
-
-    @abstractmethod
-    def entry_box(self) -> tuple[Floats, Floats]:
-        """Return the least and the largest value of each entry over the lift vectors of the cone (outer bounds)."""
-
-    @abstractmethod
-    def linear_max(self, objectives: Floats) -> tuple[Floats, Floats]:
-        """max c·λ over the lift vectors, for each column c of an N×W matrix: the values and the vertices (N×W)."""
-
-    @abstractmethod
-    def contains(self, column: Sequence[int]) -> bool:
-        """Return whether a column of integers is in the cone, decided exactly."""
-
-    @abstractmethod
-    def snap(self, lifts: Floats, mass: int) -> list[int]:
-        """Return integers in the cone, exactly, close to ``mass`` · λ."""
-
-    def inequalities(self) -> Floats:
-        """Rows a with a·v ≤ 0 for every column v ≥ 0 of the cone, at most N² of them: for generic linear programs."""
-        low, high = self.entry_box()
-        p = self.prior.probabilities
-        eye = np.eye(len(p))
-        return np.concatenate([eye - high[:, None] * p, (low[:, None] * p - eye)[low > 0]])
-
-    @abstractmethod
-    def bands(self) -> list[Band]:
-        """Return the cone as bands, all of which a column must be in: for sparse linear programs."""
-
-    def lift_range(self) -> LiftRange | None:
-        """Return the range that describes the lift vectors of the cone, where one does."""
-        return None
-
-    def slightly_smaller(self) -> Cone | None:
-        """Return a cone whose columns, rounded to integers, lie in this one; None where there is none to speak of."""
-        return None
-
-    def slightly_inside(self, lifts: Floats) -> Floats | None:
-        """The same vertices for a slightly smaller cone: rounded to integers they are inside this one, zeros kept.
-
-        None where the cone does not know them, or a vertex has no counterpart.
-        """
-        return None
-
-    def _mixed_into(self, lifts: Floats, mass: int) -> list[int]:
-        """Fallback for :meth:`snap`: mix with the constant column, which is inside, until the integers are in."""
-        share = 2.0**-44
-        while share < 1:
-            mixed = (1 - share) * lifts + share
-            column = [int(value * mass) for value in mixed]
-            if self.contains(column):
-                return column
-            share *= 4
-        return [mass] * len(lifts)
-
-
 class LiftBox(Cone):
     """All lifts between ``low`` and ``high``: ε-PML for low = 0 ([EX] Lemma 1), local information privacy above it.
 
     Vertices have entries low or high, but for at most one in between.
     """
+
+    kind = "box"
 
     def __init__(self, prior: Prior, low: Fraction, high: Fraction) -> None:
         self.prior = prior
@@ -141,6 +67,25 @@ class LiftBox(Cone):
         np.put_along_axis(lifts, order, self.low_float + span * share, axis=0)
         return np.sum(objectives * lifts, axis=0), lifts
 
+    def relaxed(
+        self, costs: Floats, low: Floats | float = 0.0, high: Floats | float = np.inf
+    ) -> tuple[float, Floats] | None:
+        p = self.prior.probabilities
+        low, high = np.maximum(low, self.low_float), np.minimum(high, self.high_float)
+        width, budget = p * (high - low), 1 - float(np.sum(p * low))
+        if (width < 0).any() or not -1e-13 <= budget <= float(width.sum()) + 1e-13:
+            return None
+        order = np.argsort(-costs / p, kind="stable")
+        share = np.clip(budget - (np.cumsum(width[order]) - width[order]), 0.0, width[order])
+        lifts = np.broadcast_to(low, p.shape).copy()
+        lifts[order] += share / p[order]
+        return float(costs @ lifts), lifts
+
+    def inequalities(self) -> Floats:
+        eye, p = np.eye(len(self.prior)), self.prior.probabilities
+        rows = eye - self.high_float * p
+        return np.concatenate([rows, self.low_float * p - eye]) if self.low else rows
+
     def contains(self, column: Sequence[int]) -> bool:
         mass = self.prior.exact_least_mass(column)
         return min(column) >= self.low * mass and max(column) <= self.high * mass
@@ -151,6 +96,9 @@ class LiftBox(Cone):
 
     def bands(self) -> list[Band]:
         return [Band(self.low_float, self.high_float, True)]
+
+    def lift_range(self) -> LiftRange:
+        return LiftRange(self.low, ((self.high, Fraction(0)),))
 
     def slightly_smaller(self) -> LiftBox | None:
         if (self.high - 1) < 4 * _MARGIN or (1 - self.low) < 4 * _MARGIN:
@@ -181,7 +129,7 @@ class LiftBox(Cone):
         span = self.high_float - self.low_float
         between = self._between(lifts)
         if between.sum() > 1 or span == 0:
-            return self._mixed_into(lifts, mass)
+            return super().snap(lifts, mass)
         upper = lifts > self.low_float + 0.5 * span
         # The free letter is the fractional one, or where there is none the heaviest other one.
         others = np.where(upper, -1.0, self.prior.probabilities)
@@ -195,7 +143,7 @@ class LiftBox(Cone):
         weight = Fraction(int(self.prior.weights[free]), self.prior.denominator)
         needed = -int(-((Fraction(top) / self.high - rest) / weight) // 1)  # the least that keeps top within high·mass
         column[free] = min(max(needed, bottom, 0), top)
-        return column if self.contains(column) else self._mixed_into(lifts, mass)
+        return column if self.contains(column) else super().snap(lifts, mass)
 
 
 def pml_cone(prior: Prior, high: Fraction) -> LiftBox:
@@ -220,24 +168,6 @@ class LDPCone(Cone):
         p, t = self.prior.probabilities, self.ratio_float
         return 1 / (t - (t - 1) * p), t / (1 + (t - 1) * p)
 
-    def linear_max(self, objectives: Floats) -> tuple[Floats, Floats]:
-        # max (c·v)/(π·v) over v in {1, t}^N is a threshold on c_i/π_i: try every threshold at once.
-        p, t = self.prior.probabilities, self.ratio_float
-        density = objectives / p[:, None]
-        order = np.argsort(-density, axis=0, kind="stable")
-        sorted_gain = np.take_along_axis(objectives, order, axis=0)
-        gain = objectives.sum(axis=0) + (t - 1) * np.concatenate(
-            [np.zeros((1, objectives.shape[1])), np.cumsum(sorted_gain, axis=0)]
-        )
-        mass = 1 + (t - 1) * np.concatenate([np.zeros((1, objectives.shape[1])), np.cumsum(p[order], axis=0)])
-        ratio = gain / mass
-        count = ratio.argmax(axis=0)
-        raised = np.empty(objectives.shape, dtype=bool)
-        np.put_along_axis(raised, order, np.arange(len(p))[:, None] < count, axis=0)
-        columns = np.where(raised, t, 1.0)
-        lifts = columns / (p @ columns)
-        return np.sum(objectives * lifts, axis=0), lifts
-
     def contains(self, column: Sequence[int]) -> bool:
         return max(column) <= self.ratio * min(column)
 
@@ -256,62 +186,5 @@ class LDPCone(Cone):
         return None if self.ratio - 1 < 4 * _MARGIN else LDPCone(self.prior, self.ratio * (1 - _MARGIN))
 
     def inequalities(self) -> Floats:
-        size = len(self.prior)
-        eye = np.eye(size)
-        pairs = [eye[i] - self.ratio_float * eye[k] for i in range(size) for k in range(size) if i != k]
-        return np.array(pairs).reshape(-1, size)
-
-
-class Intersection(Cone):
-    """Columns that are in every one of several cones over the same prior; linear functionals by linear programs."""
-
-    def __init__(self, cones: Sequence[Cone]) -> None:
-        self.prior = cones[0].prior
-        self.cones = tuple(cones)
-
-    def entry_box(self) -> tuple[Floats, Floats]:
-        boxes = [cone.entry_box() for cone in self.cones]
-        return np.max([low for low, _ in boxes], axis=0), np.min([high for _, high in boxes], axis=0)
-
-    def linear_max(self, objectives: Floats) -> tuple[Floats, Floats]:
-        from leakwise.lp import LinearProgram
-
-        p = self.prior.probabilities
-        rows = np.concatenate([p[None, :], self.inequalities()])
-        lower = np.concatenate([[1.0], np.full(len(rows) - 1, -np.inf)])
-        upper = np.concatenate([[1.0], np.zeros(len(rows) - 1)])
-        low, high = self.entry_box()
-        program = LinearProgram(objectives[:, 0], rows, lower, upper, low, high, maximize=True)
-        values, vertices = [], []
-        for objective in objectives.T:
-            self.limits.check()
-            program.change_costs(objective)
-            solution = program.solve(self.limits.remaining)
-            if not solution.optimal:
-                raise self.limits.over()
-            values.append(solution.objective)
-            vertices.append(solution.x)
-        return np.array(values), np.stack(vertices, axis=1)
-
-    def contains(self, column: Sequence[int]) -> bool:
-        return all(cone.contains(column) for cone in self.cones)
-
-    def bands(self) -> list[Band]:
-        return [band for cone in self.cones for band in cone.bands()]
-
-    def lift_range(self) -> LiftRange | None:
-        box, ldp = self.cones[0], self.cones[-1]
-        if len(self.cones) == 2 and isinstance(box, LiftBox) and isinstance(ldp, LDPCone):
-            return LiftRange(box.low, ((box.high, Fraction(0)), (Fraction(0), ldp.ratio)))
-        return None
-
-    def slightly_smaller(self) -> Cone | None:
-        smaller = [cone.slightly_smaller() for cone in self.cones]
-        inside = [cone for cone in smaller if cone is not None]
-        return Intersection(inside) if len(inside) == len(smaller) else None
-
-    def snap(self, lifts: Floats, mass: int) -> list[int]:
-        return self._mixed_into(lifts, mass)
-
-    def inequalities(self) -> Floats:
-        return np.concatenate([cone.inequalities() for cone in self.cones])
+        eye, ones = np.eye(len(self.prior)), np.ones((len(self.prior), 1))
+        return np.block([[eye, -self.ratio_float * ones], [-eye, ones]])  # the further variable is the scale

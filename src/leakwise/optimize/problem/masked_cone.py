@@ -49,6 +49,10 @@ class MaskedCone(Cone):
             return False
         return self.inner.contains([column[int(letter)] for letter in self._letters])
 
+    def inequalities(self) -> Floats:
+        eye = np.eye(len(self.allowed))
+        return np.where(self.allowed[:, None], eye - float_above(self.high) * self.prior.probabilities, eye)
+
     def bands(self) -> list[Band]:
         # The leakage only: the zeros of the mask are beside it, letter by letter, in entry_box.
         return [Band(0.0, float_above(self.high), tied=True)]

@@ -59,14 +59,16 @@ def _worth(found: Found, values: Floats) -> Floats:
 def _solve(cone: Cone, values: Floats, limits: Limits) -> Found | None:
     """The program and its answer as columns; None when the time is up."""
     letters, labels = values.shape
-    program = _program(values, cone.prior.probabilities, cone.bands())
+    bands = cone.bands()
+    assert bands is not None  # what this search is for
+    program = _program(values, cone.prior.probabilities, bands)
     solution = program.solve(limits.remaining)
     if solution.status == "time_limit":
         return None
     if not solution.optimal:
         raise NotConverged("The linear program of a labelled design was not solved.", lower=-np.inf, upper=np.inf)
     count = letters * labels
-    edge = max(band.low for band in cone.bands()) * solution.x[count : count + labels]
+    edge = max(band.low for band in bands) * solution.x[count : count + labels]
     columns = solution.x[:count].reshape(letters, labels) + edge
     mass = cone.prior.probabilities @ columns
     used = np.flatnonzero(mass > 1e-13)

@@ -23,7 +23,7 @@ from leakwise.optimize.problem.utilities import FInformation, Frequencies, Linea
 from leakwise.optimize.search.frequencies import search_frequencies
 from leakwise.optimize.search.limits import Found, Limits, Progress
 from leakwise.optimize.search.without_search import without_search
-from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
+from leakwise.priors import Prior, PriorSet
 from leakwise.proof import certify, is_exact, least_mass_prover
 from leakwise.types import Floats, Indices
 
@@ -86,8 +86,7 @@ def designed_for_all(
         if nominal.support.all():
             duals, root = goal.column_duals(best, nominal)
             bound += 1e-12 * (1 + abs(bound))
-    elif not isinstance(priors, (AllPriors, Ball, Box, Hull, KLBall)):
-        # A layer cake, or a set of the user's own: not known to be convex.
+    elif not priors.convex:  # a layer cake
         mechanism, bound = _narrowed(priors, asked, goal, limits)
         kernel, how = mechanism.kernel, _NARROWED
         if isinstance(goal, FInformation) and nominal.support.all():
@@ -181,12 +180,13 @@ def _dispatch(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> 
 # ------------------------------------------------------------------------------------------------------------ large
 
 
-def conservative_lift(ball: Ball, lift: Fraction) -> Fraction:
+def conservative_lift(ball: PriorSet, lift: Fraction) -> Fraction:
     """The e^{ε''} at the estimate that serves e^ε = ``lift`` on the whole ball; 1 when none does.
 
     e^ε/(1 + ce^ε) always; e^ε(1 + c/π_min)/(1 + ce^ε/π_min) where it is larger, as in the first privacy region.
     """
     c = ball.moved
+    assert c is not None  # an l1 ball
     serves = [Fraction(1), lift / (1 + c * lift)]
     if ball.nominal.support.all():
         share = c / ball.nominal.least_probability
@@ -213,7 +213,7 @@ def _large(priors: PriorSet, asked: Level, goal: FInformation, limits: Limits) -
         candidates.append((assemble(cone, found)[0], "columns of two values"))
         if cone.lift_range() is not None and found.bound < bound:
             bound, duals = found.bound + margin(cone, found.duals), found.duals
-        if isinstance(priors, Ball) and (narrower := conservative_lift(priors, asked.below)) > 1:
+        if priors.moved is not None and (narrower := conservative_lift(priors, asked.below)) > 1:
             candidates.append((_at_estimate(nominal, narrower, goal, limits), "columns of the estimate at a smaller ε"))
     else:
         searching, closed = limits.until(_SEARCH), False
@@ -260,7 +260,7 @@ def _narrowed(priors: PriorSet, asked: Level, goal: Utility, limits: Limits) -> 
 
 def _known_prior_bound(priors: PriorSet, asked: Level, f: Function) -> float:
     """The chord bound of the known prior: no set that holds it makes more possible."""
-    if isinstance(priors, Hull) and not priors.holds_nominal:
+    if not priors.holds_nominal:
         return np.inf
     nominal = priors.nominal
     p = nominal.probabilities[nominal.support]

@@ -108,8 +108,6 @@ class _Pricing:
     def __init__(self, cone: RobustCone, f: Function) -> None:
         self.cone, self.f, self.p = cone, f, cone.prior.probabilities
         self.low, self.high = cone.entry_box()
-        self.program = cone.program()
-        self.width = cone.rows[3]
 
     def climb(self, y: Floats, generator: np.random.Generator) -> Floats:
         """Return local maxima by following the linearisation from vertex to vertex."""
@@ -129,9 +127,7 @@ class _Pricing:
         width = high - low
         rise = self.f(high) - self.f(low)
         slope = np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
-        letters = np.arange(len(self.p))
-        self.program.change_column_bounds(low, high, letters)
-        answer = self.cone.solve(self.program, self.p * slope - y)
+        answer = self.cone.relaxed(self.p * slope - y, low, high)
         if answer is None:
             return None
         return answer[0] + float(self.p @ (self.f(low) - slope * low)), np.clip(answer[1], low, high)

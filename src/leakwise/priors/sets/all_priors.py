@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.priors.prior import Prior
-from leakwise.priors.prior_set import PriorSet
+from leakwise.priors.prior_set import PriorSet, member_rows
 from leakwise.priors.sets.around_estimate import Around, as_matrix
 from leakwise.types import Floats, Indices
 
@@ -51,6 +52,13 @@ class AllPriors(Around):
         values, single = as_matrix(columns, len(self))
         least: Floats = values.min(axis=0)
         return least[0] if single else least
+
+    def exact_worst_member(self, column: Floats) -> tuple[Fraction, ...]:
+        lowest = int(column.argmin())
+        return tuple(Fraction(int(place == lowest)) for place in range(len(column)))
+
+    def scale_rows(self) -> Floats:
+        return member_rows(np.eye(len(self)))
 
     def exact_least_mass(self, column: Sequence[int]) -> Fraction:
         return Fraction(min(int(value) for value in column))

@@ -61,9 +61,11 @@ class Around(Shown, PriorSet):
         return float_above(self.exact_failure)
 
     @property
-    def is_everything(self) -> bool:
-        """Whether the set holds every prior, so that only local differential privacy protects."""
-        return False
+    def holds_nominal(self) -> bool:
+        return True
+
+    def worst_member(self, column: Floats) -> Floats:
+        return np.array([float(mass) for mass in self.exact_worst_member(column)])
 
     @property
     def support(self) -> Bools:
@@ -158,6 +160,25 @@ def lowered(total: Floats, loose: Floats, size: int) -> Floats:
     error = (size + 16) * 2.0**-52 * (total + loose) + size * 2.0**-1070
     safe: Floats = np.maximum(total - error, 0.0)
     return safe
+
+
+def transport_rows(p: Floats, low: Floats, high: Floats, moved: float) -> Floats:
+    """Return rows in (v, s, a, b, fill, drain) for the priors in [low, high] that move at most so much mass from p.
+
+    s ≤ p·v - Σ (high-p)(a-v)₊ - Σ (p-low)(v-b)₊ - moved·(b-a) for some levels a ≤ b.
+    """
+    size = len(p)
+    a, b, fill, drain = size + 1, size + 2, size + 3, 2 * size + 3
+    rows = np.zeros((2 + 2 * size, 3 * size + 3))
+    rows[0, :size], rows[0, size] = -p, 1.0
+    rows[0, a], rows[0, b] = -moved, moved
+    rows[0, fill:drain], rows[0, drain:] = high - p, p - low
+    rows[1, a], rows[1, b] = 1.0, -1.0
+    each = np.arange(size)
+    filled, drained = rows[2 : 2 + size], rows[2 + size :]
+    filled[each, a], filled[each, each], filled[each, fill + each] = 1.0, -1.0, -1.0
+    drained[each, each], drained[each, b], drained[each, drain + each] = 1.0, -1.0, -1.0
+    return rows
 
 
 def descending(column: Sequence[int]) -> list[int]:

@@ -12,7 +12,7 @@ from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction
 from leakwise.priors.prior import Prior
-from leakwise.priors.sets.around_estimate import Around, as_matrix, descending, lowered
+from leakwise.priors.sets.around_estimate import Around, as_matrix, descending, lowered, transport_rows
 from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["Ball"]
@@ -95,6 +95,19 @@ class Ball(Around):
             to_move -= taken
             mass += (here - taken) * values[place]
         return Fraction(mass, total * unit)
+
+    def exact_worst_member(self, column: Floats) -> tuple[Fraction, ...]:
+        masses, room = list(self.nominal.fractions), self.moved
+        for place in np.argsort(-column, kind="stable").tolist():
+            taken = min(room, masses[place])
+            masses[place] -= taken
+            room -= taken
+        masses[int(column.argmin())] += self.moved
+        return tuple(masses)
+
+    def scale_rows(self) -> Floats:
+        size = len(self)
+        return transport_rows(self.nominal.probabilities, np.zeros(size), np.ones(size), float(self.moved))
 
     def reordered(self, order: Indices) -> Ball:
         return Ball(self.nominal.reordered(order), self.beta, self.exact_failure, self.method)

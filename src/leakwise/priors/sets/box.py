@@ -12,7 +12,7 @@ from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import exact_fraction, float_above, float_below
 from leakwise.priors.prior import Prior
-from leakwise.priors.sets.around_estimate import Around, as_matrix, lowered
+from leakwise.priors.sets.around_estimate import Around, as_matrix, lowered, transport_rows
 from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["Box"]
@@ -144,6 +144,14 @@ class Box(Around):
                     filled[place] += sign * step
                     room -= step
         return tuple(filled)
+
+    def exact_worst_member(self, column: Floats) -> tuple[Fraction, ...]:
+        return self.least_member(np.argsort(column, kind="stable").tolist())
+
+    def scale_rows(self) -> Floats:
+        low, high = (np.array([float(bound) for bound in side]) for side in (self.lower, self.upper))
+        moved = 1.0 if self.beta is None else min(float(self.beta) / 2, 1.0)
+        return transport_rows(self.nominal.probabilities, low, high, moved)
 
     def reordered(self, order: Indices) -> Box:
         return Box(

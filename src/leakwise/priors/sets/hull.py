@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.priors.prior import Prior
-from leakwise.priors.prior_set import as_prior
+from leakwise.priors.prior_set import as_prior, member_rows
 from leakwise.priors.sets.around_estimate import Around, as_matrix
 from leakwise.types import Bools, Floats, Indices
 
@@ -73,6 +73,19 @@ class Hull(Around):
 
     def exact_least_mass(self, column: Sequence[int]) -> Fraction:
         return min(corner.exact_least_mass(column) for corner in self.corners)
+
+    def _worst(self, column: Floats) -> int:
+        return int(np.argmin([corner.probabilities @ column for corner in self.corners]))
+
+    def worst_member(self, column: Floats) -> Floats:
+        return self.corners[self._worst(column)].probabilities
+
+    def exact_worst_member(self, column: Floats) -> tuple[Fraction, ...]:
+        worst = self._worst(column)
+        return tuple(Fraction(int(place == worst)) for place in range(len(self.corners)))
+
+    def scale_rows(self) -> Floats:
+        return member_rows(np.array([corner.probabilities for corner in self.corners]))
 
     def reordered(self, order: Indices) -> Hull:
         corners = [corner.reordered(order) for corner in self.corners]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
-from leakwise.exact import exact_fraction, exp_lower, float_above, last_that_holds, log_lower
+from leakwise.exact import exact_fraction, exp_lower, float_above, last_that_holds, log_lower, log_upper
 from leakwise.priors.prior import Prior
 from leakwise.priors.sets.around_estimate import Around, as_matrix
 from leakwise.types import Bools, Floats, Indices
@@ -20,6 +20,7 @@ __all__ = ["KLBall"]
 
 _STEPS = 70
 _BITS = 256
+_MEMBER = 1 << 70
 
 
 class KLBall(Around):
@@ -111,6 +112,56 @@ class KLBall(Around):
             return Fraction(smallest)
         bound = unit * exp_lower(exponent / total - self.radius, _BITS) - gap
         return smallest + max(bound, Fraction(0)) * span
+
+    def worst_member(self, column: Floats) -> Floats:
+        """Return Q ∝ π/(v - τ) with τ below every entry; letters never seen take the rest where they are lowest."""
+        v, p, radius = column, self.nominal.probabilities, float(self.radius)
+        if radius == 0 or np.ptp(v) == 0:
+            return p
+        seen = p > 0
+        least, span = float(v.min()), float(np.ptp(v))
+        known, above = p[seen], v[seen] - least
+        worst = np.zeros(len(p))
+
+        def members(gaps: Floats) -> tuple[Floats, Floats]:
+            """For each gap the member of the family, on the letters seen, and its divergence."""
+            q = known / (above + gaps[:, None])
+            q /= q.sum(axis=1, keepdims=True)
+            return q, np.sum(known * np.log(known / q), axis=1)
+
+        if not seen[v == least].any():
+            shares, divergences = members(np.zeros(1))
+            if divergences[0] <= radius:
+                rest = 1 - np.exp(divergences[0] - radius)
+                worst[seen] = shares[0] * (1 - rest)
+                worst[int(v.argmin())] += rest
+                return worst
+        low, high = np.log(1e-16 * span), np.log(1e8 * span)
+        for _ in range(16):  # each step cuts the interval into 32 parts
+            steps = np.linspace(low, high, 33)
+            near = members(np.exp(steps[1:-1]))[1] <= radius  # the divergence falls as the gap grows
+            first = 1 + (int(near.argmax()) if near.any() else 31)
+            low, high = float(steps[first - 1]), float(steps[first])
+        worst[seen] = members(np.exp(np.array([high])))[0][0]
+        return worst
+
+    def exact_worst_member(self, column: Floats) -> tuple[Fraction, ...]:
+        p, worst = self.nominal.probabilities, self.worst_member(column)
+        # Towards the middle as far as it takes that rounding does not leave the ball.
+        for inward in (1e-13, 1e-11, 1e-9, 1e-7, 1e-5, 1e-3):
+            units = [int(mass * _MEMBER) for mass in ((1 - inward) * worst + inward * p).tolist()]
+            units[int(np.argmax(p))] += _MEMBER - sum(units)
+            member = tuple(Fraction(unit, _MEMBER) for unit in units)
+            if self._holds(member):
+                return member
+        return self.nominal.fractions
+
+    def _holds(self, masses: Sequence[Fraction]) -> bool:
+        """Whether KL(π‖Q) ≤ radius, every logarithm rounded up: True only when it is certain."""
+        pairs = [(p, q) for p, q in zip(self.nominal.fractions, masses, strict=True) if p]
+        if not all(q for _, q in pairs):
+            return False
+        return sum((p * Fraction(log_upper(p / q)) for p, q in pairs), Fraction(0)) <= self.radius
 
     def reordered(self, order: Indices) -> KLBall:
         return KLBall(self.nominal.reordered(order), self.radius, self.exact_failure, self.method)

@@ -45,6 +45,7 @@ class LayerCake(Around):
     """
 
     kind = "layer cake"
+    convex = False  # its least mass is a bound that need not be attained
     counts: tuple[int, ...]
     log_level: float
     _bounds: dict[int, float]

@@ -40,6 +40,7 @@ class RoundedLayerCake(Around):
     """
 
     kind = "layer cakes of all tables with these rounded frequencies"
+    convex = False  # its least mass is a bound that need not be attained
     rows: int
     _cake: LayerCake
     _low: npt.NDArray[np.int64]

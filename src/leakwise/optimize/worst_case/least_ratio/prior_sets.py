@@ -7,17 +7,23 @@ proof is the one for a single prior.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
 
 from leakwise.errors import Infeasible, NotConverged, some_of
 from leakwise.lp import LinearProgram
 from leakwise.optimize.worst_case.least_ratio.search import LeastRatio, centred, safe_matrix
-from leakwise.optimize.worst_case.least_ratio.worst_member import Member, member_weights, worst_member
 from leakwise.priors import PriorSet
 from leakwise.types import Bools, Floats
 
 __all__ = ["robust_ratio"]
 
+
+Member = tuple[Fraction, ...]
+"""A prior of the set: its masses, or for a hull the shares of its corners."""
 
 _CUTS = 400
 _STEPS = 80
@@ -38,14 +44,18 @@ class _Robust:
         self.output, self.letter = np.nonzero((allowed & self.support[:, None]).T)
         self.members: list[list[tuple[Member, Floats]]] = []  # per output
         for output in range(self.count):
-            self.members.append([worst_member(priors, allowed[:, output].astype(np.float64))])
+            self.members.append([self._worst(allowed[:, output].astype(np.float64))])
         self.rows: list[tuple[int, int]] = []  # (output, member) of each cut
         self.solved = 0
         self._program = self._start()
         self.y = np.zeros(self.size)
-        self.mixed = [member_weights([self.members[j][0][0]], [1.0]) for j in range(self.count)]
+        self.mixed = [_member_weights([self.members[j][0][0]], [1.0]) for j in range(self.count)]
         self.lower, self.upper = 1.0, np.inf
         self.matrix = safe_matrix(allowed[self.support])
+
+    def _worst(self, column: Floats) -> tuple[Member, Floats]:
+        """A prior of the set that (nearly) attains min_Q Q·v, as exact data and as floats."""
+        return self.priors.exact_worst_member(column), self.priors.worst_member(column)
 
     def _start(self) -> LinearProgram:
         pairs, count = len(self.output), self.count
@@ -101,7 +111,7 @@ class _Robust:
             largest = columns.max(axis=0)
             new = 0
             for output in np.flatnonzero(largest > _DUST).tolist():
-                member = worst_member(self.priors, columns[:, output])
+                member = self._worst(columns[:, output])
                 if ratio * float(member[1] @ columns[:, output]) < largest[output] * (1 - 1e-12):
                     if any(np.abs(member[1] - known[1]).max() < 1e-14 for known in self.members[output]):
                         continue
@@ -153,7 +163,7 @@ class _Robust:
         if least > self.lower and y.sum() > 0:
             self.lower, self.y = least, y
             self.mixed = [
-                member_weights([member for member, _ in self.members[j]], mixed[j].tolist()) for j in range(self.count)
+                _member_weights([member for member, _ in self.members[j]], mixed[j].tolist()) for j in range(self.count)
             ]
 
     def _bound(self, output: int, y: Floats, shares: Floats) -> float:
@@ -240,3 +250,17 @@ class _Robust:
             f"allowed outputs no chance.{who} Allow more pairs, or take a smaller set.",
             witness=None if letters is None else letters[0],
         )
+
+
+def _member_weights(members: Sequence[Member], shares: Sequence[float]) -> tuple[int, ...]:
+    """Return a mixture of members as whole numbers: inside the set exactly, since the set is convex."""
+    parts = [Fraction(share).limit_denominator(1 << 40) if share > 0 else Fraction(0) for share in shares]
+    if not any(parts):
+        parts[0] = Fraction(1)
+    total = sum(parts, Fraction(0))
+    mixed = [Fraction(0)] * len(members[0])
+    for part, member in zip(parts, members, strict=True):
+        if part:
+            mixed = [m + part / total * mass for m, mass in zip(mixed, member, strict=True)]
+    common = math.lcm(*(mass.denominator for mass in mixed))
+    return tuple(int(mass * common) for mass in mixed)
