@@ -193,6 +193,14 @@ def test_there_is_one_bisection() -> None:
     assert [name for name in found if not name.startswith("optimize/")] == ["exact/bisection.py"]
 
 
+def test_arrays_have_the_names_of_the_types_module() -> None:
+    named = re.findall(r"= (npt\.NDArray\[.+\])$", (SOURCE / "types.py").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(named) > 5
+    spelled = re.compile("|".join(re.escape(name).replace(r"npt\.", r"(?<!\w)(?:npt\.)?") for name in named))
+    found = {str(p.relative_to(SOURCE)) for p in SOURCE.rglob("*.py") if spelled.search(p.read_text(encoding="utf-8"))}
+    assert {name for name in found if not name.startswith("optimize/")} == {"types.py"}
+
+
 def test_files_are_written_in_one_place() -> None:
     """Whole or not at all: only the atomic writer opens a file to write, and Spark in a draft folder of its own."""
     writes = re.compile(r"\.write_(text|bytes)\(|open\([^)]*[\"'][wax]b?\+?[\"']|NamedTemporaryFile|mkstemp")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import re
 from pathlib import Path
 
@@ -47,3 +49,73 @@ def test_the_patterns_find_what_they_are_for() -> None:
         "command, somebody, anybody, MATH.md, the way back"
     )
     assert [pattern for pattern in RETIRED if not re.search(pattern, sentence)] == []
+
+
+# ------------------------------------------------------------------------------- sentences that flow
+
+WIDTH, FAR = 120, 15
+NOT_PROSE = re.compile(r"^(>>>|\.\.\.|[-*|=:+]|\.\. |\\b|\d+[.)] )|[├└─│]|\S {2,}\S|::$")
+OPERATOR = r"[=≤≥≠<>∝/+−·-]"
+
+
+def _docstrings(text: str) -> list[list[str]]:
+    """The lines of every docstring, as they are laid out in the file."""
+    lines, kinds = text.splitlines(), (ast.Module, ast.ClassDef, ast.FunctionDef)
+    bodies = [node.body[0] for node in ast.walk(ast.parse(text)) if isinstance(node, kinds) and node.body]
+    return [
+        lines[first.lineno - 1 : first.end_lineno]
+        for first in bodies
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    ]
+
+
+def _first_unit(line: str) -> str:
+    """The first word, with all of a code span or a formula that it begins: neither is torn apart."""
+    glued = re.sub(r"``.+?``|:\w+:`.+?`", lambda span: span[0].replace(" ", "_"), line.strip())
+    return re.sub(rf" (?={OPERATOR} )|(?<= {OPERATOR}) ", "_", glued).split(" ")[0]
+
+
+def _broken(docstring: list[str]) -> list[str]:
+    """Lines that end far before the width although what continues them would have fitted."""
+    found, example = [], False
+    for line, after in itertools.pairwise(docstring):
+        here, following = line.strip(), after.strip()
+        example = bool(here) and (example or here.startswith((">>>", "\\b")))
+        prose = here and following and not example and not NOT_PROSE.search(here) and not NOT_PROSE.search(following)
+        level = len(line) - len(line.lstrip()) == len(after) - len(after.lstrip())
+        if prose and level and following != '"""' and len(line) + 1 + len(_first_unit(after)) <= WIDTH - FAR:
+            found.append(here)
+    return found
+
+
+def test_docstrings_are_not_broken_in_mid_sentence() -> None:
+    met = [
+        f"{path.relative_to(HOUSE)}: {line}"
+        for path in sorted((HOUSE / "src").rglob("*.py"))
+        if "optimize" not in path.parts
+        for docstring in _docstrings(path.read_text(encoding="utf-8"))
+        for line in _broken(docstring)
+    ]
+    assert met == []
+
+
+def test_a_broken_sentence_is_found_and_a_formula_is_not() -> None:
+    assert _broken(['    """What the', "    searches", "    in this room share.", '    """']) == [
+        '"""What the',
+        "searches",
+    ]
+    assert _broken(["    " + "x" * 90, "    ⌈L / kl(e^{-ε}‖e^{-ε'})⌉ samples"]) == []
+    assert _broken(["    >>> print(1)", "    1", "    2", ""]) == []
+    assert _broken(["    The end.", "", "    Parameters", "    ----------", "    name", "        What it is."]) == []
+
+
+def test_examples_show_a_value_that_teaches_something() -> None:
+    """A line that ends in True says only that its author was right."""
+    met = [
+        f"{path.relative_to(HOUSE)}: {asked.strip()}"
+        for path in sorted((HOUSE / "src").rglob("*.py"))
+        if "optimize" not in path.parts
+        for asked, told in itertools.pairwise(path.read_text(encoding="utf-8").splitlines())
+        if asked.strip().startswith(">>> ") and told.strip() == "True"
+    ]
+    assert met == []

@@ -6,12 +6,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import as_alphabet, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, require
 from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior, PriorSet
+from leakwise.priors import Prior, PriorSet, over_letters
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
 from leakwise.tables.release.draw import draw_codes
@@ -24,7 +23,7 @@ require("sklearn", extra="sklearn", purpose="leakwise.sklearn")
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
-from leakwise.types import Floats  # noqa: E402
+from leakwise.types import Array, Floats  # noqa: E402
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
@@ -134,7 +133,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         self.epsilons_: Floats = np.array([one.epsilon for one in designs])
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[Any]:
+    def transform(self, X: Any) -> Array:
         """Return one outcome for every value, drawn again at every call.
 
         Parameters
@@ -170,11 +169,11 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             labels = [object_array(one.outputs) for one in self.mechanisms_]
         return np.column_stack([take_labels(of, codes) for of, codes in zip(labels, drawn, strict=True)])
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[Any]:
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Return ``fit`` and ``transform`` of the same rows; a warning where the prior was learnt from them."""
         import warnings
 
-        released: npt.NDArray[Any] = self.fit(X, y, **fit_params).transform(X)
+        released: Array = self.fit(X, y, **fit_params).transform(X)
         if self._learnt:
             warnings.warn(
                 "The rows that the mechanism was designed from are released by it: the promise covers other rows drawn "
@@ -285,14 +284,7 @@ def _each(given: Any, names: list[Hashable], title: str, by_column: bool) -> dic
 def _over(prior: Any, domain: Any) -> Any:
     """The prior (or set of priors), whose letters must be those of the domain where there is one."""
     known = prior if isinstance(prior, PriorSet) else Prior(prior, labels=domain) if _bare(prior) else Prior(prior)
-    if domain is None:
-        return known
-    letters = as_alphabet(domain, name="domain")
-    order = letters.positions_in(known.alphabet, mine="domain", theirs="prior")
-    if not isinstance(known, Prior):
-        return known
-    places = range(len(letters)) if order is None else order
-    return Prior.from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
+    return known if domain is None else over_letters(known, as_alphabet(domain, name="domain"))
 
 
 def _bare(prior: Any) -> bool:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.documents import created_like
 from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior, PriorSet
+from leakwise.priors import Prior, PriorSet, over_letters
 from leakwise.priors.sample import coarse_prior
 from leakwise.proof import Certificate
 from leakwise.release_mechanism import Sample, certified_mechanism, how_found
@@ -130,7 +128,7 @@ prior (rows independent).
             f"use (--for) must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}"
         )
     letters = _letters(domain, prior, mechanism, column)
-    public = None if isinstance(prior, str) else _over(prior, letters)
+    public = None if isinstance(prior, str) else over_letters(_as_prior(prior), letters)
     files = {"data": file_of(data), "out": file_of(out)}
     account = ledger.path if isinstance(ledger, LedgerBook) else None if ledger is None else Path(ledger)
     refuse_same_files(files, ledger_files(account, "ledger"))
@@ -252,13 +250,3 @@ def _letters(domain: Any, prior: Any, mechanism: Mechanism | None, column: Any) 
 
 def _as_prior(prior: Any) -> PriorSet:
     return prior if isinstance(prior, PriorSet) else Prior(prior)
-
-
-def _over(prior: Any, letters: Alphabet) -> PriorSet:
-    """The prior, or the set of priors, over the declared letters, in their order."""
-    known = _as_prior(prior)
-    order: Iterable[int] | None = letters.positions_in(known.alphabet, mine="domain", theirs="prior")
-    if not isinstance(known, Prior):
-        return known if order is None else known.reordered(np.array(list(order), dtype=np.intp))
-    places = range(len(letters)) if order is None else order
-    return Prior.from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet.bins import Bins
 from leakwise.alphabet.labels import Alphabet, code_dtype, is_missing, plain_value
 from leakwise.errors import InvalidInput, some_of
-from leakwise.types import Codes, Floats
+from leakwise.types import Array, Codes, Floats, Words
 
 __all__ = ["encode_column"]
 
@@ -32,9 +31,9 @@ _FEW_ROWS = 256
 def encode_column(column: Any, alphabet: Alphabet, *, name: str = "column") -> Codes:
     """Return the code of every value, in the smallest unsigned type.
 
-    Takes lists, NumPy arrays, pandas and polars Series (categoricals included), pyarrow arrays and chunked
-    arrays (dictionaries included). NaN and NaT are missing values, as None is. For bins the column may hold numbers,
-    or the names of the bins.
+    Takes lists, NumPy arrays, pandas and polars Series (categoricals included), pyarrow arrays and chunked arrays
+    (dictionaries included). NaN and NaT are missing values, as None is. For bins the column may hold numbers, or the
+    names of the bins.
     """
     library = type(column).__module__.partition(".")[0]
     found = _Found(alphabet)
@@ -79,9 +78,7 @@ class _Found:
         )
 
 
-def _from_distinct(
-    distinct: Sequence[Any], places: npt.NDArray[Any], found: _Found, *, may_be_null: bool = True
-) -> Codes:
+def _from_distinct(distinct: Sequence[Any], places: Array, found: _Found, *, may_be_null: bool = True) -> Codes:
     """Codes from distinct values and, for each row, the place of its value in them (-1 for a missing one)."""
     known = [_lookup(found.alphabet, value) for value in distinct]
     missing = found.alphabet.index.get(None, -1)
@@ -130,20 +127,20 @@ def _encode_values(column: Any, found: _Found, name: str) -> Codes:
     return _encode_objects(column.tolist(), found)
 
 
-def _encode_texts(column: npt.NDArray[Any], found: _Found) -> Codes:
+def _encode_texts(column: Array, found: _Found) -> Codes:
     """Texts of fixed width as rows of numbers: found by a hash, then compared whole, so that no text is made."""
     kind = str if column.dtype.kind == "U" else bytes
     # NumPy cuts zeros off the end of a text: a label that ends in one never comes back from a column.
     end: Any = "\0" if kind is str else b"\0"
     known = [(c, label) for label, c in found.alphabet.index.items() if type(label) is kind and label[-1:] != end]
-    wanted: npt.NDArray[Any] = np.array([label for _, label in known] or [kind()], dtype=kind)
+    wanted: Array = np.array([label for _, label in known] or [kind()], dtype=kind)
     # A label longer than the column is wide cannot occur in it; a shorter one is filled up as NumPy fills it.
     fits = np.array([len(label) * (4 if kind is str else 1) <= column.itemsize for _, label in known], dtype=np.bool_)
     codes = np.full(column.size, -1, dtype=np.int64)
     if fits.any():
         letters = np.array([code for code, _ in known], dtype=np.int64)[fits]
         table = _words(wanted[fits].astype(column.dtype))
-        factors: npt.NDArray[np.uint64] = np.random.default_rng(0).integers(1, 1 << 63, table.shape[1], np.uint64)
+        factors: Words = np.random.default_rng(0).integers(1, 1 << 63, table.shape[1], np.uint64)
         factors |= np.uint64(1)
         hashes = _hash(table, factors)
         order = np.argsort(hashes)
@@ -162,13 +159,13 @@ def _encode_texts(column: npt.NDArray[Any], found: _Found) -> Codes:
     return codes
 
 
-def _words(texts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _words(texts: Array) -> Array:
     """Each text of an array as a row of numbers, as wide as its width allows."""
     size = next(size for size in (8, 4, 2, 1) if texts.itemsize % size == 0)
     return texts.view(f"u{size}").reshape(texts.size, -1)
 
 
-def _hash(rows: npt.NDArray[Any], factors: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _hash(rows: Array, factors: Words) -> Words:
     total = np.zeros(len(rows), dtype=np.uint64)
     for word, factor in enumerate(factors):
         total += rows[:, word] * factor

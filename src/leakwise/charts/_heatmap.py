@@ -42,9 +42,8 @@ def heatmap(
 ) -> Spec:
     """Return a matrix as a heat map: one cell for each row and column label.
 
-    Small matrices carry their numbers. From 61 rows or columns on the cells touch, and beyond 100
-    neighbouring entries are drawn as the mean of a block; the subtitle says so and the tooltip gives the
-    least and the largest.
+    Small matrices carry their numbers. From 61 rows or columns on the cells touch, and beyond 100 neighbouring entries
+    are drawn as the mean of a block; the subtitle says so and the tooltip gives the least and the largest.
 
     Parameters
     ----------

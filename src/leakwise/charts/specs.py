@@ -1,8 +1,7 @@
 """Charts as Vega-Lite specifications: plain dictionaries with their data inside.
 
-Every function checks its numbers (NaN and infinity are refused; None is drawn as a gap where ``note=`` says
-what it stands for), escapes what a label must not contain, and describes the chart in words for those who do
-not see it.
+Every function checks its numbers (NaN and infinity are refused; None is drawn as a gap where ``note=`` says what it
+stands for), escapes what a label must not contain, and describes the chart in words for those who do not see it.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ _ARITHMETIC = Context(prec=40, Emax=10**12, Emin=-(10**12))
 def number(x: object, digits: int = 4) -> str:
     """Return a number as text: `digits` decimals, or an exponent where decimals would hide it.
 
-    A value that is not zero never reads as zero; ``0`` and ``1`` without decimals are exactly 0 and 1;
-    integers keep all their digits (up to 10¹⁵); infinity is ``∞``.
+    A value that is not zero never reads as zero; ``0`` and ``1`` without decimals are exactly 0 and 1; integers keep
+    all their digits (up to 10¹⁵); infinity is ``∞``.
 
     >>> [number(x) for x in (0.0, 1.0, 0.5, 0.99999, 3e-7, 12, float("inf"))]
     ['0', '1', '0.5000', '1.0000', '3.000e-7', '12', '∞']
@@ -135,15 +135,14 @@ def text_table(
     Parameters
     ----------
     headers, rows
-        One header and, in each row, one cell for each column. Numbers are written by :func:`number`, None
-        as a dash, truth as yes or no, everything else as its text.
+        One header and, in each row, one cell for each column. Numbers are written by :func:`number`, None as a dash,
+        truth as yes or no, everything else as its text.
     align
         One of ``l``, ``r``, ``c`` for each column; by default columns of numbers go to the right.
     title
         A line above the table.
     digits, max_rows, max_width
-        Decimals, and the size beyond which rows and columns are elided in the middle; the table says how
-        many.
+        Decimals, and the size beyond which rows and columns are elided in the middle; the table says how many.
 
     >>> print(text_table(["letter", "mass"], [["a", 0.5], ["b", 0.25]], title="A prior"))
     A prior
@@ -235,8 +234,8 @@ def html_table(
 
     The first cell of a row is its header. Cells are written as in :func:`text_table`.
 
-    >>> "&lt;b&gt;" in html_table(["label"], [["<b>"]])
-    True
+    >>> html_table(["label"], [["<b>"]]).partition("<tbody>")[2]
+    '<tr><th scope="row" ...>&lt;b&gt;</th></tr></tbody></table>'
     """
     names, body = _checked(headers, rows)
     head, tail = _ends(len(body), max_rows)

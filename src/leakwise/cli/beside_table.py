@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import NEXT, save_mechanism
@@ -18,6 +15,7 @@ from leakwise.tables.formats.carried_mechanism import Carried, after_earlier, ca
 from leakwise.tables.kinds.joint_columns import plain_alphabet
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.file import check_file
+from leakwise.types import Counts
 
 if TYPE_CHECKING:
     from leakwise.proof import Certificate
@@ -98,6 +96,6 @@ def earlier_release(table: TableFile, columns: tuple[str, ...]) -> list[Carried]
     return [Carried(columns, mechanism)] if same else []
 
 
-def _counts(table: TableFile, columns: tuple[str, ...], mechanism: Mechanism) -> npt.NDArray[np.int64]:
+def _counts(table: TableFile, columns: tuple[str, ...], mechanism: Mechanism) -> Counts:
     """Return how often each outcome of a mechanism occurs in a released table."""
     return check_file(table, columns, plain_alphabet(mechanism.output_alphabet), what="outputs").counts

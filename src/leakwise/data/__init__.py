@@ -29,8 +29,8 @@ class AdultCount(TypedDict):
 def adult_counts() -> list[AdultCount]:
     """The counts of the Adult training part: one entry per combination that occurs, 32,561 rows in all.
 
-    Columns are ``sex``, ``marital_status``, ``occupation`` and ``income``; ``rows`` says how many rows of the
-    UCI Adult extract (Becker & Kohavi, 1996) have that combination. An unknown occupation is ``"?"``.
+    Columns are ``sex``, ``marital_status``, ``occupation`` and ``income``; ``rows`` says how many rows of the UCI Adult
+    extract (Becker & Kohavi, 1996) have that combination. An unknown occupation is ``"?"``.
 
     Examples
     --------
@@ -59,9 +59,9 @@ def adult_table(shuffle_seed: int | None = 0) -> dict[str, list[str]]:
     Parameters
     ----------
     shuffle_seed
-        The rows come in an order fixed by this integer, the same on every machine and Python version.
-        ``None`` leaves equal rows side by side in the order of the counts. The order carries no information
-        about the census file, whose own order is not stored.
+        The rows come in an order fixed by this integer, the same on every machine and Python version. ``None`` leaves
+        equal rows side by side in the order of the counts. The order carries no information about the census file,
+        whose own order is not stored.
 
     Examples
     --------

@@ -47,8 +47,8 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
 def written_aside(target: Path) -> Iterator[BinaryIO]:
     """A stream whose bytes become the target when all of them are on the disk, and vanish otherwise.
 
-    Where the system has files without a name, a process that is killed leaves no trace: the file gets a name
-    only when it is whole.
+    Where the system has files without a name, a process that is killed leaves no trace: the file gets a name only when
+    it is whole.
     """
     if "\0" in str(target):
         raise InvalidInput(f"Cannot write {str(target)!r}: a path has no zero byte.")

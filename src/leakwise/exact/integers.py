@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from leakwise.types import Floats
+from leakwise.types import Array, Floats
 
 __all__ = [
     "IntegerArray",
@@ -20,13 +19,13 @@ __all__ = [
 ]
 
 # int64 where the denominator leaves room for sums and differences of two weights, object (Python int) beyond.
-IntegerArray = npt.NDArray[Any]
+IntegerArray = Array
 
 _WORD_LIMIT = 1 << 61
 _EXACT_FLOAT = 1 << 53
 
 
-def integer_array(values: Iterable[Any] | npt.NDArray[Any], denominator: int) -> IntegerArray:
+def integer_array(values: Iterable[Any] | Array, denominator: int) -> IntegerArray:
     """Return a read-only array of integers, in machine words when weights over ``denominator`` fit them."""
     dtype = np.int64 if denominator <= _WORD_LIMIT else np.object_
     # In an object array, machine words become Python integers.

@@ -62,8 +62,8 @@ def level(epsilon: object = None, lift: object = None, *, name: str = "epsilon")
 
     >>> level(lift=2).below, level(epsilon=0).above
     (Fraction(2, 1), Fraction(1, 1))
-    >>> level(level(lift=2)) == level(lift=2)
-    True
+    >>> level(level(lift=2)).words
+    'lift = 2'
     """
     if isinstance(epsilon, Level) and lift is None:
         return epsilon

@@ -36,8 +36,8 @@ def _end(ball: arb) -> Fraction:
 def float_above(value: Fraction) -> float:
     """Return the least float that is not below a rational.
 
-    >>> float_above(Fraction(1, 10)) == 0.1  # the float 0.1 lies above one tenth
-    True
+    >>> float_above(Fraction(1, 10)), float_above(Fraction(3, 10))  # the float 0.3 lies below three tenths
+    (0.1, 0.30000000000000004)
     """
     try:
         nearest = value.numerator / value.denominator

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.exact.integers import IntegerArray
-from leakwise.types import Bools, Floats
+from leakwise.types import Bools, Counts, Floats
 
 __all__ = ["round_float_rows", "round_integer_rows"]
 
 
-def round_float_rows(matrix: Floats, bits: int) -> npt.NDArray[np.int64]:
+def round_float_rows(matrix: Floats, bits: int) -> Counts:
     """Return rows of floats as integers over 2^bits (bits ≤ 60).
 
-    Each entry goes to the nearest integer; what the row then misses of 2^bits goes to its largest entry, where
-    it matters least. The caller has checked that the rows are within 1e-9 of 1.
+    Each entry goes to the nearest integer; what the row then misses of 2^bits goes to its largest entry, where it
+    matters least. The caller has checked that the rows are within 1e-9 of 1.
     """
     scaled = np.rint(np.ldexp(matrix, bits)).astype(np.int64)
     way_out = "Give the matrix as Fractions to keep them exactly, or set them to zero yourself."

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leakwise.errors import InvalidInput
-from leakwise.types import Floats
+from leakwise.types import Counts, Floats
 
 __all__ = ["Compressed", "MatrixLike", "bounds", "compress", "indices", "vector"]
 
@@ -75,8 +75,8 @@ def bounds(name: str, lower: ArrayLike, upper: ArrayLike, size: int) -> tuple[Fl
 def compress(name: str, matrix: MatrixLike, lines: int, depth: int) -> Compressed:
     """Compressed lines (columns, each ``depth`` long) of a dense (depth × lines) array or a CSC triple.
 
-    Coefficients smaller than 1e-12 in absolute value become zeros: the solver would drop them, and
-    times variables up to 100 they stay below its feasibility tolerance of 1e-10.
+    Coefficients smaller than 1e-12 in absolute value become zeros: the solver would drop them, and times variables up
+    to 100 they stay below its feasibility tolerance of 1e-10.
     """
     if isinstance(matrix, tuple):
         data, minor, starts = _triple(name, matrix, lines, depth)
@@ -131,7 +131,7 @@ def _wrong_shape(name: str, shape: tuple[int, ...], size: int) -> Floats:
 
 def _triple(
     name: str, matrix: tuple[ArrayLike, ArrayLike, ArrayLike], lines: int, depth: int
-) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Floats, Counts, Counts]:
     if len(matrix) != 3:
         raise InvalidInput(f"{name} is a tuple of {len(matrix)}; a tuple must be (data, indices, indptr).")
     data = _numbers(name, matrix[0])

@@ -53,16 +53,16 @@ class LinearProgram:
 
     .. math:: \min \text{ (or } \max) \; c \cdot x \quad\text{s.t.}\quad l \le A x \le u,\; l' \le x \le u'
 
-    Single-threaded, silent and deterministic: the same sequence of calls gives the same numbers.
-    Feasibility tolerances are 1e-10. Signs of the duals are explained at :class:`Solution`.
+    Single-threaded, silent and deterministic: the same sequence of calls gives the same numbers. Feasibility tolerances
+    are 1e-10. Signs of the duals are explained at :class:`Solution`.
 
     Parameters
     ----------
     costs
         c, one per column.
     matrix
-        A: a dense array (rows × columns) or a tuple ``(data, indices, indptr)`` of compressed columns as
-        in ``scipy.sparse.csc_matrix``. Coefficients smaller than 1e-12 count as zeros.
+        A: a dense array (rows × columns) or a tuple ``(data, indices, indptr)`` of compressed columns as in
+        ``scipy.sparse.csc_matrix``. Coefficients smaller than 1e-12 count as zeros.
     row_lower, row_upper
         l and u, a number or one per row; equal for an equation, ±inf for no bound.
     column_lower, column_upper
@@ -219,8 +219,8 @@ class LinearProgram:
         Raises
         ------
         NotConverged
-            HiGHS answered 'unknown' or failed in five ways of asking (warm, without presolve, dual and
-            primal simplex, with and without scaling).
+            HiGHS answered 'unknown' or failed in five ways of asking (warm, without presolve, dual and primal simplex,
+            with and without scaling).
         """
         if time_limit is not None and not time_limit > 0:
             raise InvalidInput(f"time_limit is {time_limit}; expected a positive number of seconds or None.")

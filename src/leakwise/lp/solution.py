@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from leakwise.types import Floats
+from leakwise.types import Counts, Floats
 
 __all__ = ["Basis", "Solution", "Status"]
 
@@ -18,8 +15,8 @@ Status: TypeAlias = Literal["optimal", "infeasible", "unbounded", "time_limit"]
 class Basis(NamedTuple):
     """The basic columns and the rows whose slack is basic; together as many as the program has rows."""
 
-    columns: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    columns: Counts
+    rows: Counts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,18 +27,18 @@ class Solution:
 
         z = c − Aᵀy,
 
-    and at the optimum c·x = Σ_i y_i r_i + Σ_j z_j x_j, where r_i = (Ax)_i is the row bound that is tight
-    wherever y_i ≠ 0, and x_j the column bound that is tight wherever z_j ≠ 0 (strong duality). For
-    max c·x, Ax = b, x ≥ 0 this says c − Aᵀy ≤ 0 and c·x = b·y: a new column (c', a') improves a
-    maximum only if c' − a'·y > 0, and a minimum only if c' − a'·y < 0.
+    and at the optimum c·x = Σ_i y_i r_i + Σ_j z_j x_j, where r_i = (Ax)_i is the row bound that is tight wherever
+    y_i ≠ 0, and x_j the column bound that is tight wherever z_j ≠ 0 (strong duality). For max c·x, Ax = b, x ≥ 0 this
+    says c − Aᵀy ≤ 0 and c·x = b·y: a new column (c', a') improves a maximum only if c' − a'·y > 0, and a minimum only
+    if c' − a'·y < 0.
 
     Attributes
     ----------
     status
         ``"optimal"``, ``"infeasible"``, ``"unbounded"`` or ``"time_limit"``.
     objective
-        c·x. NaN when infeasible, ±∞ when unbounded; after a time limit the value of the feasible
-        point reached, or NaN if there was none.
+        c·x. NaN when infeasible, ±∞ when unbounded; after a time limit the value of the feasible point reached, or NaN
+        if there was none.
     x
         The point; NaN everywhere if the solver left none that is feasible.
     duals
@@ -53,8 +50,8 @@ class Solution:
     infeasibility_ray
         Farkas witness y when infeasible, scaled to max|y| = 1:
         min over the row bounds of y·r  >  max over the column bounds of (Aᵀy)·x,
-        so no x can have Ax inside the row bounds. Checked in floats before it is handed out (entries
-        of Aᵀy within 1e-9 of zero count as zero); None if no ray passed.
+        so no x can have Ax inside the row bounds. Checked in floats before it is handed out (entries of Aᵀy within 1e-9
+        of zero count as zero); None if no ray passed.
     unbounded_ray
         Direction d when unbounded: adding any multiple of it stays feasible and improves the objective.
     primal_infeasibility, dual_infeasibility

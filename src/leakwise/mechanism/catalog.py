@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Label, as_alphabet
 from leakwise.errors import InvalidInput
@@ -16,6 +15,7 @@ from leakwise.exact import IntegerArray, Level, exact_fraction, level, round_flo
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, refuse_large
 from leakwise.mechanism.mechanism import Mechanism
 from leakwise.priors import PriorSet, as_prior
+from leakwise.types import Counts
 
 __all__ = [
     "constant",
@@ -122,7 +122,7 @@ def _with_ratio(alphabet: Alphabet, ratio: Fraction) -> Mechanism:
     return Mechanism.from_kernel(kernel, alphabet, alphabet)
 
 
-def _even_law(size: int) -> npt.NDArray[np.int64]:
+def _even_law(size: int) -> Counts:
     """2^60 dealt out to ``size`` letters as evenly as integers can."""
     law = np.full(size, _UNIT // size, dtype=np.int64)
     law[: _UNIT % size] += 1

@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Label
 from leakwise.charts.shown import Parts
 from leakwise.errors import InvalidInput
 from leakwise.mechanism.kernel import DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
+from leakwise.types import Array
 
 __all__ = ["Composition", "compose"]
 
@@ -117,8 +116,8 @@ class Composition(Mechanism):
 def compose(*mechanisms: Mechanism) -> Composition:
     """Return the joint release of one secret by several mechanisms, each with fresh randomness.
 
-    Leakages do not add: two releases of ε-PML can leak more than 2ε together, or less. Ask the
-    composition itself, it is exact.
+    Leakages do not add: two releases of ε-PML can leak more than 2ε together, or less. Ask the composition itself, it
+    is exact.
 
     >>> from leakwise import Prior, epsilon, randomized_response
     >>> rr = randomized_response(2, lift=3)
@@ -199,7 +198,7 @@ def _count_vectors(outcomes: int, total: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def _part_kernel(part: Mechanism, count: int) -> tuple[npt.NDArray[Any], int]:
+def _part_kernel(part: Mechanism, count: int) -> tuple[Array, int]:
     rows, denominator = _lowest_terms(part)
     columns = [list(_type_weights(row, count)) for row in rows]
     weights = np.empty((len(rows), len(columns[0])), dtype=np.object_)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import (
@@ -22,7 +21,7 @@ from leakwise.exact import (
     round_integer_rows,
     vector_times_matrix,
 )
-from leakwise.types import Bools, Floats, Indices
+from leakwise.types import Array, Bools, Floats, Indices
 
 if TYPE_CHECKING:
     from leakwise.sampling import RowSampler, StructuredSampler
@@ -108,7 +107,7 @@ class Kernel(ABC):
 class DenseKernel(Kernel):
     """A kernel that keeps its matrix."""
 
-    def __init__(self, weights: npt.NDArray[Any], denominator: int) -> None:
+    def __init__(self, weights: Array, denominator: int) -> None:
         # The caller has checked the rows: this class is made from sums that are exact by construction.
         self._weights = integer_array(weights, denominator)
         self.denominator = denominator
@@ -166,7 +165,7 @@ class CommonLawKernel(Kernel):
     is positive for randomized response and negative for the high-privacy optimum of [EX] Theorem 3.
     """
 
-    def __init__(self, common: npt.NDArray[Any], denominator: int) -> None:
+    def __init__(self, common: Array, denominator: int) -> None:
         # Checked as Python integers, before words of a stranger's file can overflow.
         exact = common.tolist()
         least, largest, diagonal = min(exact), max(exact), denominator - sum(exact)

@@ -9,12 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import exact_fraction, is_exact_kind, over_common_denominator, round_float_rows
-from leakwise.types import Bools, Floats
+from leakwise.types import Array, Bools, Counts, Floats
 
 __all__ = ["MatrixGiven", "read_matrix"]
 
@@ -26,7 +25,7 @@ _ROW_TOLERANCE = 1e-9
 class MatrixGiven:
     """Exact integers with the labels that came along, if any."""
 
-    weights: npt.NDArray[Any]
+    weights: Array
     denominator: int
     inputs: Alphabet | None = None
     outputs: Alphabet | None = None
@@ -36,7 +35,7 @@ def read_matrix(matrix: Any) -> MatrixGiven:
     """Check a matrix and make it exact."""
     values, inputs, outputs = _entries(matrix)
     if values.dtype.kind == "f":
-        weights: npt.NDArray[Any] = _from_floats(values.astype(np.float64))
+        weights: Array = _from_floats(values.astype(np.float64))
         return MatrixGiven(weights, 1 << FLOAT_BITS, inputs, outputs)
     if values.dtype.kind == "O" and not all(is_exact_kind(value) for value in values.flat):
         floats = [
@@ -47,7 +46,7 @@ def read_matrix(matrix: Any) -> MatrixGiven:
     return MatrixGiven(weights, denominator, inputs, outputs)
 
 
-def _entries(matrix: Any) -> tuple[npt.NDArray[Any], Alphabet | None, Alphabet | None]:
+def _entries(matrix: Any) -> tuple[Array, Alphabet | None, Alphabet | None]:
     inputs: Alphabet | None = None
     outputs: Alphabet | None = None
     library = type(matrix).__module__.partition(".")[0]
@@ -71,7 +70,7 @@ def _entries(matrix: Any) -> tuple[npt.NDArray[Any], Alphabet | None, Alphabet |
     return matrix, inputs, outputs
 
 
-def _from_table(matrix: Any, library: str) -> tuple[Alphabet | None, Alphabet, npt.NDArray[Any]]:
+def _from_table(matrix: Any, library: str) -> tuple[Alphabet | None, Alphabet, Array]:
     if type(matrix).__name__ != "DataFrame" or library == "pyarrow":
         raise InvalidInput(
             f"matrix must be a DataFrame, an array or nested lists. Got a {library} {type(matrix).__name__} instead."
@@ -101,7 +100,7 @@ def _from_mapping(matrix: Mapping[Any, Any]) -> tuple[Alphabet, Alphabet, list[l
     )
 
 
-def _rectangle(rows: list[Any]) -> npt.NDArray[Any]:
+def _rectangle(rows: list[Any]) -> Array:
     lengths = {len(row) if isinstance(row, list) else -1 for row in rows}
     if len(lengths) != 1 or -1 in lengths:
         raise InvalidInput("matrix must be rows of equal length: a list of lists of probabilities.")
@@ -124,7 +123,7 @@ def _as_float(value: object, row: int, column: int) -> float:
     return nearest
 
 
-def _refuse(values: Bools, matrix: npt.NDArray[Any], what: str) -> None:
+def _refuse(values: Bools, matrix: Array, what: str) -> None:
     places = np.argwhere(values)
     if len(places):
         row, column = (int(index) for index in places[0])
@@ -134,7 +133,7 @@ def _refuse(values: Bools, matrix: npt.NDArray[Any], what: str) -> None:
         )
 
 
-def _from_floats(matrix: Floats) -> npt.NDArray[np.int64]:
+def _from_floats(matrix: Floats) -> Counts:
     _refuse(~np.isfinite(matrix), matrix, "finite numbers")
     _refuse(matrix < 0, matrix, "probabilities, none negative")
     _refuse(matrix > 1 + _ROW_TOLERANCE, matrix, "probabilities, none above 1")
@@ -145,7 +144,7 @@ def _from_floats(matrix: Floats) -> npt.NDArray[np.int64]:
     return round_float_rows(matrix, FLOAT_BITS)
 
 
-def _refuse_sum(rows: npt.NDArray[Any], found: str) -> None:
+def _refuse_sum(rows: Array, found: str) -> None:
     raise InvalidInput(
         "Every row of the matrix must sum to 1 (floats within 1e-9, exact numbers exactly). "
         f"Rows {some_of(rows.tolist())} do not; the first sums to {found}. "
@@ -153,7 +152,7 @@ def _refuse_sum(rows: npt.NDArray[Any], found: str) -> None:
     )
 
 
-def _from_exact(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
+def _from_exact(values: Array) -> tuple[Array, int]:
     rows, columns = values.shape
     fractions = [
         exact_fraction(value, f"matrix entry {divmod(place, columns)}") for place, value in enumerate(values.flat)

@@ -6,8 +6,8 @@
 - :mod:`leakwise.papers.runner` makes the files and :mod:`leakwise.papers.gallery` the pages around them.
 
 >>> from leakwise.papers.worst_case_utility import example_1
->>> all(finding.agrees for finding in example_1().findings)
-True
+>>> print(example_1().findings[-1].claim)
+the mechanism (9) attains it where P(x2) + P(x3) ≤ 1/2
 """
 
 from leakwise.papers.exhibit import (

@@ -153,8 +153,8 @@ def stated(claim: str, printed: float | str | None, ours: float | str, holds: bo
 def compared(claim: str, printed: float, ours: float, *, within: float, why: str = _OTHERWISE) -> Finding:
     """The finding on a printed number: it agrees where ours is not further away than its last digit allows.
 
-    >>> compared("log 2 to two digits", 0.69, 0.693147, within=0.005).agrees
-    True
+    >>> compared("log 2 to two digits", 0.69, 0.693147, within=0.005)
+    Finding(claim='log 2 to two digits', printed=0.69, ours=0.693147, agrees=True, why='', beyond=False)
     """
     return stated(claim, printed, ours, abs(printed - ours) <= within, why)
 

@@ -1,7 +1,7 @@
 """What the adversary is assumed to know: one prior, or a set of priors that answers one question, least_mass."""
 
 from leakwise.priors.prior import Prior
-from leakwise.priors.prior_set import PriorSet, as_prior, as_prior_set
+from leakwise.priors.prior_set import PriorSet, as_prior, as_prior_set, over_letters
 from leakwise.priors.sets.all_priors import AllPriors
 from leakwise.priors.sets.ball import Ball
 from leakwise.priors.sets.box import Box
@@ -20,4 +20,5 @@ __all__ = [
     "PriorSet",
     "as_prior",
     "as_prior_set",
+    "over_letters",
 ]

@@ -68,9 +68,9 @@ class Prior(Shown, PriorSet):
     Parameters
     ----------
     probabilities
-        Probabilities (floats, Fractions, decimal strings) that sum to 1 within 1e-9, or whole-number weights
-        with any sum; a list, or a mapping from labels. They are normalized exactly by their sum; a float means its
-        exact binary value.
+        Probabilities (floats, Fractions, decimal strings) that sum to 1 within 1e-9, or whole-number weights with any
+        sum; a list, or a mapping from labels. They are normalized exactly by their sum; a float means its exact binary
+        value.
     labels
         Names of the values, 0..N-1 by default.
 
@@ -324,8 +324,12 @@ class Prior(Shown, PriorSet):
     def ball(self, beta: object) -> Ball:
         """Return all priors within l1 distance ``beta`` of this one; a radius of 2 or more contains every prior.
 
-        >>> Prior([0.5, 0.5]).ball(1).is_everything
-        True
+        >>> Prior([0.5, 0.5]).ball(0.2)
+        Set of priors: l1 ball
+                       l1 ball
+        ─────────────  ───────
+        letters        2
+        radius β (l1)  0.2000
         """
         from leakwise.priors.sets.ball import Ball
 

@@ -17,7 +17,7 @@ from leakwise.types import Bools, Floats, Indices
 if TYPE_CHECKING:
     from leakwise.priors.prior import Prior
 
-__all__ = ["PriorSet", "as_prior", "as_prior_set", "member_rows"]
+__all__ = ["PriorSet", "as_prior", "as_prior_set", "member_rows", "over_letters"]
 
 # Columns as integers for slopes: how fine they are, how far equal entries are moved apart, the step of a difference.
 _UNIT, _APART, _STEP = 1 << 60, 1 << 40, 1 << 36
@@ -149,3 +149,14 @@ def as_prior(prior: Any, *, name: str = "prior") -> Prior:
 def member_rows(members: Floats) -> Floats:
     """Return rows that bound a scale by the mass that each prior (one a row) gives to the column: s - Q·v ≤ 0."""
     return np.concatenate([-members, np.ones((len(members), 1))], axis=1)
+
+
+def over_letters(known: PriorSet, letters: Alphabet) -> PriorSet:
+    """Return the prior, or the set of priors, over the declared letters and in their order."""
+    from leakwise.priors.prior import Prior
+
+    order = letters.positions_in(known.alphabet, mine="domain", theirs="prior")
+    places = list(range(len(letters)) if order is None else order)
+    if isinstance(known, Prior):
+        return Prior.from_integers(letters, [int(known.weights[place]) for place in places], known.sample_size)
+    return known if order is None else known.reordered(np.array(places, dtype=np.intp))

@@ -1,8 +1,8 @@
 """Algorithms 1–5 of [PR], on the full table of datasets: a local search, kept beside the certified value.
 
-As printed, except for four corrections: the step (15) is p ∝ p_t^{1/(1+s)} exp((D_a + s H_a)/(1+s)) with s
-found by a root search (the printed update of s stops at infeasible points); the gradient (37) is p(a) Σ_y q(y|x)
-log(p(y|a)/p(y)); the sum in (18) leaves out ℓ = k; every loop is capped.
+As printed, except for four corrections: the step (15) is p ∝ p_t^{1/(1+s)} exp((D_a + s H_a)/(1+s)) with s found by a
+root search (the printed update of s stops at infeasible points); the gradient (37) is p(a) Σ_y q(y|x) log(p(y|a)/p(y));
+the sum in (18) leaves out ℓ = k; every loop is capped.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _information(joint: Floats) -> float:
 
 
 def conditional_gradient(marginal: Floats, conditional: Floats, qi: Floats, a: int) -> Floats:
-    """Return ∂I/∂p(x_-i | a) = p(a) Σ_y q(y|x) log(p(y|a)/p(y)): (37) without its first and last terms,
-    which are no part of it.
+    """Return ∂I/∂p(x_-i | a) = p(a) Σ_y q(y|x) log(p(y|a)/p(y)): (37) without its first and last terms, which are no
+    part of it.
     """
     channel = np.matmul(conditional[:, None, :], qi)[:, 0]
     output = marginal @ channel
@@ -84,8 +84,8 @@ def simplex_projection(v: Floats) -> Floats:
 
 
 def entropy_projection(v: Floats, target: float) -> Floats:
-    """Algorithm 5: softmax_β(v) with H = target. No projection, and tied entries stay tied:
-    their entropy is then larger.
+    """Algorithm 5: softmax_β(v) with H = target. No projection, and tied entries stay tied: their entropy is then
+    larger.
     """
     from scipy.optimize import brentq
 
@@ -194,9 +194,7 @@ def conditional_update(marginal: Floats, conditional: Floats, qi: Floats, b: flo
 
 
 def _deterministic(marginal: Floats, qi: Floats) -> Floats:
-    """Algorithm 1, line 15:
-    the best choice of one dataset of the others for each value (equal output laws tried once).
-    """
+    """Algorithm 1, line 15: the best dataset of the others for each value (equal output laws tried once)."""
     kinds = [np.unique(rows, axis=0, return_index=True) for rows in qi]
     conditional = np.zeros(qi.shape[:2])
     if math.prod(len(k[0]) for k in kinds) > _MOST_TUPLES:

@@ -38,8 +38,8 @@ def _sigmoid(z: float) -> float:
 
 
 class _Setting:
-    """A belief p, the data law p0, and the costs;
-    evaluates leakage and distortion of a full mechanism with their gradients.
+    """A belief p, the data law p0, and the costs; evaluates leakage and distortion of a full mechanism with their
+    gradients.
     """
 
     def __init__(self, p: Floats, shape: tuple[int, ...], costs: Floats) -> None:

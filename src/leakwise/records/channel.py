@@ -231,8 +231,8 @@ def geometric(query: Query, epsilon: float, *, sensitivity: float | None = None)
 
 
 def exponential(query: Query, epsilon: float, *, utility: Any = None, outputs: Iterable[Any] | None = None) -> Channel:
-    """Return P(y | x) ∝ exp(ε u(f, y) / (2 Δu));
-    u = -|y - f| unless given as a function of answer and output or as a matrix.
+    """Return P(y | x) ∝ exp(ε u(f, y) / (2 Δu)); u = -|y - f| unless given as a function of answer and output or as a
+    matrix.
     """
     epsilon = _positive("epsilon", epsilon)
     labels = tuple(query.answers if outputs is None else outputs)

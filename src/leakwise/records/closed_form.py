@@ -53,8 +53,8 @@ class Parity:
 
 
 def parity_of(problem: Problem) -> Parity | None:
-    """Recognise parity: two values, two equally large classes for each,
-    and two mirrored output laws that they exchange.
+    """Recognise parity: two values, two equally large classes for each, and two mirrored output laws that they
+    exchange.
     """
     rows = problem.rows
     if rows.shape != (4, 2) or problem.letters != 2 or len(set(problem.multiplicities)) != 1:

@@ -1,6 +1,4 @@
-"""Upper bounds on a box of posteriors: the Lagrangian dual of the chord relaxation,
-minimised for many boxes at once.
-"""
+"""Upper bounds on boxes of posteriors: the Lagrangian dual of the chord relaxation, minimised for many at once."""
 
 from __future__ import annotations
 
@@ -41,9 +39,7 @@ class Boxes:
 
 @dataclass(eq=False)
 class Relaxed:
-    """What the relaxation says of each box: a proven upper bound, the belief that it comes from,
-    and the multipliers.
-    """
+    """What the relaxation says of each box: a proven upper bound, the belief behind it, and the multipliers."""
 
     bound: Floats
     belief: Floats

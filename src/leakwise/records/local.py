@@ -1,6 +1,4 @@
-"""Good adversaries, quickly: linearise the convex part at the last belief, solve what remains exactly,
-again and again.
-"""
+"""Good adversaries, quickly: linearise the convex part at the last belief, solve the rest exactly, and repeat."""
 
 from __future__ import annotations
 
@@ -75,8 +73,9 @@ def _tilted(problem: Problem, slope: Floats, scale: Floats) -> tuple[Floats, Flo
 
 
 def _step(problem: Problem, u: Floats, b: float, guess: Floats) -> tuple[Floats, Floats]:
-    """Maximise H(a) + (linearised -H(a|Y))·u under the entropy constraint:
-    the least λ with enough entropy (Newton on log λ).
+    """Maximise H(a) + (linearised -H(a|Y))·u under the entropy constraint.
+
+    Newton's method on log λ finds the least λ with enough entropy.
     """
     joint = joint_law(problem, u)
     posterior = np.log(np.maximum(joint, 1e-300) / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))

@@ -260,9 +260,7 @@ def _run(
 
 
 def _silent(problem: _Problem, distortion: float | None, leakage: float | None) -> RecordDesign | None:
-    """The cases in which nothing leaks,
-    where the square-root behaviour of I near zero would make cutting planes crawl.
-    """
+    """The cases in which nothing leaks: there I behaves like a square root, and cutting planes would crawl."""
     if distortion is not None and distortion >= problem.largest - 1e-12:
         q, why = problem.constant, "a constant answer is within D"
     elif leakage == 0 and problem.b < problem.query.max_entropy * (1 - 1e-12):
@@ -288,9 +286,7 @@ def _silent(problem: _Problem, distortion: float | None, leakage: float | None) 
 
 
 def _independent(problem: _Problem) -> Floats:
-    """For an adversary who knows nothing:
-    the least distortion with p(y | a) the same for every value of every record.
-    """
+    """Against an adversary who knows nothing: the least distortion with the same p(y | a) for every value."""
     from leakwise.lp import solve_lp
 
     states, outputs = problem.costs.shape

@@ -1,8 +1,8 @@
 """Exact draws from integer weights over a power of two, fed by a secure stream.
 
-This room knows nothing of privacy. A law is a list of integers that sum to ``2**bits``; a draw is a function
-of a uniform ``bits``-bit word that takes each outcome on exactly as many words as its weight says. Nothing is
-rounded on the way.
+This room knows nothing of privacy. A law is a list of integers that sum to ``2**bits``; a draw is a function of a
+uniform ``bits``-bit word that takes each outcome on exactly as many words as its weight says. Nothing is rounded on the
+way.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leakwise.errors import InvalidInput, some_of
-from leakwise.types import Bools, Indices
+from leakwise.types import Array, Bools, Indices, Words
 
 __all__ = [
     "BLOCK",
@@ -29,7 +29,7 @@ __all__ = [
 BLOCK = 1 << 17
 
 # Given the places in the block whose draw the leading bits do not settle, the remaining bits of their words.
-RestOfWords = Callable[[Indices], NDArray[Any]]
+RestOfWords = Callable[[Indices], Array]
 
 _MODULUS = 1 << 64
 
@@ -45,7 +45,7 @@ def checked_bits(bits: int) -> int:
     return value
 
 
-def exact_integers(values: ArrayLike, name: str, ndim: int) -> tuple[NDArray[np.uint64], Bools | None]:
+def exact_integers(values: ArrayLike, name: str, ndim: int) -> tuple[Words, Bools | None]:
     """Return non-negative integers up to 2**64 as unsigned words, and where (if anywhere) the value is 2**64 itself.
 
     A word cannot hold 2**64, the weight of a sure outcome when ``bits`` is 64: it is stored as 0 and marked.
@@ -77,7 +77,7 @@ def exact_integers(values: ArrayLike, name: str, ndim: int) -> tuple[NDArray[np.
     return words, np.array([value == _MODULUS for value in integers]).reshape(array.shape)
 
 
-def row_sums(words: NDArray[np.uint64], whole: Bools | None) -> list[int]:
+def row_sums(words: Words, whole: Bools | None) -> list[int]:
     """Return the exact sums over the last axis, as Python integers."""
     # Halves of 32 bits cannot overflow a 64-bit sum before 2**32 of them.
     low = np.atleast_1d((words & np.uint64(0xFFFF_FFFF)).sum(axis=-1, dtype=np.uint64))
@@ -89,9 +89,7 @@ def row_sums(words: NDArray[np.uint64], whole: Bools | None) -> list[int]:
     return sums
 
 
-def prepare(
-    codes: ArrayLike, rows: int, dtype: np.dtype[Any], out: NDArray[Any] | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def prepare(codes: ArrayLike, rows: int, dtype: np.dtype[Any], out: Array | None) -> tuple[Array, Array, Array]:
     """Return the codes checked and flat, the result array in the shape of the codes, and a flat view of it."""
     array = np.asarray(codes)
     if array.size == 0 and not isinstance(codes, np.ndarray):
@@ -132,7 +130,7 @@ def prepare(
     return array.reshape(-1), result, result.reshape(-1)
 
 
-def checked_words(words: ArrayLike, count: int, bits: int) -> NDArray[np.uint64]:
+def checked_words(words: ArrayLike, count: int, bits: int) -> Words:
     """Given random words, one for each code, checked to be ``bits`` wide."""
     flat = np.asarray(words).reshape(-1)
     if flat.size != count:
@@ -145,13 +143,13 @@ def checked_words(words: ArrayLike, count: int, bits: int) -> NDArray[np.uint64]
     return given
 
 
-def blend(letters: NDArray[Any], others: NDArray[Any], choose: Bools) -> NDArray[Any]:
+def blend(letters: Array, others: Array, choose: Bools) -> Array:
     """Return ``others`` where chosen, else ``letters``, in the dtype of ``letters``.
 
     By bit masks: a masked copy mispredicts a branch at every other random choice, at six times the cost.
     """
     mask = np.multiply(choose, letters.dtype.type(np.iinfo(letters.dtype).max))
-    mixture: NDArray[Any] = letters ^ others.astype(letters.dtype, copy=False)
+    mixture: Array = letters ^ others.astype(letters.dtype, copy=False)
     mixture &= mask
     mixture ^= letters
     return mixture
@@ -162,7 +160,7 @@ def blocks(count: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK))
 
 
-def lower_bound(tops: NDArray[np.uint64], start: Indices, count: Indices, u: NDArray[np.uint64]) -> Indices:
+def lower_bound(tops: Words, start: Indices, count: Indices, u: Words) -> Indices:
     """For each ``u`` the first place ``k`` of its run ``start, …, start + count - 1`` with ``tops[k] >= u``.
 
     ``tops`` rises within a run, and its last value in the run is at least ``u``. All searches halve together.
@@ -178,5 +176,5 @@ def lower_bound(tops: NDArray[np.uint64], start: Indices, count: Indices, u: NDA
     return place
 
 
-def _first(array: NDArray[Any], wrong: Bools) -> str:
+def _first(array: Array, wrong: Bools) -> str:
     return some_of(int(value) for value in array[wrong].ravel()[:6])

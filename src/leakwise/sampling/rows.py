@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leakwise.errors import InvalidInput
 from leakwise.sampling._arrays import (
@@ -20,7 +20,7 @@ from leakwise.sampling._arrays import (
     row_sums,
 )
 from leakwise.sampling.stream import SecureStream, stream_for_this_thread, word_dtype
-from leakwise.types import Bools, Indices
+from leakwise.types import Array, Bools, Indices, Words
 
 __all__ = ["RowSampler"]
 
@@ -35,23 +35,22 @@ class RowSampler:
 
     Row ``i`` gives outcome ``j`` with probability :math:`w_{ij} / 2^{bits}`, to the last bit.
 
-    The ``2**bits`` words are dealt out in cells of equal leading ``first_bits``. Outcome ``j`` owns as many
-    whole cells as fit into its weight; what all outcomes have left over fills the first ``R`` cells of the
-    row, with the same ``R`` for every row. A draw whose leading bits fall beyond these is settled by one look
-    into a table; only the others (a share of ``R / 2**first_bits``) ask for the remaining bits and search.
+    The ``2**bits`` words are dealt out in cells of equal leading ``first_bits``. Outcome ``j`` owns as many whole cells
+    as fit into its weight; what all outcomes have left over fills the first ``R`` cells of the row, with the same ``R``
+    for every row. A draw whose leading bits fall beyond these is settled by one look into a table; only the others (a
+    share of ``R / 2**first_bits``) ask for the remaining bits and search.
 
     The object never changes, so threads may share it, each with its own stream.
 
     Parameters
     ----------
     weights
-        N×M non-negative integers, each row with sum ``2**bits``. Integers beyond 64 bits (a weight of
-        ``2**64``) belong in an array of ``dtype=object``.
+        N×M non-negative integers, each row with sum ``2**bits``. Integers beyond 64 bits (a weight of ``2**64``) belong
+        in an array of ``dtype=object``.
     bits
         The denominator is ``2**bits``; from 1 to 64.
     first_bits
-        Leading bits that index the table, at most 16. Chosen from the shape when left out; it never changes
-        the law.
+        Leading bits that index the table, at most 16. Chosen from the shape when left out; it never changes the law.
 
     Examples
     --------
@@ -104,7 +103,7 @@ class RowSampler:
             return needed
         return min(needed, goal, (cells // rows).bit_length() - 1)
 
-    def _build(self, words: NDArray[np.uint64], whole: Bools | None) -> None:
+    def _build(self, words: Words, whole: Bools | None) -> None:
         cells = 1 << self._first_bits
         cut = self._skipped_bits + self._rest_bits
         shift = np.uint64(cut)
@@ -139,9 +138,7 @@ class RowSampler:
         self._tops = _frozen(tops[has_mass])
         self._columns = _frozen(np.nonzero(has_mass)[1].astype(self.dtype))
 
-    def draw(
-        self, codes: ArrayLike, stream: SecureStream | None = None, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
+    def draw(self, codes: ArrayLike, stream: SecureStream | None = None, out: Array | None = None) -> Array:
         """Return one independent outcome for each row code, in the smallest unsigned dtype that holds them.
 
         Parameters
@@ -157,7 +154,7 @@ class RowSampler:
         source = stream_for_this_thread() if stream is None else stream
         scratch = _Scratch(min(flat.size, BLOCK), self._first_bits, self.dtype)
 
-        def rest(places: Indices) -> NDArray[Any]:
+        def rest(places: Indices) -> Array:
             return source.words(places.size, self._rest_bits)
 
         for part in blocks(flat.size):
@@ -166,11 +163,11 @@ class RowSampler:
             self._settle(chunk, first, rest, target[part], scratch)
         return result
 
-    def draw_from_words(self, codes: ArrayLike, words: ArrayLike) -> NDArray[Any]:
+    def draw_from_words(self, codes: ArrayLike, words: ArrayLike) -> Array:
         """Return the outcomes that given ``bits``-bit words stand for: the map from words to outcomes, laid open.
 
-        Over all ``2**bits`` words, row ``i`` gives outcome ``j`` exactly ``weights[i, j]`` times. `draw`
-        computes the same map from fresh words, of which it fetches only the bits it needs.
+        Over all ``2**bits`` words, row ``i`` gives outcome ``j`` exactly ``weights[i, j]`` times. `draw` computes the
+        same map from fresh words, of which it fetches only the bits it needs.
         """
         flat, result, target = prepare(codes, self.inputs, self.dtype, None)
         given = checked_words(words, flat.size, self.bits)
@@ -185,10 +182,10 @@ class RowSampler:
 
     def _settle(
         self,
-        codes: NDArray[Any],
-        first: NDArray[Any],
+        codes: Array,
+        first: Array,
         rest: RestOfWords,
-        target: NDArray[Any],
+        target: Array,
         scratch: _Scratch,
     ) -> None:
         """Write the outcomes of one block to ``target``."""
@@ -214,7 +211,7 @@ class RowSampler:
             found = lower_bound(self._tops, self._starts[rows], self._counts[rows], u)
             target[places] = self._columns[found]
 
-    def _unsettled(self, first: NDArray[Any]) -> Indices:
+    def _unsettled(self, first: Array) -> Indices:
         if self._residual == 0:
             return np.empty(0, np.intp)
         if self._residual == 1 << self._first_bits:
@@ -251,6 +248,6 @@ class _Scratch:
         self.outcomes = np.empty(count, dtype)
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def _frozen(array: Array) -> Array:
     array.setflags(write=False)
     return array

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +21,7 @@ from leakwise.sampling._arrays import (
     row_sums,
 )
 from leakwise.sampling.stream import SecureStream, stream_for_this_thread, word_dtype
-from leakwise.types import Bools, Indices
+from leakwise.types import Array, Bools, Indices, Words
 
 __all__ = ["StructuredSampler"]
 
@@ -37,12 +36,11 @@ class StructuredSampler:
 
     - ``d >= 0``: the letters with weights ``c_j``, then "stay" with weight ``d``.
     - ``d < 0``: the letters with weights ``c_j``, the last one shortened by ``|d|``. In row ``i`` the first
-      ``|d|`` words of the interval of ``i`` stand for the last letter instead; the row of the last letter
-      needs no change. (Every ``c_j`` is at least ``|d|``, so both cuts fit, and no sum ever passes ``2**bits``.)
+      ``|d|`` words of the interval of ``i`` stand for the last letter instead; the row of the last letter needs no
+      change. (Every ``c_j`` is at least ``|d|``, so both cuts fit, and no sum ever passes ``2**bits``.)
 
-    There is no rejection. The letter of a word comes from a guide table on its leading bits, the remaining
-    bits being fetched only where they matter; or, where all ``c_j`` are equal (randomized response), from one
-    division.
+    There is no rejection. The letter of a word comes from a guide table on its leading bits, the remaining bits being
+    fetched only where they matter; or, where all ``c_j`` are equal (randomized response), from one division.
 
     The object never changes, so threads may share it, each with its own stream.
 
@@ -55,8 +53,8 @@ class StructuredSampler:
     bits
         The denominator is ``2**bits``; from 1 to 64.
     guide_bits
-        Leading bits that index a guide table, at most 24. Table or division is chosen from the law when left
-        out; it never changes the law.
+        Leading bits that index a guide table, at most 24. Table or division is chosen from the law when left out; it
+        never changes the law.
 
     Examples
     --------
@@ -103,7 +101,7 @@ class StructuredSampler:
             self._rest_bits = self.bits - self._leading_bits
             self._build(words, whole)
 
-    def _check_law(self, words: NDArray[np.uint64], whole: Bools | None) -> None:
+    def _check_law(self, words: Words, whole: Bools | None) -> None:
         total = row_sums(words, whole)[0] + self.diagonal
         if total != 1 << self.bits:
             raise InvalidInput(
@@ -120,7 +118,7 @@ class StructuredSampler:
                 f"a diagonal below zero can take away no more than the smallest common weight."
             )
 
-    def _build(self, words: NDArray[np.uint64], whole: Bools | None) -> None:
+    def _build(self, words: Words, whole: Bools | None) -> None:
         base = np.append(words, np.uint64(max(self.diagonal, 0) % (1 << 64)))
         present = base != 0
         if whole is not None:
@@ -147,9 +145,7 @@ class StructuredSampler:
         for array in (self._tops, self._letters, self._guide):
             array.setflags(write=False)
 
-    def draw(
-        self, codes: ArrayLike, stream: SecureStream | None = None, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
+    def draw(self, codes: ArrayLike, stream: SecureStream | None = None, out: Array | None = None) -> Array:
         """Return one independent outcome for each letter code, in the smallest unsigned dtype that holds them.
 
         Parameters
@@ -165,7 +161,7 @@ class StructuredSampler:
         source = stream_for_this_thread() if stream is None else stream
         buffer = np.empty(min(flat.size, BLOCK), word_dtype(self._leading_bits))
 
-        def rest(places: Indices) -> NDArray[Any]:
+        def rest(places: Indices) -> Array:
             return source.words(places.size, self._rest_bits)
 
         for part in blocks(flat.size):
@@ -174,7 +170,7 @@ class StructuredSampler:
             target[part] = self._settle(chunk, leading, rest)
         return result
 
-    def draw_from_words(self, codes: ArrayLike, words: ArrayLike) -> NDArray[Any]:
+    def draw_from_words(self, codes: ArrayLike, words: ArrayLike) -> Array:
         """Return the outcomes that given ``bits``-bit words stand for: the map from words to outcomes, laid open.
 
         Over all ``2**bits`` words, row ``i`` gives outcome ``j`` exactly ``common[j] + diagonal * (i == j)``
@@ -188,7 +184,7 @@ class StructuredSampler:
             target[part] = self._settle(flat[part], leading[part], low[part].take)
         return result
 
-    def _settle(self, codes: NDArray[Any], leading: NDArray[Any], rest: RestOfWords) -> NDArray[Any]:
+    def _settle(self, codes: Array, leading: Array, rest: RestOfWords) -> Array:
         """The outcomes of one block."""
         if self._step:
             return self._by_division(codes, leading)
@@ -208,7 +204,7 @@ class StructuredSampler:
 
     def _with_cut(
         self,
-        codes: NDArray[Any],
+        codes: Array,
         cells: Indices,
         guess: NDArray[np.uint32],
         mixed: Bools,
@@ -227,7 +223,7 @@ class StructuredSampler:
             guess[places] = found
         return guess
 
-    def _by_division(self, codes: NDArray[Any], u: NDArray[Any]) -> NDArray[Any]:
+    def _by_division(self, codes: Array, u: Array) -> Array:
         # A step wider than any word puts all words into the first interval.
         narrow = self._step <= np.iinfo(u.dtype).max
         letters = u // u.dtype.type(self._step) if narrow else np.zeros_like(u)
@@ -240,11 +236,11 @@ class StructuredSampler:
             letters[places[offset <= self._last_cut]] = self.inputs - 1
         return letters
 
-    def _word(self, cells: Indices, places: Indices, rest: RestOfWords) -> NDArray[np.uint64]:
+    def _word(self, cells: Indices, places: Indices, rest: RestOfWords) -> Words:
         high = cells[places].astype(np.uint64) << np.uint64(self._rest_bits)
         return high | rest(places).astype(np.uint64)
 
-    def _search(self, cells: Indices, first: NDArray[np.uint32], u: NDArray[np.uint64]) -> Indices:
+    def _search(self, cells: Indices, first: NDArray[np.uint32], u: Words) -> Indices:
         # The letter at the start of the next cell is the last that can reach into this one.
         after = self._guide.take(np.minimum(cells + 1, self._guide.size - 1)) & _LETTER
         final = np.where(cells + 1 < self._guide.size, after, self._tops.size - 1).astype(np.intp)

@@ -6,15 +6,15 @@ import pickle
 import warnings
 import zlib
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import RowOrderWarning
 from leakwise.spark.finished import quoted
 from leakwise.tables.release.row_order import RowOrder, check_order
 from leakwise.tables.release.secret_columns import Secret
+from leakwise.types import Array
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +35,7 @@ def watch(labels: Sequence[Hashable]) -> RowOrder:
     return RowOrder([f"values from {labels[start]!r}" for start in starts])
 
 
-def grouped(codes: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+def grouped(codes: Array, size: int) -> Array:
     """Return codes of values as codes of groups of neighbouring ones, where there are many values."""
     return codes if size <= _MANY else codes.astype(np.int64) * _MANY // size
 

@@ -1,7 +1,7 @@
 """The leakage of a mechanism for the true prior, from a sample, without a set of priors.
 
-For a fixed mechanism only the M numbers q_j = E p(y_j | X) must be bounded from below: a sample that
-had no part in choosing the mechanism bounds them at level δ/M each, and ε' = max_j log(max_i p_ij / bound_j).
+For a fixed mechanism only the M numbers q_j = E p(y_j | X) must be bounded from below: a sample that had no part in
+choosing the mechanism bounds them at level δ/M each, and ε' = max_j log(max_i p_ij / bound_j).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput, did_you_mean
@@ -24,7 +23,7 @@ from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, as_prior
 from leakwise.priors.sample import counts_of, log_up
 from leakwise.priors.sets.around_estimate import checked_failure
-from leakwise.types import Floats
+from leakwise.types import Counts, Floats
 
 __all__ = ["SampleLeakage", "epsilon_from_sample"]
 
@@ -164,7 +163,7 @@ def epsilon_from_sample(
 
 def _bound(
     values: Floats,
-    counts: npt.NDArray[np.int64],
+    counts: Counts,
     log_level: float,
     method: str,
     plan: Prior | None,

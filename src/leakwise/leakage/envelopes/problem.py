@@ -12,13 +12,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.leakage.envelopes.short_fractions import ratio_above
 from leakwise.leakage.measures.arguments import checked, single_prior
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
-from leakwise.types import Floats, Indices
+from leakwise.types import Array, Floats, Indices
 
 __all__ = ["Columns", "Problem", "as_problem"]
 
@@ -93,7 +92,7 @@ class Problem:
             return int(sum(row[self.outcomes[np.asarray(columns, dtype=np.intp)]].tolist())) * scale
         return sum(int(row[outcome]) for column in columns for outcome in self.members(column)) * scale
 
-    def row(self, letter: int) -> npt.NDArray[Any]:
+    def row(self, letter: int) -> Array:
         """Return the integers of one letter over the mechanism's denominator."""
         return self.mechanism.kernel.row(int(self.letters[letter]))
 
@@ -114,7 +113,7 @@ class Problem:
         """Return T_x; exact, or just above."""
         return self._largest(self.row(letter), self.columns.lift[letter])
 
-    def _largest(self, weights: npt.NDArray[Any], lift: Floats) -> Fraction:
+    def _largest(self, weights: Array, lift: Floats) -> Fraction:
         nearly = lift[self.place]
         close = self.outcomes[nearly >= nearly.max() * (1 - 1e-12)]
         scale = self.prior.denominator

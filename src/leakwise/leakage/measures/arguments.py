@@ -10,13 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import IntegerArray, exact_fraction
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, as_prior
+from leakwise.types import Array
 
 __all__ = ["SMALL", "TINY", "ULP", "checked", "checked_delta", "is_small", "law", "single_prior", "wide"]
 
@@ -59,12 +59,12 @@ def is_small(mechanism: Mechanism) -> bool:
     return rows * columns <= SMALL
 
 
-def wide(weights: IntegerArray) -> npt.NDArray[Any]:
+def wide(weights: IntegerArray) -> Array:
     """Return integers that no product overflows."""
     return weights.astype(np.object_)
 
 
-def law(mechanism: Mechanism, prior: Prior) -> npt.NDArray[Any]:
+def law(mechanism: Mechanism, prior: Prior) -> Array:
     """Return the output law as integers over both denominators multiplied."""
     masses = mechanism.kernel.output_law(prior.weights)
     exact = np.empty(len(masses), dtype=np.object_)

@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import integer_product, log_upper, over_common_denominator
@@ -19,7 +18,7 @@ from leakwise.leakage.measures.arguments import ULP, checked, is_small, law, sin
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior
-from leakwise.types import Floats
+from leakwise.types import Array, Floats
 
 __all__ = [
     "Vulnerability",
@@ -121,7 +120,7 @@ def _checked_gain(gain: Any, mechanism: Mechanism) -> Floats:
     return matrix
 
 
-def _exact_scores(gain: Floats, mechanism: Mechanism, prior: Prior) -> tuple[npt.NDArray[Any], list[int], int]:
+def _exact_scores(gain: Floats, mechanism: Mechanism, prior: Prior) -> tuple[Array, list[int], int]:
     """Σ_i π_i g_iw p_ij for each guess and outcome, Σ_i π_i g_iw for each guess, and what the first are over."""
     numerators, over = over_common_denominator([Fraction(value) for value in gain.ravel().tolist()])
     gains = np.array(numerators, dtype=np.object_).reshape(gain.shape)

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Parts, Shown, Table
@@ -17,7 +16,7 @@ from leakwise.errors import InvalidInput, NotConverged
 from leakwise.exact import exact_fraction, float_above, float_below, integer_product, over_common_denominator
 from leakwise.leakage.measures.arguments import checked, wide
 from leakwise.mechanism import DenseKernel, Mechanism
-from leakwise.types import Floats
+from leakwise.types import Array, Floats
 
 __all__ = ["Refinement", "reduced", "refines"]
 
@@ -240,7 +239,7 @@ def reduced(mechanism: Mechanism) -> Mechanism:
         divisor = math.gcd(*column)
         if divisor:
             groups.setdefault(tuple(weight // divisor for weight in column), []).append(place)
-    merged: npt.NDArray[Any] = np.stack([wide(weights[:, places]).sum(axis=1) for places in groups.values()], axis=1)
+    merged: Array = np.stack([wide(weights[:, places]).sum(axis=1) for places in groups.values()], axis=1)
     names = [_merged_name([mechanism.outputs[place] for place in places]) for places in groups.values()]
     return Mechanism.from_kernel(DenseKernel(merged, mechanism.denominator), mechanism.input_alphabet, names)
 

@@ -15,7 +15,7 @@ from leakwise.priors.binomial import lower_bounds
 from leakwise.priors.prior import Prior
 from leakwise.priors.sample import counts_of, log_subsets_upper, log_up
 from leakwise.priors.sets.around_estimate import Around, as_matrix, descending, lowered
-from leakwise.types import Floats, Indices
+from leakwise.types import Counts, Floats, Indices
 
 __all__ = ["LayerCake"]
 
@@ -85,7 +85,7 @@ class LayerCake(Around):
         least = lowered(total, np.zeros_like(total), len(self))
         return least[0] if single else least
 
-    def proper_bound(self, together: npt.NDArray[np.int64]) -> Floats:
+    def proper_bound(self, together: Counts) -> Floats:
         """Return the lower bound on the probability of proper sets of letters, by how often each was seen."""
         full = together == self.sample_size
         bounds = self.set_bound(np.where(full, 0, together))

@@ -14,7 +14,7 @@ from leakwise.priors.prior import Prior
 from leakwise.priors.sample import coarse_prior, counts_of, rounding_cell
 from leakwise.priors.sets.around_estimate import Around, as_matrix, descending, lowered
 from leakwise.priors.sets.layer_cake import LayerCake
-from leakwise.types import Floats, Indices
+from leakwise.types import Counts, Floats, Indices
 
 __all__ = ["RoundedLayerCake"]
 
@@ -43,8 +43,8 @@ class RoundedLayerCake(Around):
     convex = False  # its least mass is a bound that need not be attained
     rows: int
     _cake: LayerCake
-    _low: npt.NDArray[np.int64]
-    _high: npt.NDArray[np.int64]
+    _low: Counts
+    _high: Counts
 
     def __init__(self, sample: Prior, failure: object) -> None:
         counts = counts_of(sample)
@@ -54,10 +54,10 @@ class RoundedLayerCake(Around):
         cake = LayerCake(sample, failure)
         self._set(rows=sum(counts), _cake=cake, _low=np.array(low), _high=np.array(high))
 
-    def _seen(self, order: Indices) -> npt.NDArray[np.int64]:
+    def _seen(self, order: Indices) -> Counts:
         """How often the first, the first two, … letters of each order were seen at least; all of them are left out."""
         least, most = np.cumsum(self._low[order], axis=0), np.cumsum(self._high[order], axis=0)
-        found: npt.NDArray[np.int64] = np.maximum(least, self.rows - (most[-1] - most))[:-1]
+        found: Counts = np.maximum(least, self.rows - (most[-1] - most))[:-1]
         return found
 
     def least_mass(self, columns: npt.ArrayLike) -> Floats:

@@ -11,11 +11,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.exact import last_that_holds
 from leakwise.proof.optimality.functions import Function, Late, chords, fill, largest_nearby, never, sum_up
-from leakwise.types import Floats
+from leakwise.types import Counts, Floats
 
 __all__ = ["chord_bound", "largest_in_box", "widest_box"]
 
@@ -123,7 +122,7 @@ def _all_listed_below(
     return True
 
 
-def _choices(mass: Floats, gain: Floats, sizes: npt.NDArray[np.int64]) -> tuple[Floats, Floats] | None:
+def _choices(mass: Floats, gain: Floats, sizes: Counts) -> tuple[Floats, Floats] | None:
     """Masses and gains of all choices within a half, sorted by mass; None when there are too many."""
     if float(np.log2(sizes + 1.0).sum()) > math.log2(_LONGEST_HALF):
         return None

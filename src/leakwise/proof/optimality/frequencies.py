@@ -23,8 +23,8 @@ _MOST = 400_000
 def recovered(lifts: Floats, law: Floats, p: Floats, caution: float = 1.0) -> float:
     """Return Σπ² - trace J⁻¹ of a mechanism, rounded down; -∞ where J is not safely invertible.
 
-    A claim that another machine shall confirm, with sums in another order, is made with more ``caution``
-    than the check.
+    A claim that another machine shall confirm, with sums in another order, is made with more ``caution`` than the
+    check.
     """
     root = np.sqrt(p)
     scaled = root[:, None] * ((lifts * law) @ lifts.T) * root

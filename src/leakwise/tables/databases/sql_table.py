@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
@@ -20,6 +19,7 @@ from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, Seen
+from leakwise.types import Counts
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -87,7 +87,7 @@ class CheckedTable:
     source: SqlTable
     names: tuple[str, ...]
     rows: int
-    counts: npt.NDArray[np.int64] = field(repr=False)
+    counts: Counts = field(repr=False)
 
 
 def check_table(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from leakwise.types import Floats
+from leakwise.types import Counts, Floats
 
 __all__ = ["fits"]
 
@@ -17,7 +16,7 @@ _LEVEL = math.log(1e-9)
 _SLACK = 1e-7
 
 
-def fits(counts: npt.NDArray[np.int64], law: Floats, outcomes: int) -> bool:
+def fits(counts: Counts, law: Floats, outcomes: int) -> bool:
     r"""Decide whether counts may be a sample of a distribution; a true one is refused once in 10⁹ times at most.
 
     With K outcomes, the likelihood ratio :math:`g = n D(c/n \| q)` of a sample of q exceeds any g > K - 1 with

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput
+from leakwise.types import Array, Counts
 
 __all__ = ["Groups"]
 
@@ -24,9 +24,9 @@ class Groups:
     def __init__(self, by: Hashable, size: int) -> None:
         self.by = by
         self._size = size
-        self.counts: dict[Any, npt.NDArray[np.int64]] = {}
+        self.counts: dict[Any, Counts] = {}
 
-    def add(self, values: Sequence[Any], places: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
+    def add(self, values: Sequence[Any], places: Array, codes: Array) -> None:
         """Count a batch: the groups in it, the place of every row among them, and the outcome of every row."""
         groups = len({*self.counts, *values})
         if groups * self._size > _MOST_CELLS:

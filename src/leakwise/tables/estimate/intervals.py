@@ -88,9 +88,9 @@ def _right_inverse(laws: Floats, half: Floats, weight: Floats) -> Floats | None:
 def score_interval(estimate: Floats, own: Floats, others: Floats, n: int, delta: float) -> tuple[Floats, Floats]:
     r"""Score intervals: all θ in [0, 1] with (p̃ - θ)² ≤ z² V(θ)/n.
 
-    One row has the variance V(θ) = θ·own + (1-θ)·others - θ² when the letter has mass θ and the rest
-    keep their proportions. With P = I this is Wilson's interval. The estimate is first brought into
-    [0, 1]; that can only widen the interval, and it keeps it from being empty.
+    One row has the variance V(θ) = θ·own + (1-θ)·others - θ² when the letter has mass θ and the rest keep their
+    proportions. With P = I this is Wilson's interval. The estimate is first brought into [0, 1]; that can only widen
+    the interval, and it keeps it from being empty.
     """
     k = NormalDist().inv_cdf(delta / 2) ** 2 / n
     centre = np.clip(estimate, 0.0, 1.0)

@@ -1,9 +1,9 @@
 """From counts of released outcomes back to the frequencies of the true letters, with intervals.
 
-Purely numeric: letters are 0..N-1, outcomes 0..M-1. With P the kernel, p the unknown frequencies and
-c the counts of n released rows, c is multinomial(n, q = pP). All errors stated here are those of p as the
-law of the population the rows were drawn from: they hold the noise of the mechanism *and* the noise of
-sampling. For the frequencies inside the table that was released (no sampling) they are on the safe side.
+Purely numeric: letters are 0..N-1, outcomes 0..M-1. With P the kernel, p the unknown frequencies and c the counts of n
+released rows, c is multinomial(n, q = pP). All errors stated here are those of p as the law of the population the rows
+were drawn from: they hold the noise of the mechanism *and* the noise of sampling. For the frequencies inside the table
+that was released (no sampling) they are on the safe side.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ class Inversion:
     Attributes
     ----------
     frequencies
-        The most likely p on the simplex. Where ``identifiable`` is False (or ``unique`` is) only one of
-        several equally likely answers: read the interval instead.
+        The most likely p on the simplex. Where ``identifiable`` is False (or ``unique`` is) only one of several equally
+        likely answers: read the interval instead.
     standard_error
         Of each frequency, for the population: √diag of (J⁻¹ - ppᵀ)/n with J = Σ_j P_j P_jᵀ / q_j. NaN where not
         identifiable.
     intervals
-        N×2. Identifiable letters: score intervals (those of Wilson, carried through the kernel),
-        asymptotic. Others: every value that some p on the simplex can have while pP lies in a box that
-        holds the true q with the stated confidence: exact, and as wide as ignorance is.
+        N×2. Identifiable letters: score intervals (those of Wilson, carried through the kernel), asymptotic. Others:
+        every value that some p on the simplex can have while pP lies in a box that holds the true q with the stated
+        confidence: exact, and as wide as ignorance is.
     identifiable
         Whether the law of the outcomes determines the frequency of the letter.
     unique
         Whether no other p is as likely.
     method
-        ``"inverse"`` where P⁻¹ applied to the observed law is itself a law (it is then the most likely
-        one), else ``"maximum_likelihood"``.
+        ``"inverse"`` where P⁻¹ applied to the observed law is itself a law (it is then the most likely one), else
+        ``"maximum_likelihood"``.
     log_likelihood
         Σ_j c_j log (pP)_j in nats, without the multinomial coefficient.
     gap
@@ -177,8 +177,8 @@ def invert_structured(
 ) -> Inversion:
     r"""Recover the frequencies through :math:`P_{ij} = a_j + d\,[i = j]` in time N log N, without a matrix.
 
-    Here :math:`P^{-1} = (I - 1a^T)/d`, so p = (q - a)/d; where that leaves the simplex the most likely p is
-    found by filling water: for d > 0, :math:`p_j = \max(0, c_j t - a_j/d)`, for d < 0,
+    Here :math:`P^{-1} = (I - 1a^T)/d`, so p = (q - a)/d; where that leaves the simplex the most likely p is found by
+    filling water: for d > 0, :math:`p_j = \max(0, c_j t - a_j/d)`, for d < 0,
     :math:`p_j = \max(0, a_j/|d| - c_j t)`, with t such that they add up to one.
     Covariance :math:`(\mathrm{diag}\,q - qq^T)/(n d^2)`.
 

@@ -41,10 +41,9 @@ def mixture_proportions(laws: Floats, weights: Floats) -> Mixture:
 
     With :math:`\sum w = 1` the constraint :math:`\sum p = 1` may be traded for the term
     :math:`-\sum_i p_i` in the objective, since the optimum of the homogeneous problem lies on the
-    simplex by itself. What is left, with only p ≥ 0, goes to a primal-dual interior point method
-    (quadratic at the end, where EM is linear or worse); a Newton iteration on the letters it keeps
-    then makes the zeros exact. Where several p are equally likely the answer is near the analytic
-    centre of them all. Always ends; the gap says how well.
+    simplex by itself. What is left, with only p ≥ 0, goes to a primal-dual interior point method (quadratic at the end,
+    where EM is linear or worse); a Newton iteration on the letters it keeps then makes the zeros exact. Where several p
+    are equally likely the answer is near the analytic centre of them all. Always ends; the gap says how well.
 
     Parameters
     ----------

@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Label, label_to_plain
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import dots_with_intervals
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, require, some_of
-from leakwise.types import Bools, Floats, Indices
+from leakwise.types import Array, Bools, Floats, Indices
 
 if TYPE_CHECKING:
     from leakwise.tables.estimate.inversion import Inversion
@@ -201,7 +200,7 @@ class Estimate(Drawn):
         pandas = require("pandas", extra="data", purpose="A table of the estimate")
         return pandas.DataFrame(self._columns(), index=_index(pandas, self.labels, "letter"))
 
-    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+    def _columns(self) -> dict[str, Array]:
         return {
             "frequency": self.frequencies,
             "standard_error": self.standard_error,

@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy.typing as npt
-
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, require
+from leakwise.types import Array
 
 __all__ = ["SUFFIXES", "Columns", "Exchange", "Reorder", "TableFile", "is_path", "open_table", "readable", "same_kind"]
 
 Columns = Mapping[str, Any]
-Exchange = Callable[[Columns], Mapping[str, tuple[npt.NDArray[Any], Sequence[Any]]]]
+Exchange = Callable[[Columns], Mapping[str, tuple[Array, Sequence[Any]]]]
 """From the secret columns of a batch to the codes and the labels of what stands in their place."""
 
 Reorder = Callable[[Iterable[Any]], Iterator[Any]]
@@ -90,11 +89,11 @@ class TableFile(ABC):
         """
 
     @abstractmethod
-    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> Array:
         """Return the codes of a column of a batch."""
 
     @abstractmethod
-    def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
+    def distinct(self, column: Any) -> tuple[list[Any], Array]:
         """Return the values of a column of a batch, each once, and the place of every row among them."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy.typing as npt
 import pyarrow as pa
 
 from leakwise.alphabet import Alphabet, encode_column
@@ -14,6 +13,7 @@ from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 from leakwise.tables.kinds.arrow_schema import released_schema
 from leakwise.tables.kinds.of_arrow import maker
+from leakwise.types import Array
 
 __all__ = ["ArrowColumns", "Replacement", "held_type"]
 
@@ -26,10 +26,10 @@ class ArrowColumns(TableFile):
     def holds(self, name: str) -> type | None:
         return held_type(self._schema.field(name).type)
 
-    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> Array:
         return encode_column(column, alphabet, name=name)
 
-    def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
+    def distinct(self, column: Any) -> tuple[list[Any], Array]:
         return frames.groups_of(column)
 
 
@@ -53,7 +53,7 @@ class Replacement:
     def __init__(
         self, schema: Any, outputs: Mapping[str, Sequence[Any]], carried: Mapping[bytes, bytes], *, hidden: bool = False
     ) -> None:
-        self.make: dict[str, Callable[[npt.NDArray[Any]], Any]] = {}
+        self.make: dict[str, Callable[[Array], Any]] = {}
         new: dict[str, tuple[Any, Sequence[Any]]] = {}
         for name, labels in outputs.items():
             self.make[name], kind = maker(labels, schema.field(name).type)
@@ -61,7 +61,7 @@ class Replacement:
         self.schema = released_schema(schema, new, carried)
         self._shown: Callable[[Any], Any] = _as_it_is if hidden else without_hidden
 
-    def batch(self, batch: Any, new: Mapping[str, tuple[npt.NDArray[Any], Sequence[Any]]]) -> Any:
+    def batch(self, batch: Any, new: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
         """Return the record batch (or table) with its new columns."""
         arrays = [
             self.make[name](new[name][0]) if name in new else self._shown(batch.column(place))

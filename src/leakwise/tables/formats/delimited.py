@@ -20,7 +20,7 @@ from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
 from leakwise.tables.formats import Columns, Exchange, Reorder, TableFile
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
-from leakwise.types import Bools, Indices
+from leakwise.types import Array, Bools, Indices
 
 __all__ = ["DelimitedTable"]
 
@@ -146,12 +146,12 @@ class DelimitedTable(TableFile):
 
     # -- values -------------------------------------------------------------------------------------------------
 
-    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> Array:
         coder = self._coders.setdefault((type(alphabet), alphabet), TextCoder(alphabet, _value))
         encoded = column.dictionary_encode()
         return coder.codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), name)
 
-    def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
+    def distinct(self, column: Any) -> tuple[list[Any], Array]:
         encoded = column.dictionary_encode()
         texts = [_unquoted(raw) for raw in encoded.dictionary.to_pylist()]
         values = list(dict.fromkeys(texts))
@@ -224,7 +224,7 @@ class _Records:
         self.count = ends.size // width
         self._starts, self._ends = starts.reshape(-1, width), ends.reshape(-1, width)
 
-    def _outside_quotes(self, data: npt.NDArray[np.uint8], ends: npt.NDArray[Any], delimiter: int) -> npt.NDArray[Any]:
+    def _outside_quotes(self, data: npt.NDArray[np.uint8], ends: Array, delimiter: int) -> Array:
         """The ends of fields that are not inside quotes; quotes must stand where RFC 4180 has them."""
         quotes = np.flatnonzero(data == _QUOTE)
         if quotes.size % 2:
@@ -245,7 +245,7 @@ class _Records:
                 "field "
                 'in quotes, with its own quotes doubled: "5"" pipe".'
             )
-        outside: npt.NDArray[Any] = ends[np.searchsorted(quotes, ends) % 2 == 0]
+        outside: Array = ends[np.searchsorted(quotes, ends) % 2 == 0]
         return outside
 
     def _without_blank_lines(self, starts: Any, ends: Any, feeds: Any) -> tuple[Any, Any, Any]:
@@ -282,7 +282,7 @@ class _Records:
         ends = self._ends[: self.count - bool(self._added), -1]
         return set((self._data[np.maximum(ends - 1, 0)] == _RETURN).tolist())
 
-    def _without_returns(self, ends: npt.NDArray[Any], last: int) -> npt.NDArray[Any]:
+    def _without_returns(self, ends: Array, last: int) -> Array:
         """A carriage return before the line feed belongs to the end of the line."""
         result = ends.copy()
         result[:, last] -= self._data[np.maximum(ends[:, last] - 1, 0)] == _RETURN

@@ -9,12 +9,12 @@ from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.tables.formats import Columns, Exchange, Reorder, TableFile
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
+from leakwise.types import Array
 
 __all__ = ["JsonLinesTable"]
 
@@ -118,12 +118,12 @@ class JsonLinesTable(TableFile):
         known = [name for name in self.names if name in one]
         return {name: one[name] for name in (*known, *sorted(one.keys() - set(known)))}
 
-    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> npt.NDArray[Any]:
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> Array:
         coder = self._coders.setdefault((type(alphabet), alphabet), TextCoder(alphabet, _value))
         distinct, places = _distinct(column)
         return coder.codes(distinct, places, name)
 
-    def distinct(self, column: Any) -> tuple[list[Any], npt.NDArray[Any]]:
+    def distinct(self, column: Any) -> tuple[list[Any], Array]:
         raws, places = _distinct(column)
         values = [json.loads(raw) for raw in raws]
         known: dict[Any, int] = {}
@@ -131,7 +131,7 @@ class JsonLinesTable(TableFile):
         return list(known), table[places]
 
 
-def _distinct(column: Sequence[bytes]) -> tuple[list[bytes], npt.NDArray[Any]]:
+def _distinct(column: Sequence[bytes]) -> tuple[list[bytes], Array]:
     known: dict[bytes, int] = {}
     places = np.fromiter((known.setdefault(raw, len(known)) for raw in column), dtype=np.int64, count=len(column))
     return list(known), places

@@ -13,11 +13,11 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Bins, code_dtype
 from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.formats import Reorder
+from leakwise.types import Array
 
 __all__ = ["TextCoder", "texts_of", "value_of", "write_reordered"]
 
@@ -77,7 +77,7 @@ class TextCoder:
         self._read = read
         self._known: dict[bytes, int] = {}
 
-    def codes(self, distinct: Sequence[bytes], places: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    def codes(self, distinct: Sequence[bytes], places: Array, name: str) -> Array:
         """Return the code of every row, given the distinct raw fields and the place of every row's field among them."""
         known = self._known
         if len(known) > _REMEMBERED:
@@ -86,7 +86,7 @@ class TextCoder:
         table = np.array([known[raw] for raw in distinct], dtype=np.int64)
         if table.size and table.min() < 0:
             self._refuse(distinct, table, places, name)
-        result: npt.NDArray[Any] = table.astype(code_dtype(len(self._alphabet)))[places]
+        result: Array = table.astype(code_dtype(len(self._alphabet)))[places]
         return result
 
     def _new_codes(self, fields: Sequence[bytes]) -> dict[bytes, int]:
@@ -103,7 +103,7 @@ class TextCoder:
         except TypeError:  # a JSON list or object
             return -1
 
-    def _refuse(self, distinct: Sequence[bytes], table: npt.NDArray[Any], places: npt.NDArray[Any], name: str) -> None:
+    def _refuse(self, distinct: Sequence[bytes], table: Array, places: Array, name: str) -> None:
         outside = table < 0
         rows = int(outside[places].sum())
         bad = [self._read(distinct[place], self._alphabet) for place in np.flatnonzero(outside).tolist()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy.typing as npt
+from leakwise.types import Array
 
 __all__ = ["Kind"]
 
@@ -34,13 +34,13 @@ class Kind(Protocol):
     def replace(self, table: Any, columns: Mapping[Any, Any], /) -> Any:
         """Return the held table with columns exchanged; everything else, and the source itself, untouched."""
 
-    def take(self, data: Any, places: npt.NDArray[Any], /) -> Any:
+    def take(self, data: Any, places: Array, /) -> Any:
         """Return the rows of a held table, or of a column, in the given places; nothing of the old order stays."""
 
-    def decode(self, codes: npt.NDArray[Any], labels: Sequence[Any], like: Any, /) -> Any:
+    def decode(self, codes: Array, labels: Sequence[Any], like: Any, /) -> Any:
         """Return the labels of codes as a column of the kind of ``like``."""
 
-    def row_labels(self, data: Any, /) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+    def row_labels(self, data: Any, /) -> list[tuple[Hashable, list[Any], Array]]:
         """What names the rows of a table or column beside its values: name, distinct labels, place of each row."""
 
     def distinct(self, column: Any, /) -> list[Any]:

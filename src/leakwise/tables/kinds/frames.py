@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-import numpy.typing as npt
-
 from leakwise.alphabet import Alphabet, encode_column
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.tables.kinds import Kind, plain
 from leakwise.tables.kinds.row_labels import RowLabels
+from leakwise.types import Array
 
 __all__ = [
     "check_columns",
@@ -118,7 +117,7 @@ def with_columns(table: Any, columns: Mapping[Hashable, Any]) -> Any:
     return give_back(_kind(table).replace(hold(table), columns), table)
 
 
-def check_row_labels(data: Any, names: Sequence[Hashable], codes: npt.NDArray[Any], alphabet: Alphabet) -> None:
+def check_row_labels(data: Any, names: Sequence[Hashable], codes: Array, alphabet: Alphabet) -> None:
     """Refuse a table or column whose rows are labelled (a pandas index) by what tells the secret."""
     for name, labels, places in _kind(data).row_labels(data):
         seen = RowLabels(name, names, alphabet)
@@ -126,7 +125,7 @@ def check_row_labels(data: Any, names: Sequence[Hashable], codes: npt.NDArray[An
         seen.refuse()
 
 
-def take(data: Any, places: npt.NDArray[Any]) -> Any:
+def take(data: Any, places: Array) -> Any:
     """Return the rows of a held table, or of a column, in the given places. A pandas index is numbered again.
 
     >>> import numpy as np
@@ -141,12 +140,12 @@ def take(data: Any, places: npt.NDArray[Any]) -> Any:
     return {name: take(column, places) for name, column in data.items()}
 
 
-def decode(codes: npt.NDArray[Any], labels: Sequence[Hashable], like: Any) -> Any:
+def decode(codes: Array, labels: Sequence[Hashable], like: Any) -> Any:
     """Return the labels of codes as a column of the same kind as ``like``, of the same type where the labels fit it.
 
-    Index and name are kept. A pandas Categorical, a polars Enum or Categorical and an Arrow dictionary stay what
-    they are, with the labels as their categories. Labels that do not fit the type (texts for a column of
-    numbers) get the type that the library gives to such values.
+    Index and name are kept. A pandas Categorical, a polars Enum or Categorical and an Arrow dictionary stay what they
+    are, with the labels as their categories. Labels that do not fit the type (texts for a column of numbers) get the
+    type that the library gives to such values.
 
     >>> import numpy as np
     >>> decode(np.array([1, 0, 1]), [10, 20], like=np.array([10, 10, 20], dtype=np.int16))
@@ -155,7 +154,7 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Hashable], like: Any) -> An
     return _kind(like).decode(codes, labels, like)
 
 
-def groups_of(column: Any, *, name: str = "by") -> tuple[list[Any], npt.NDArray[Any]]:
+def groups_of(column: Any, *, name: str = "by") -> tuple[list[Any], Array]:
     """Return the distinct values of a column in their natural order (missing ones as None, last) and each row's place.
 
     >>> groups_of(["m", "f", "m"])

@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, code_dtype, encode_column
 from leakwise.errors import InvalidInput, some_of
+from leakwise.types import Array, Counts
 
 __all__ = ["Product", "decode_parts", "encode_columns", "parts_of", "plain_alphabet"]
 
@@ -58,8 +58,8 @@ def encode_columns(
     if len(columns) == 1:
         return encode(columns[0], alphabet, name=titles[0])
     parts = parts_of(alphabet, names, what)
-    codes: npt.NDArray[Any] | None = None
-    prefixes: npt.NDArray[np.int64] = np.zeros(len(alphabet), dtype=np.int64)
+    codes: Array | None = None
+    prefixes: Counts = np.zeros(len(alphabet), dtype=np.int64)
     for place, (column, title) in enumerate(zip(columns, titles, strict=True)):
         part = alphabet.parts[place] if isinstance(alphabet, Product) else Alphabet(dict.fromkeys(parts[place]))
         rows = encode(column, part, name=title)
@@ -79,7 +79,7 @@ def encode_columns(
     return order[codes]
 
 
-def decode_parts(codes: npt.NDArray[Any], alphabet: Alphabet, names: Sequence[Hashable]) -> list[Any]:
+def decode_parts(codes: Array, alphabet: Alphabet, names: Sequence[Hashable]) -> list[Any]:
     """For each column of a joint outcome its labels and its codes in them."""
     result = []
     for values in parts_of(alphabet, names, "outputs"):
@@ -103,17 +103,17 @@ def parts_of(alphabet: Alphabet, names: Sequence[Hashable], what: str) -> list[l
 
 
 def _find(
-    codes: npt.NDArray[Any],
-    rows: npt.NDArray[Any],
+    codes: Array,
+    rows: Array,
     size: int,
-    known: npt.NDArray[np.int64],
+    known: Counts,
     columns: Sequence[Any],
     alphabet: Alphabet,
     names: Sequence[Hashable],
-) -> npt.NDArray[Any]:
+) -> Array:
     """The place of every pair (prefix, part) among the known ones; a pair that is not known is an error."""
     pairs = codes.astype(np.int64) * size + rows
-    found: npt.NDArray[np.int64]
+    found: Counts
     top = int(known[-1])
     if top < _TABLE:
         table = np.full(max(top, int(pairs.max(initial=0))) + 1, -1, dtype=np.int64)

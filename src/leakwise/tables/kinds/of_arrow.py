@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from leakwise.errors import InvalidInput, some_of
@@ -15,8 +14,9 @@ from leakwise.tables.formats.carried_mechanism import KEY
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 from leakwise.tables.kinds.arrow_schema import released_schema
 from leakwise.tables.kinds.plain import in_order, same_values, take_labels, without_missing
+from leakwise.types import Array
 
-Make = Callable[[npt.NDArray[Any]], Any]
+Make = Callable[[Array], Any]
 
 
 def is_table(data: Any) -> bool:
@@ -61,13 +61,13 @@ def _labels(values: Any) -> list[Any]:
     return [*listed, None] if values.null_count else listed
 
 
-def take(data: Any, places: npt.NDArray[Any]) -> Any:
+def take(data: Any, places: Array) -> Any:
     if not is_table(data):
         return _take(data, places)
     return type(data).from_arrays([_take(column, places) for column in data.columns], schema=data.schema)
 
 
-def _take(column: Any, places: npt.NDArray[Any]) -> Any:
+def _take(column: Any, places: Array) -> Any:
     kind = column.type
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         # Arrow cannot take from views, but it can make them.
@@ -76,7 +76,7 @@ def _take(column: Any, places: npt.NDArray[Any]) -> Any:
     return column.take(pa.array(places))
 
 
-def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
+def decode(codes: Array, labels: Sequence[Any], like: Any) -> Any:
     chunks = like.chunks if isinstance(like, pa.ChunkedArray) else [like]
     make, _ = maker(labels, like.type, ordered=_keeps_order(labels, like.type, chunks))
     if not isinstance(like, pa.ChunkedArray):
@@ -103,7 +103,7 @@ def _keeps_order(labels: Sequence[Any], wanted: Any, chunks: Sequence[Any]) -> b
     return all(chunk.dictionary.to_pylist() == known for chunk in chunks)
 
 
-def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+def row_labels(data: Any) -> list[tuple[Hashable, list[Any], Array]]:
     return []
 
 
@@ -124,7 +124,7 @@ def _values(labels: Sequence[Any], wanted: Any) -> Make:
         # Arrow cannot take from views, but it can make them.
         values = values.cast(pa.large_string() if pa.types.is_string_view(result) else pa.large_binary())
 
-    def make(codes: npt.NDArray[Any]) -> Any:
+    def make(codes: Array) -> Any:
         return values.take(pa.array(codes)).cast(result)
 
     return make
@@ -138,7 +138,7 @@ def _dictionary(labels: Sequence[Any], wanted: Any, ordered: bool) -> Make:
     if len(known) - 1 > np.iinfo(index).max:
         index = np.dtype(np.int32)
 
-    def make(codes: npt.NDArray[Any]) -> Any:
+    def make(codes: Array) -> Any:
         if moved is None:
             indices = pa.array(codes.astype(index, copy=False))
         else:

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from leakwise.tables.kinds.plain import (
@@ -18,6 +17,7 @@ from leakwise.tables.kinds.plain import (
     take_labels,
     without_missing,
 )
+from leakwise.types import Array
 
 
 def is_table(data: Any) -> bool:
@@ -59,14 +59,14 @@ def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
     return result
 
 
-def take(data: Any, places: npt.NDArray[Any]) -> Any:
+def take(data: Any, places: Array) -> Any:
     if isinstance(data, (pd.DataFrame, pd.Series)):
         # Numbered again: the old index would say where each row stood.
         return data.iloc[places].reset_index(drop=True)
     return data.take(places)
 
 
-def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
+def decode(codes: Array, labels: Sequence[Any], like: Any) -> Any:
     if isinstance(like.dtype, pd.CategoricalDtype):
         rows = _categorical(codes, labels, like.dtype)
     else:
@@ -83,7 +83,7 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
     return rows if not isinstance(rows, np.ndarray) else pd.array(rows, dtype=rows.dtype)
 
 
-def _taken(values: Any, codes: npt.NDArray[Any], labels: Sequence[Any]) -> Any:
+def _taken(values: Any, codes: Array, labels: Sequence[Any]) -> Any:
     try:
         return values.take(codes)
     except NotImplementedError:  # Arrow cannot take from every type that it can hold
@@ -110,14 +110,14 @@ def _without_hidden(array: Any) -> Any:
     return cleaned
 
 
-def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+def row_labels(data: Any) -> list[tuple[Hashable, list[Any], Array]]:
     if not isinstance(data, (pd.DataFrame, pd.Series)) or isinstance(data.index, pd.RangeIndex):
         return []
     index = data.index
     levels = [index.get_level_values(place) for place in range(index.nlevels)]
     if index.nlevels > 1:
         levels.append(index.rename([None] * index.nlevels))
-    found: list[tuple[Hashable, list[Any], npt.NDArray[Any]]] = []
+    found: list[tuple[Hashable, list[Any], Array]] = []
     for level in levels:
         places, labels = level.factorize(use_na_sentinel=False)
         found.append((level.name if level.nlevels == 1 else None, labels.tolist(), places))
@@ -133,7 +133,7 @@ def distinct(column: Any) -> list[Any]:
     return in_order(dict.fromkeys(None if _missing(value) else _plain(value) for value in values))
 
 
-def _categorical(codes: npt.NDArray[Any], labels: Sequence[Any], dtype: Any) -> Any:
+def _categorical(codes: Array, labels: Sequence[Any], dtype: Any) -> Any:
     """Codes become codes: the outcome labels are the categories."""
     known, moved = without_missing(labels)
     categories = dtype.categories

@@ -1,8 +1,8 @@
 """polars: DataFrames and LazyFrames; Series as columns.
 
-A LazyFrame is collected when it is released, and the result handed back as a LazyFrame over the finished
-rows. The draw must not be part of the plan: a plan that is run twice would draw twice, and two releases of
-one secret reveal more than one.
+A LazyFrame is collected when it is released, and the result handed back as a LazyFrame over the finished rows. The draw
+must not be part of the plan: a plan that is run twice would draw twice, and two releases of one secret reveal more than
+one.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-import numpy.typing as npt
 import polars as pl
 
 from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.kinds.plain import in_order, same_values
+from leakwise.types import Array
 
 
 def is_table(data: Any) -> bool:
@@ -62,16 +62,16 @@ def _without_hidden(series: pl.Series) -> pl.Series:
     return pl.select(pl.when(series.is_not_null()).then(filled.to_series())).to_series().alias(series.name)
 
 
-def take(data: Any, places: npt.NDArray[Any]) -> Any:
+def take(data: Any, places: Array) -> Any:
     return data[places]
 
 
-def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
+def decode(codes: Array, labels: Sequence[Any], like: Any) -> Any:
     rows: pl.Series = _typed(labels, like.dtype).gather(pl.Series(codes))
     return rows.alias(like.name)
 
 
-def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+def row_labels(data: Any) -> list[tuple[Hashable, list[Any], Array]]:
     return []
 
 

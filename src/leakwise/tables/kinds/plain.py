@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from leakwise.alphabet import code_dtype
 from leakwise.errors import InvalidInput
+from leakwise.types import Array
 
 __all__ = [
     "column",
@@ -65,13 +66,13 @@ def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
     return {name: columns.get(name, values) for name, values in table.items()}
 
 
-def take(data: Any, places: npt.NDArray[Any]) -> Any:
+def take(data: Any, places: Array) -> Any:
     if isinstance(data, np.ndarray):
         return data[places]
     return type(data)([data[place] for place in places.tolist()])
 
 
-def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
+def decode(codes: Array, labels: Sequence[Any], like: Any) -> Any:
     if isinstance(like, np.ndarray):
         values = fitting_array(labels, like.dtype)
         return take_labels(natural_array(labels) if values is None else values, codes)
@@ -79,7 +80,7 @@ def decode(codes: npt.NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
     return tuple(rows) if isinstance(like, tuple) else rows
 
 
-def row_labels(data: Any) -> list[tuple[Hashable, list[Any], npt.NDArray[Any]]]:
+def row_labels(data: Any) -> list[tuple[Hashable, list[Any], Array]]:
     return []
 
 
@@ -109,7 +110,7 @@ def in_order(values: Iterable[Any]) -> list[Any]:
     return known + [None] * (len(given) > len(known))
 
 
-def object_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
+def object_array(labels: Sequence[Any]) -> Array:
     """Return one Python object per label; a tuple stays one label."""
     array = np.empty(len(labels), dtype=np.object_)
     for place, label in enumerate(labels):
@@ -117,7 +118,7 @@ def object_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
     return array
 
 
-def natural_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
+def natural_array(labels: Sequence[Any]) -> Array:
     """Return the labels in the type NumPy gives to one kind of them, as objects where they are of several kinds."""
     kinds = {type(label) for label in labels}
     if kinds <= {int, float} or kinds in ({bool}, {str}, {bytes}):
@@ -127,7 +128,7 @@ def natural_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
     return object_array(labels)
 
 
-def fitting_array(labels: Sequence[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any] | None:
+def fitting_array(labels: Sequence[Any], dtype: np.dtype[Any]) -> Array | None:
     """Return the labels in the given type, or None where they would change by it. Texts may grow longer."""
     if dtype.kind == "O":
         return object_array(labels)
@@ -156,7 +157,7 @@ def same_values(found: Iterable[Any], labels: Sequence[Any]) -> bool:
     return all(same(value, label) for value, label in zip(found, labels, strict=True))
 
 
-def take_labels(labels: npt.NDArray[Any], codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def take_labels(labels: Array, codes: Array) -> Array:
     """Return the label of every code."""
     rows = np.empty(codes.size, labels.dtype)
     for start in range(0, codes.size, _BLOCK):

@@ -14,10 +14,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
+from leakwise.types import Array
 
 __all__ = ["RowLabels", "labels_in_file"]
 
@@ -45,7 +45,7 @@ class RowLabels:
         self._labels: list[Any] = []
         self._codes: list[int] = []
 
-    def add(self, labels: Sequence[Any], places: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
+    def add(self, labels: Sequence[Any], places: Array, codes: Array) -> None:
         """See a batch: its distinct labels, the place of every row among them, and the code of every row's secret."""
         self._search(labels, places, codes)
         room = _ORDERED - len(self._codes)
@@ -61,7 +61,7 @@ class RowLabels:
         if len({label for label, _ in self._pairs}) > _MOST_LABELS:
             self._pairs = None
 
-    def _search(self, labels: Sequence[Any], places: npt.NDArray[Any], codes: npt.NDArray[Any]) -> None:
+    def _search(self, labels: Sequence[Any], places: Array, codes: Array) -> None:
         """Whether labels contain the value of their own row; labels that contain every value say nothing by it."""
         for place, code in zip(places[:_SEARCHED].tolist(), codes[:_SEARCHED].tolist(), strict=True):
             if self._searched >= _SEARCHED:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, code_dtype
+from leakwise.types import Array, Counts
 
 __all__ = ["Digester", "digest_of_outcomes"]
 
@@ -32,7 +31,7 @@ class Digester:
         self._place[order] = np.arange(len(words))
         mac.update("\n".join(words[place] for place in order).encode("utf-8", "surrogatepass") + b"\0")
 
-    def add(self, codes: npt.NDArray[Any], part: Hashable = None) -> None:
+    def add(self, codes: Array, part: Hashable = None) -> None:
         """Put in a batch, whatever part of a file it is."""
         if self._mac is not None:
             self._mac.update(self._place[codes].tobytes())
@@ -43,7 +42,7 @@ class Digester:
         return None if self._mac is None else self._mac.hexdigest()
 
 
-def digest_of_outcomes(counts: npt.NDArray[np.int64]) -> str:
+def digest_of_outcomes(counts: Counts) -> str:
     """Return what tells a released table from others: a digest of how often each outcome of its mechanism occurs.
 
     An estimate depends on these counts alone, so that sorting the rows or adding columns changes nothing.

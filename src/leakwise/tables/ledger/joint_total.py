@@ -46,8 +46,8 @@ def together(
     """Return what all the outcomes together reveal about the secret.
 
     Exact where the joint outcomes number at most 10⁶ (releases by one mechanism are counted by types). Beyond that,
-    with A the releases composed exactly and B the rest, an outcome of B multiplies a lift by at most
-    max_x P(y|x) / min_x P(y|x), so that ε ≤ min(ε_max, ε(A) + Σ_B LDP) (the mathematics, section 5).
+    with A the releases composed exactly and B the rest, an outcome of B multiplies a lift by at most max_x
+    P(y|x) / min_x P(y|x), so that ε ≤ min(ε_max, ε(A) + Σ_B LDP) (the mathematics, section 5).
 
     Parameters
     ----------

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy.typing as npt
-
 from leakwise.alphabet import encode_column
 from leakwise.mechanism import Mechanism
 from leakwise.tables.kinds.joint_columns import decode_parts, encode_columns, parts_of
 from leakwise.tables.release.draw import draw_codes
+from leakwise.types import Array
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
 __all__ = ["Exchanger", "Look", "Watch"]
 
-Watch = Callable[[npt.NDArray[Any]], None]
-Look = Callable[[npt.NDArray[Any], Hashable], None]
+Watch = Callable[[Array], None]
+Look = Callable[[Array, Hashable], None]
 """Sees the codes of rows, and which part of the file they belong to where the released file keeps its parts."""
 """Sees the codes of every batch as they go by."""
 
-Drawn = dict[Any, tuple[npt.NDArray[Any], Sequence[Any]]]
+Drawn = dict[Any, tuple[Array, Sequence[Any]]]
 """For each column the codes and the labels of what stands in the place of the secret."""
 
 
@@ -68,7 +67,7 @@ class Exchanger:
             for names, one, _ in self._secrets
         )
 
-    def draw(self, encoded: Iterable[npt.NDArray[Any]]) -> Drawn:
+    def draw(self, encoded: Iterable[Array]) -> Drawn:
         """Draw for the codes of each secret."""
         new: Drawn = {}
         for turn, (codes, (names, mechanism, sampler)) in enumerate(zip(encoded, self._secrets, strict=True)):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
 from leakwise.documents import created_like, written_aside
@@ -21,6 +20,7 @@ from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
+from leakwise.types import Array, Counts
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -35,10 +35,10 @@ Progress = Callable[[str, int, int | None], None]
 class Seen:
     """How many rows went by, and how often each code was among them."""
 
-    counts: npt.NDArray[np.int64]
+    counts: Counts
     rows: int = 0
 
-    def add(self, codes: npt.NDArray[Any]) -> None:
+    def add(self, codes: Array) -> None:
         """Count a batch."""
         self.rows += codes.size
         # In blocks, because np.bincount makes an index of eight bytes for every row.
@@ -57,7 +57,7 @@ class CheckedFile:
     names: tuple[str, ...]
     alphabet: Alphabet
     rows: int
-    counts: npt.NDArray[np.int64] = field(repr=False)
+    counts: Counts = field(repr=False)
 
 
 def check_file(
@@ -102,7 +102,7 @@ class _Parts:
         self._ends = np.cumsum(list(sizes), dtype=np.int64)
         self._done = 0
 
-    def split(self, codes: npt.NDArray[Any]) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    def split(self, codes: Array) -> Iterator[tuple[int, Array]]:
         """Yield the number of each part, and the codes of its rows."""
         first = int(np.searchsorted(self._ends, self._done, "right"))
         last = int(np.searchsorted(self._ends, self._done + codes.size, "left"))
@@ -116,7 +116,7 @@ def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]
         yield from table.batches(names)
 
 
-def counted(codes: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
+def counted(codes: Array, size: int) -> Counts:
     """Return how often each of ``size`` codes occurs."""
     seen = Seen(np.zeros(size, dtype=np.int64))
     seen.add(codes)

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.errors import InvalidInput, some_of
 from leakwise.priors import PriorSet
+from leakwise.types import Counts
 
 __all__ = ["refuse_impossible"]
 
 
-def refuse_impossible(counts: npt.NDArray[np.int64], prior: PriorSet, names: Sequence[Any]) -> None:
+def refuse_impossible(counts: Counts, prior: PriorSet, names: Sequence[Any]) -> None:
     """Refuse a column with values to which the prior (every prior of a set) gives no probability.
 
     Leakage is taken over the values that can occur, so that a mechanism may release any other in clear.

@@ -40,11 +40,11 @@ def release(
     ----------
     data
         A column (list, tuple, NumPy array, pandas or polars Series, pyarrow array) or a table (pandas or polars
-        DataFrame, polars LazyFrame, pyarrow Table or RecordBatch, mapping from names to columns). A LazyFrame
-        is collected: its draw is made once and now, since running a plan twice would release twice. Or the path of a
-        file (CSV, TSV, Parquet, Arrow, JSON lines), which is read and written in batches; the path ``out`` is returned.
-        Or a table of a database (:class:`SqlTable`), likewise. Of a DuckDB relation an Arrow table comes back; of a
-        pyarrow RecordBatchReader another one, which draws as it is read, once.
+        DataFrame, polars LazyFrame, pyarrow Table or RecordBatch, mapping from names to columns). A LazyFrame is
+        collected: its draw is made once and now, since running a plan twice would release twice. Or the path of a file
+        (CSV, TSV, Parquet, Arrow, JSON lines), which is read and written in batches; the path ``out`` is returned. Or a
+        table of a database (:class:`SqlTable`), likewise. Of a DuckDB relation an Arrow table comes back; of a pyarrow
+        RecordBatchReader another one, which draws as it is read, once.
     mechanism
         A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms. A tuple of
         columns (that is not itself the name of a column) is a joint secret: the inputs and outputs of its mechanism are

@@ -86,8 +86,6 @@ class RowOrder:
     --------
     >>> order = RowOrder(["no", "yes"])
     >>> order.add([0] * 70 + [1] * 30)
-    >>> order.verdict().dependent
-    True
     >>> print(order.verdict().evidence)
     98 of 100 rows have the value of the row before, where a random order gives about 57
     """

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from leakwise.types import Counts, Floats, Indices
+from leakwise.types import Array, Counts, Floats, Indices
 
 __all__ = ["Finding", "Trace"]
 
@@ -47,7 +45,7 @@ class Trace:
         self._positions: Floats = np.zeros(size)
         self._last: int | None = None
         self._first: int | None = None
-        self._kept: list[npt.NDArray[Any]] = []
+        self._kept: list[Array] = []
         # Rows that do not fill a block yet.
         self._waiting: Indices = np.empty(0, np.intp)
         # The closed parts: how many, the counts up to their end, and their log-likelihoods as wholes and by blocks.
@@ -55,12 +53,12 @@ class Trace:
         self._before: Counts = np.zeros(size, np.int64)
         self._whole, self._levels = 0.0, _Levels(size)
 
-    def add(self, codes: npt.NDArray[Any]) -> None:
+    def add(self, codes: Array) -> None:
         """See the next rows."""
         for start in range(0, codes.size, _CHUNK):
             self._add(codes[start : start + _CHUNK])
 
-    def _add(self, codes: npt.NDArray[Any]) -> None:
+    def _add(self, codes: Array) -> None:
         # Twice the code, plus one where the row before has the same: one count of these numbers tells everything.
         rows = codes.astype(np.intp)
         rows *= 2
@@ -289,7 +287,7 @@ class _Levels:
         self._closed = [one + other for one, other in zip(a, b, strict=True)]
 
 
-def _striking(codes: npt.NDArray[Any]) -> tuple[list[int], int]:
+def _striking(codes: Array) -> tuple[list[int], int]:
     """Choose the distances at which rows have one value most and least often, and tell among how many."""
     # Of a million declared values only those that are here can stand out.
     counts = np.bincount(codes)
@@ -310,7 +308,7 @@ def _striking(codes: npt.NDArray[Any]) -> tuple[list[int], int]:
     return sorted({int(apart[place]) for place in (whole.argmax(), whole.argmin(), single.argmax())}), apart.size
 
 
-def _neighbours(codes: npt.NDArray[Any], distance: int, what: str) -> Finding:
+def _neighbours(codes: Array, distance: int, what: str) -> Finding:
     """The rows with the value of the row before: all values together, each of which may be too rare to stand out."""
     equal, counts = int(np.count_nonzero(codes[1:] == codes[:-1])), np.bincount(codes).astype(np.float64)
     before = "before" if distance == 1 else f"{distance:,} before"
@@ -321,7 +319,7 @@ def _neighbours(codes: npt.NDArray[Any], distance: int, what: str) -> Finding:
     return Finding(min(_slack(codes.size) - _won(codes), 0.0), words)
 
 
-def _won(codes: npt.NDArray[Any]) -> float:
+def _won(codes: Array) -> float:
     """Bet, row by row, that the next row has the value of this one more (or less) often than what is left gives.
 
     With r of the R rows to come having it, it comes next with probability r/R. So the product of w^[it comes] over

@@ -9,9 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
@@ -24,6 +21,7 @@ from leakwise.tables.release.arrow_streams import without_relation
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, check_file, counted, refuse_target, release_file
 from leakwise.tables.release.secret_columns import check_data
+from leakwise.types import Array, Counts
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -39,7 +37,7 @@ class Checked(Protocol):
         """How many rows there are."""
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Counts:
         """How often each letter occurs."""
 
 
@@ -86,7 +84,7 @@ class _Encoded:
     """The columns of a secret in memory, and its codes. A bare column has no name."""
 
     columns: dict[Hashable, Any]
-    codes: npt.NDArray[Any]
+    codes: Array
     letters: int
 
     @property
@@ -94,7 +92,7 @@ class _Encoded:
         return self.codes.size
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Counts:
         return counted(self.codes, self.letters)
 
 
@@ -124,7 +122,7 @@ class _InMemory:
 
     def release(self, mechanisms: Sequence[Mechanism], stream: SecureStream | None, after: Sequence[Watch] = ()) -> Any:
         secrets = [(tuple(one.columns), each) for one, each in zip(self._checked, mechanisms, strict=True)]
-        drawn: list[npt.NDArray[Any]] = []
+        drawn: list[Array] = []
         exchange = Exchanger(secrets, stream=stream, after=[drawn.append for _ in after])
         before = metadata_of(self._held)
         seeded = stream is not None and stream.seeded
