@@ -1,7 +1,7 @@
 """The chord bound: what no mechanism can beat, from any dual vector, without a search.
 
-On a box [l, h] a convex f lies below its chord. Replacing f by chords makes the pricing problem
-max_λ Σ_i π_i f(λ_i) - y·λ a continuous knapsack, solved by sorting; U* ≤ Σ y + its value for every y.
+On a box [l, h] a convex f lies below its chord. Replacing f by chords makes the pricing problem max_λ Σ_i π_i
+f(λ_i) - y·λ a continuous knapsack, solved by sorting; U* ≤ Σ y + its value for every y.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """From columns with weights to a kernel of exact integers inside the cone.
 
 Three ways, the first that holds exactly is taken. Plain rounding, which serves where the optimum is made of round
-numbers. The
-same vertices for a cone that is smaller by 2^-40, rounded: zeros stay zeros. Or every column snapped into the cone with
-a little less mass than it should have: what the rows then miss is almost the same for all of them, hence itself a
-column
-of the cone, and added to the largest column it stays there, because a cone is closed under addition.
+numbers. The same vertices for a cone that is smaller by 2^-40, rounded: zeros stay zeros. Or every column snapped into
+the cone with a little less mass than it should have: what the rows then miss is almost the same for all of them, hence
+itself a column of the cone, and added to the largest column it stays there, because a cone is closed under addition.
 """
 
 from __future__ import annotations

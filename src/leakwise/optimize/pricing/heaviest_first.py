@@ -2,10 +2,9 @@
 
 A vertex has every lift at ``low`` or ``high`` except for one letter in between. Decide the heavy letters first and let
 the lighter ones follow their chords: what the chords overrate is then at most what one light letter can lose. If the
-letter in between is k, its own gain is convex in the mass that it takes, and the chords
-of the lighter letters add up to a concave, piecewise linear function of theirs: the maximum of the sum is at a kink,
-where every lighter letter is at an end of its box, so that it is the value of a vertex; or it is at an end of k's own
-box, and then the branch goes on.
+letter in between is k, its own gain is convex in the mass that it takes, and the chords of the lighter letters add up
+to a concave, piecewise linear function of theirs: the maximum of the sum is at a kink, where every lighter letter is at
+an end of its box, so that it is the value of a vertex; or it is at an end of k's own box, and then the branch goes on.
 
 Where few letters hold most of the mass a handful of branches is left at every depth, while windows of subset masses
 would have to list millions of subsets. Where the masses are alike it is the other way round.

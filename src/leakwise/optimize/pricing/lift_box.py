@@ -2,9 +2,8 @@
 
 A vertex has every lift at ``low`` or ``high`` but for one letter j in between. Against the chord bound it loses exactly
 π_j (chord_j - f)(λ_j). So a vertex can only have a positive reduced cost when that loss is below the chord maximum:
-when λ_j is
-close to an end of its box, that is when the mass of the raised letters falls in a narrow window. Those are few, and
-HalfTables lists them all.
+when λ_j is close to an end of its box, that is when the mass of the raised letters falls in a narrow window. Those are
+few, and HalfTables lists them all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Subsets of letters with a mass in a window, by meeting in the middle.
 
 Letters of equal mass form a group; only how many of a group are taken matters. The groups are dealt into two halves;
-the
-masses of all choices within a half are sorted once, and a window of total mass is then found by bisection. Forty
+the masses of all choices within a half are sorted once, and a window of total mass is then found by bisection. Forty
 different masses have 2^40 subsets and two tables of 2^20.
 """
 

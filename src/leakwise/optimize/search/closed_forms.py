@@ -2,8 +2,7 @@
 
 Theorem 2 (two letters) and Theorem 3 (high privacy) have as many extreme rays as letters, linearly independent: the
 mechanism is the only one made of extreme rays, hence optimal for every sublinear utility. Theorem 4 (uniform prior)
-holds
-for utilities that treat the letters alike.
+holds for utilities that treat the letters alike.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ def closed_form(prior: Prior, lift: Fraction, *, symmetric: bool) -> ClosedForm 
 def _high_privacy(prior: Prior, lift: Fraction) -> Kernel:
     """p_ij = t π_j off the diagonal, 1 - t(1-π_i) on it ([EX] Theorem 3): a common law with a negative diagonal.
 
-    A column has the largest lift c_j / (c_j - d π_j) with d the negated diagonal, within t iff
-    c_j ≥ d π_j t/(t-1). Rounding those up needs (t-1)·N units less of d than the real optimum t-1.
+    A column has the largest lift c_j / (c_j - d π_j) with d the negated diagonal, within t iff c_j ≥ d π_j t/(t-1).
+    Rounding those up needs (t-1)·N units less of d than the real optimum t-1.
     """
     weights, total = prior.weights.tolist(), prior.denominator
     size = len(weights)

@@ -1,10 +1,8 @@
 """Designs for statistics: the least asymptotic error of the recovered frequencies.
 
-Minimise trace J(ρ)⁻¹ with J = Σ_r ρ_r λ_r λ_rᵀ over weights with Σ_r ρ_r λ_r = 1. The master is
-smooth and
-convex: a barrier method with exact second derivatives. Linearised at an optimum, a column is worth λᵀ J⁻² λ, convex
-in λ:
-so extreme rays suffice, and the same pricing picture gives the bound.
+Minimise trace J(ρ)⁻¹ with J = Σ_r ρ_r λ_r λ_rᵀ over weights with Σ_r ρ_r λ_r = 1. The master is smooth and convex: a
+barrier method with exact second derivatives. Linearised at an optimum, a column is worth λᵀ J⁻² λ, convex in λ: so
+extreme rays suffice, and the same pricing picture gives the bound.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Thousands of letters: solve blocks of letters by themselves, and run them on one clock.
 
 Within a block of mass M the columns are those of the block's own conditional prior: lifts within the same box, adding
-up to one
-on the block. A clock u in [0, 1) picks a column in every block at once; put together they average to lift 1 over all
-letters, so they are columns of the whole, and each letter is covered as its block says. At most as many outcomes as
-letters.
-The chord bound of the whole is the sum of those of the blocks: what a block loses counts with its mass only.
+up to one on the block. A clock u in [0, 1) picks a column in every block at once; put together they average to lift 1
+over all letters, so they are columns of the whole, and each letter is covered as its block says. At most as many
+outcomes as letters. The chord bound of the whole is the sum of those of the blocks: what a block loses counts with its
+mass only.
 """
 
 from __future__ import annotations

@@ -71,9 +71,8 @@ class Found:
     """Columns with weights, and the dual vector with the largest reduced cost that it leaves.
 
     The optimum is at most Σ y + ``largest``; ``proof`` says how that was shown: ``windows`` (all vertices that matter
-    were
-    listed), ``chord`` (the chord bound), ``linear`` (a linear functional was maximised), ``vertices`` (all listed),
-    ``ranges`` (all sets of letters listed, or intervals of the least lift).
+    were listed), ``chord`` (the chord bound), ``linear`` (a linear functional was maximised), ``vertices`` (all
+    listed), ``ranges`` (all sets of letters listed, or intervals of the least lift).
     """
 
     lifts: Floats  # N × R

@@ -2,8 +2,7 @@
 
 With many different masses nearly every choice of letters can be completed to a mass within 1e-9 of the target by
 meeting in the middle on two dozen of them. Such columns lose next to nothing against the chord bound, so the chord
-bound
-is the proof, and the master only has to make them add up to one.
+bound is the proof, and the master only has to make them add up to one.
 """
 
 from __future__ import annotations

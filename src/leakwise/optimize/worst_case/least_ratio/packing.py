@@ -1,9 +1,9 @@
 """How much of the letters the columns of a mask can cover at a given ratio: a linear program by column generation.
 
 max Σ_r ρ_r Σ_i λ_ri  s.t.  Σ_r ρ_r λ_ri ≤ 1 over all lift vectors on the mask with largest lift c. The value is N iff a
-mechanism exists. The program holds λ divided by its largest entry, however large c is. A part of a
-large secret may ask to cover only some letters, or some of them in part. A column is kept as the order in which it
-fills its letters, so that it is a column at every ratio, and the program stays warm when the ratio moves.
+mechanism exists. The program holds λ divided by its largest entry, however large c is. A part of a large secret may ask
+to cover only some letters, or some of them in part. A column is kept as the order in which it fills its letters, so
+that it is a column at every ratio, and the program stays warm when the ratio moves.
 """
 
 from __future__ import annotations
