@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.priors import KLBall as KLBall
     from leakwise.priors import LayerCake as LayerCake
     from leakwise.priors import Prior as Prior
+    from leakwise.priors import PriorByStratum as PriorByStratum
     from leakwise.priors import PriorSet as PriorSet
     from leakwise.proof import certify as certify
     from leakwise.proof import verify as verify
@@ -101,6 +102,7 @@ __all__ = [
     "MissingExtra",
     "NotConverged",
     "Prior",
+    "PriorByStratum",
     "PriorSet",
     "RowOrderWarning",
     "SqlTable",
@@ -169,7 +171,7 @@ _PLACES = {
         "read_utility tradeoff utility_safe worst_case_curve"
     ),
     "leakwise.optimize.from_data": "design_from_data",
-    "leakwise.priors": "AllPriors Ball Box Hull KLBall LayerCake Prior PriorSet",
+    "leakwise.priors": "AllPriors Ball Box Hull KLBall LayerCake Prior PriorByStratum PriorSet",
     "leakwise.proof": "certify verify",
     "leakwise.tables": "Ledger SqlTable",
     "leakwise.tables.estimate.estimate": "estimate",

@@ -1,7 +1,8 @@
 """The finite labelled alphabet of a secret or of an outcome, and columns of data as codes in it."""
 
 from leakwise.alphabet.bins import Bins, alphabet_with_edges, bins, edges_of
-from leakwise.alphabet.columns import encode_column
+from leakwise.alphabet.columns import encode_column, found_domain
+from leakwise.alphabet.given import GivenBody, GivenColumns, joined
 from leakwise.alphabet.labels import (
     Alphabet,
     Label,
@@ -15,6 +16,8 @@ from leakwise.alphabet.labels import (
 __all__ = [
     "Alphabet",
     "Bins",
+    "GivenBody",
+    "GivenColumns",
     "Label",
     "alphabet_from_plain",
     "alphabet_with_edges",
@@ -23,6 +26,8 @@ __all__ = [
     "code_dtype",
     "edges_of",
     "encode_column",
+    "found_domain",
+    "joined",
     "label_from_plain",
     "label_to_plain",
 ]

@@ -7,6 +7,7 @@ What is not in the alphabet is an error that names the first few and counts the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from leakwise.alphabet.labels import Alphabet, code_dtype, is_missing, plain_val
 from leakwise.errors import InvalidInput, some_of
 from leakwise.types import Array, Codes, Floats, Words
 
-__all__ = ["encode_column"]
+__all__ = ["encode_column", "found_domain"]
 
 
 # Whole numbers that span at most this much are looked up in a table instead of being sorted.
@@ -43,6 +44,30 @@ def encode_column(column: Any, alphabet: Alphabet, *, name: str = "column") -> C
         codes = _ENCODERS.get(library, _encode_values)(column, found, name)
     found.refuse_outside(len(codes), name)
     return codes.astype(code_dtype(len(alphabet)), copy=False)
+
+
+def found_domain(column: Any, *, name: str = "column") -> Alphabet:
+    """Return the values that occur in a column that is no secret, in their natural order; missing ones as None, last.
+
+    >>> found_domain(["m", "f", "m"]).labels
+    ('f', 'm')
+    """
+    if isinstance(column, np.ndarray) and column.dtype.kind not in "O":
+        values: Iterable[Any] = list(np.unique(column))
+    elif hasattr(column, "unique"):
+        seen = column.unique()
+        values = seen.to_pylist() if hasattr(seen, "to_pylist") else list(seen)
+    else:
+        values = _listed(column)
+    plain = (plain_value(value) for value in values)
+    try:
+        distinct = dict.fromkeys(None if is_missing(value) else value for value in plain)
+    except TypeError as error:
+        raise InvalidInput(f"{name} must contain plain values: {error}.") from error
+    known: list[Any] = [value for value in distinct if value is not None]
+    with suppress(TypeError):
+        known.sort()
+    return Alphabet([*known, *([None] if None in distinct else [])], name=f"the values of {name}")
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """What the adversary is assumed to know: one prior, or a set of priors that answers one question, least_mass."""
 
+from leakwise.priors.by_stratum import PriorByStratum
 from leakwise.priors.prior import Prior
 from leakwise.priors.prior_set import PriorSet, as_prior, as_prior_set, over_letters
 from leakwise.priors.sets.all_priors import AllPriors
@@ -17,6 +18,7 @@ __all__ = [
     "KLBall",
     "LayerCake",
     "Prior",
+    "PriorByStratum",
     "PriorSet",
     "as_prior",
     "as_prior_set",
