@@ -8,7 +8,9 @@ No profile has a deadline: no test of this house depends on speed.
 from __future__ import annotations
 
 import os
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The machine may be busy with other work; slowness of generating data is no fault of the code under test.
@@ -18,3 +20,20 @@ settings.register_profile("default", deadline=None, max_examples=100, suppress_h
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
 settings.register_profile("attack", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("LEAKWISE_HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+def scope_of(test: str) -> str:
+    """Return what a worker takes at once: a single test, or all that need Spark, which takes long to start."""
+    return "spark" if test.startswith("tests/spark/") or "how-to/spark.md" in test else test
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Start one Spark, not one for each worker: the marks of pytest-xdist have no effect with pytest 9."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneSpark(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return scope_of(nodeid)
+
+    return OneSpark(config, log)

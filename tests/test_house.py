@@ -211,3 +211,11 @@ def test_files_are_written_in_one_place() -> None:
     }
     assert found <= {"documents/atomic.py", "spark/folders.py"}
     assert "documents/atomic.py" in found
+
+
+def test_all_that_needs_spark_is_taken_by_one_worker() -> None:
+    """A worker takes a scope at once, and Spark takes long to start."""
+    scope_of = importlib.import_module("conftest").scope_of
+    spark = ["tests/spark/test_once.py::test_a", "tests/docs/test_examples.py::test_examples_run[docs/how-to/spark.md]"]
+    assert {scope_of(test) for test in spark} == {"spark"}
+    assert scope_of("tests/lp/test_program.py::test_a") != scope_of("tests/lp/test_program.py::test_b")

@@ -81,7 +81,8 @@ def protect(
         ``"statistics"`` (frequencies can be estimated best; outcomes are not values) or ``"reading"`` (outcomes are
         values and agree with the true one as often as possible).
     mechanism
-        A mechanism to use instead of designing one. It is refused when it exceeds ``epsilon`` or ``lift``.
+        A mechanism to use instead of designing one. It is refused when it exceeds ``epsilon`` or ``lift``; ``use`` and
+        ``time_limit`` then have no effect.
     time_limit
         Seconds for the design; the best mechanism found by then is used, with a warning and a proven gap.
     out, overwrite

@@ -21,10 +21,6 @@ from leakwise.spark.folders import HadoopFolders, LocalFolders
 from leakwise.spark.places import Place, place_of
 from leakwise.spark.writing import write_once
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-]
-
 # So many outcomes that two draws of the rows never agree by chance.
 NOISE = lw.constant(["no", "yes"], law=[1 / 256] * 256)
 ROWS = 200

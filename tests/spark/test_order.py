@@ -12,10 +12,6 @@ import pytest
 import leakwise as lw
 from leakwise.tables.release.row_order import RowOrder
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-]
-
 ROWS = 2000
 # Tells everything, so that the released order shows the true one.
 CLEAR = lw.identity(["no", "yes"])

@@ -19,11 +19,6 @@ from scipy.stats import chi2
 
 import leakwise as lw
 
-# All of these share one Spark: with pytest-xdist and --dist loadgroup they go to one worker.
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-]
-
 FALSE_ALARM = 1e-9
 ROWS = 20_000
 YES_NO = lw.randomized_response(["no", "yes"], lift=3)

@@ -72,9 +72,10 @@ def open_source(
     if is_path(data) or isinstance(data, SqlTable):
         return _Stored(data, out, overwrite, progress, order)
     if out is not None or overwrite:
+        given = f"out={out!r}" if out is not None else f"overwrite={overwrite!r}"
         raise InvalidInput(
-            f"out must be left out for a table in memory, which is handed back. Got out={out!r}. For a file give its "
-            "path."
+            f"overwrite and out must be left out for a table in memory, which is returned. Got {given}. For a file "
+            "give its path."
         )
     return _InMemory(without_relation(data), order)
 
