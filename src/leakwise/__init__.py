@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.leakage import pml as pml
     from leakwise.leakage import sample_size as sample_size
     from leakwise.mechanism import Mechanism as Mechanism
+    from leakwise.mechanism import StratifiedMechanism as StratifiedMechanism
     from leakwise.mechanism import compose as compose
     from leakwise.mechanism import constant as constant
     from leakwise.mechanism import exponential as exponential
@@ -106,6 +107,7 @@ __all__ = [
     "PriorSet",
     "RowOrderWarning",
     "SqlTable",
+    "StratifiedMechanism",
     "UnsafeSeedWarning",
     "WorstCase",
     "audit",
@@ -163,8 +165,8 @@ _PLACES = {
         "sample_size"
     ),
     "leakwise.mechanism": (
-        "Mechanism compose constant exponential identity k_singular randomized_response symmetric_channel "
-        "truncated_geometric"
+        "Mechanism StratifiedMechanism compose constant exponential identity k_singular randomized_response "
+        "symmetric_channel truncated_geometric"
     ),
     "leakwise.optimize": (
         "Expected FInformation Gain WorstCase design distance_utility least_leakage ordered_utility "

@@ -12,6 +12,7 @@ from leakwise.mechanism.catalog import (
 from leakwise.mechanism.composition import Composition, compose
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
+from leakwise.mechanism.stratified import StratifiedMechanism
 
 __all__ = [
     "CommonLawKernel",
@@ -19,6 +20,7 @@ __all__ = [
     "DenseKernel",
     "Kernel",
     "Mechanism",
+    "StratifiedMechanism",
     "compose",
     "constant",
     "exponential",
