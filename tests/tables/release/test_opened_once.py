@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import leakwise as lw
-from leakwise import workflow
+from leakwise import release_mechanism
 from leakwise.cli.app import app
 from leakwise.tables import formats
 from leakwise.tables.kinds.joint_columns import encode_columns
@@ -107,7 +107,7 @@ def test_the_command_opens_its_table_once(name, opened, tmp_path):
 @pytest.mark.parametrize("prior", [PRIOR, PRIOR.ball(0.05), {"no": 0.7, "yes": 0.3}])
 def test_a_design_is_proven_once(prior, monkeypatch):
     proven: list[object] = []
-    monkeypatch.setattr(workflow, "certify", lambda *given, **_: proven.append(given))
+    monkeypatch.setattr(release_mechanism, "certify", lambda *given, **_: proven.append(given))
     done = lw.protect(FRAME, "smokes", prior=prior, lift=2)
     assert proven == []
     assert done.certificate == done.design.certificate
