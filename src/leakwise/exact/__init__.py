@@ -26,6 +26,7 @@ from leakwise.exact.rationals import (
     over_common_denominator,
 )
 from leakwise.exact.rounding import round_float_rows, round_integer_rows
+from leakwise.exact.small_solution import small_solution
 
 __all__ = [
     "IntegerArray",
@@ -49,5 +50,6 @@ __all__ = [
     "ratio_array",
     "round_float_rows",
     "round_integer_rows",
+    "small_solution",
     "vector_times_matrix",
 ]

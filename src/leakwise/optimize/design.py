@@ -16,6 +16,7 @@ from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.finished import Allowed, Solution, finished, integers_of, with_mass
 from leakwise.optimize.finish.optimality_claim import bound_of, margin
 from leakwise.optimize.problem.cones import Cone, LiftBox
+from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, kept_frequencies
 from leakwise.optimize.problem.requested_cone import constraint_cone, describe_constraint
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.problem.utility import Utility
@@ -28,6 +29,7 @@ from leakwise.priors import Prior, as_prior_set
 __all__ = ["design"]
 
 _METHODS = ("auto", "columns", "enumeration")
+_NOT_LISTED = {"worst_case": "lw.WorstCase", "kept": "keep_frequencies"}
 
 
 # Squares of lifts overflow at masses of 1e-200: the infinities that come of it bound nothing, as they should, and the
@@ -42,6 +44,9 @@ def design(
     utility: Any = "mutual_information",
     ldp: object = None,
     lip: object = None,
+    keep_frequencies: bool = False,
+    forbidden: Any = None,
+    keep_at_least: Any = None,
     method: str = "auto",
     tolerance: float = 1e-11,
     time_limit: float | None = None,
@@ -67,6 +72,13 @@ def design(
     ldp, lip
         Further limits, alone or with ε: local differential privacy (ε of ε-LDP), local information privacy (both
         sides of the information density within ±lip).
+    keep_frequencies
+        For ``"guessing"``, ``lw.Expected`` and ``lw.Gain``: outcomes are values, and each comes as often as its value
+        does under the prior (πP = π; of a set of priors, the nominal one). A released column then has the right
+        frequencies as it stands.
+    forbidden, keep_at_least
+        With ``keep_frequencies``: pairs (value, outcome) that must never occur, and the least probability that a value
+        is released as it is, as a mapping from values or a number for all.
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
         generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values,
@@ -92,6 +104,10 @@ def design(
         )
     limits = Limits(tolerance, time_limit, progress)
     asked = None if epsilon is None and lift is None else level(epsilon, lift)
+    if keep_frequencies:
+        utility = kept_frequencies(utility, forbidden, keep_at_least)
+    elif forbidden is not None or keep_at_least is not None:
+        raise InvalidInput("forbidden and keep_at_least go with keep_frequencies=True.")
     found = designed(prior, asked, utility, ldp, lip, method, limits)
     _tell_of_gap(found, limits)
     return found
@@ -126,8 +142,8 @@ def designed(
 ) -> Design:
     """The design within limits that others share, without a warning: what :func:`design` and other designs rest on."""
     goal, priors = as_utility(utility), as_prior_set(prior)
-    if method == "enumeration" and (goal.kind == "worst_case" or not isinstance(priors, Prior)):
-        what = "lw.WorstCase" if goal.kind == "worst_case" else "a set of priors"
+    if method == "enumeration" and (goal.kind in _NOT_LISTED or not isinstance(priors, Prior)):
+        what = _NOT_LISTED.get(goal.kind, "a set of priors")
         raise InvalidInput(
             f'method="enumeration" lists the vertices of a single prior\'s constraint; it does not go with {what}. '
             'Leave method= out, or use method="columns".'
@@ -152,6 +168,10 @@ def designed(
         return designed_for_all(priors, level(asked), goal, limits, closed_forms=method == "auto")
     supported = with_mass(priors)
     cone = constraint_cone(supported, asked, ldp=ldp, lip=lip)
+    if isinstance(goal, KeptFrequencies):
+        from leakwise.optimize.kept_design import kept_design
+
+        return kept_design(priors, cone, goal, _allowed(cone, asked, ldp, lip), limits)
     restricted = goal.on_support(priors)
     # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
     shape = goal if goal.labelled else restricted

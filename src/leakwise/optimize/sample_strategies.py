@@ -16,6 +16,7 @@ from leakwise.leakage import epsilon_from_sample
 from leakwise.mechanism import Mechanism, constant, randomized_response
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.utility_interval import utility_interval
+from leakwise.optimize.problem.kept_frequencies import KeptFrequencies
 from leakwise.optimize.problem.utilities import FInformation, LinearUtility, Utility
 from leakwise.optimize.search.limits import Limits
 from leakwise.optimize.search.robust import conservative_lift, designed_for_all
@@ -80,7 +81,10 @@ class Strategies:
     def everywhere(self) -> Alternative:
         """Return local differential privacy: for every prior, without a sample."""
         everything = AllPriors(self.prior)
-        if len(self.prior) <= 7 and not self.rounded:
+        if isinstance(self.goal, KeptFrequencies):
+            everything = AllPriors(self._plan(counts_of(self.prior)))
+            mechanism = self._for_all(everything).mechanism
+        elif len(self.prior) <= 7 and not self.rounded:
             mechanism = self._for_all(everything).mechanism
         else:
             mechanism = randomized_response(self.prior.alphabet, lift=self.asked.below)

@@ -28,7 +28,14 @@ from leakwise.proof.excess import more_than_asked, telling_digits
 from leakwise.proof.kept_limits import KeptLimit, every_prior_ratio, kept_limits
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.limits_file import LevelBody, LimitsBody, level_body, level_from_body, limits_body, limits_from_body
-from leakwise.proof.optimality import OptimalityBody, OptimalityClaim, check_optimality, claim_from_body, claim_to_body
+from leakwise.proof.optimality import (
+    KeptBody,
+    OptimalityBody,
+    OptimalityClaim,
+    check_optimality,
+    claim_from_body,
+    claim_to_body,
+)
 from leakwise.proof.ratio import WorstOutcome, lift_at, worst_outcome
 from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
@@ -37,7 +44,7 @@ from leakwise.proof.tails import check_failure
 __all__ = ["Certificate", "certify", "load_certificate"]
 
 FORMAT = "leakwise.certificate"
-PLAIN, VERSION = 1, 2  # the second holds further limits
+PLAIN, VERSION = 1, 2  # the second holds further limits, or a proof among mechanisms that keep the frequencies
 
 
 class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -58,6 +65,7 @@ class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
 class LimitedBody(CertificateBody, forbid_unknown_fields=True):
     """A certificate with further limits; one without is stored as it always was."""
 
+    optimality: KeptBody | None = None
     further: LimitsBody | None = None
 
 
@@ -213,7 +221,8 @@ class Certificate(ShownCertificate):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate, with the mechanism and the prior it speaks of."""
-        write_document(path, FORMAT, VERSION if self.further else PLAIN, self._body())
+        new = self.further or (self.optimality is not None and self.optimality.kept is not None)
+        write_document(path, FORMAT, VERSION if new else PLAIN, self._body())
 
     def _body(self) -> CertificateBody:
         body = CertificateBody(

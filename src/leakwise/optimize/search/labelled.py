@@ -7,6 +7,7 @@ cone itself, so that the bound does not rest on the solver's tolerances.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +19,11 @@ from leakwise.optimize.problem.cones import Band, Cone
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.types import Floats, Indices
 
-__all__ = ["search_linear"]
+__all__ = ["SCALE", "Sheet", "search_linear"]
 
 
 # The solver's tolerances are absolute: utilities multiplied by this come out that much sharper.
-_SCALE = 1e4
+SCALE = 1e4
 
 
 def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
@@ -77,7 +78,7 @@ def _solve(cone: Cone, values: Floats, limits: Limits) -> Found | None:
     rare = mass <= 1e-13
     columns[:, int(mass.argmax())] += columns[:, rare].sum(axis=1)
     mass = cone.prior.probabilities @ columns
-    return Found(columns[:, used] / mass[used], mass[used], solution.duals[:letters] / _SCALE, np.inf, "linear", used)
+    return Found(columns[:, used] / mass[used], mass[used], solution.duals[:letters] / SCALE, np.inf, "linear", used)
 
 
 def _constant(cone: Cone, values: Floats) -> Found:
@@ -100,7 +101,7 @@ def _program(values: Floats, p: Floats, bands: list[Band]) -> LinearProgram:
     each = np.arange(labels)
     bands = sorted(bands, key=lambda band: -band.low)
     base = bands[0].low
-    sheet = _Sheet()
+    sheet = Sheet()
     first = count + output
     sheet.add(
         [(np.repeat(np.arange(letters), labels), cells, 1.0), (np.repeat(np.arange(letters), labels), first, base)],
@@ -126,12 +127,12 @@ def _program(values: Floats, p: Floats, bands: list[Band]) -> LinearProgram:
             ]
             sheet.add(ties, np.zeros(labels), np.zeros(labels))
     costs = np.zeros(count + len(bands) * labels)
-    costs[:count] = _SCALE * values.ravel()
-    costs[count : count + labels] = _SCALE * base * values.sum(axis=0)
+    costs[:count] = SCALE * values.ravel()
+    costs[count : count + labels] = SCALE * base * values.sum(axis=0)
     return sheet.program(costs)
 
 
-class _Sheet:
+class Sheet:
     """Rows of a sparse program, added block by block."""
 
     def __init__(self) -> None:
@@ -152,13 +153,33 @@ class _Sheet:
         self._upper.append(upper)
         self._height += len(lower)
 
-    def program(self, costs: Floats) -> LinearProgram:
-        """Return the program that maximises the costs."""
+    def program(self, costs: Floats, least: Any = 0.0, most: Any = np.inf) -> LinearProgram:
+        """Return the program that maximises the costs, its variables within bounds."""
+        data, row, starts = self._compressed(len(costs))
+        lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
+        return LinearProgram(costs, (data, row, starts), lower, upper, least, most, maximize=True)
+
+    def bound(self, costs: Floats, duals: Floats, least: Floats, most: Floats) -> float:
+        """Return what no point of the program exceeds by weak duality, whatever the duals, rounded up.
+
+        c·x = (c - Aᵀy)·x + y·Ax, each term at the bound where it is largest.
+        """
+        data, row, starts = self._compressed(len(costs))
+        lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
+        y = np.where(np.isfinite(upper), np.where(np.isfinite(lower), duals, np.maximum(duals, 0.0)), 0.0)
+        parts = data * y[row]
+        which = np.repeat(np.arange(len(costs)), np.diff(starts))
+        rest = costs - np.bincount(which, weights=parts, minlength=len(costs))
+        sizes = np.abs(costs) + np.bincount(which, weights=np.abs(parts), minlength=len(costs))
+        ends = y * np.where(np.isfinite(upper), upper, 0.0)
+        total = float(ends.sum()) + float(np.maximum(rest * least, rest * most).sum())
+        size = float(np.abs(ends).sum()) + float((sizes * np.maximum(np.abs(least), np.abs(most))).sum())
+        return total + size * (math.sqrt(len(costs)) + len(y) + 16) * 2.0**-52
+
+    def _compressed(self, width: int) -> tuple[Floats, Indices, Indices]:
         row, column, entry = (np.concatenate(parts) for parts in (self._rows, self._columns, self._entries))
         place = column * self._height + row
         distinct, inverse = np.unique(place, return_inverse=True)  # a scale may meet a row twice: add them up
-        data = np.bincount(inverse, weights=entry)
+        data: Floats = np.bincount(inverse, weights=entry).astype(np.float64)
         column, row = np.divmod(distinct, self._height)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=len(costs)))])
-        lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
-        return LinearProgram(costs, (data, row, starts), lower, upper, maximize=True)
+        return data, row, np.concatenate([[0], np.cumsum(np.bincount(column, minlength=width))])

@@ -19,6 +19,7 @@ from leakwise.optimize.finish.integers import assemble
 from leakwise.optimize.finish.optimality_claim import margin
 from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.cones import LDPCone
+from leakwise.optimize.problem.kept_frequencies import KeptFrequencies
 from leakwise.optimize.problem.utilities import FInformation, Frequencies, LinearUtility, Utility, as_utility
 from leakwise.optimize.search.frequencies import search_frequencies
 from leakwise.optimize.search.limits import Found, Limits, Progress
@@ -72,6 +73,10 @@ def designed_for_all(
     priors: PriorSet, asked: Level, goal: Utility, limits: Limits, *, closed_forms: bool = True
 ) -> Design:
     """Return what :func:`robust_design` returns, within limits that others share."""
+    if isinstance(goal, KeptFrequencies):
+        from leakwise.optimize.kept_design import kept_for_all
+
+        return kept_for_all(priors, asked, goal, limits)
     limits.tolerance = max(limits.tolerance, _FINEST)
     nominal = priors.nominal
     says: Indices | None = None

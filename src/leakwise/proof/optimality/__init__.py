@@ -10,6 +10,14 @@ Everything is rounded against the claim. Nothing is shared with the searches tha
 """
 
 from leakwise.proof.optimality.check import check_optimality, proven_bound
-from leakwise.proof.optimality.claim import OptimalityBody, OptimalityClaim, claim_from_body, claim_to_body
+from leakwise.proof.optimality.claim import KeptBody, OptimalityBody, OptimalityClaim, claim_from_body, claim_to_body
 
-__all__ = ["OptimalityBody", "OptimalityClaim", "check_optimality", "claim_from_body", "claim_to_body", "proven_bound"]
+__all__ = [
+    "KeptBody",
+    "OptimalityBody",
+    "OptimalityClaim",
+    "check_optimality",
+    "claim_from_body",
+    "claim_to_body",
+    "proven_bound",
+]

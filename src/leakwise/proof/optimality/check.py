@@ -24,6 +24,7 @@ from leakwise.proof.optimality.frequencies import (
     trace_bound,
 )
 from leakwise.proof.optimality.functions import FUNCTIONS, Function, Late, chords, fill, highest, never, sum_up
+from leakwise.proof.optimality.kept_frequencies import frequencies_kept, kept_bound
 from leakwise.proof.optimality.members import nominal_inside
 from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
 from leakwise.proof.optimality.value import proven_value
@@ -67,6 +68,7 @@ def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: AskedLimits 
     fits = claim.low <= 1 and (claim.high is None or claim.high >= 1) and (claim.ldp is None or claim.ldp >= 1)
     fits &= claim.high is not None or claim.ldp is not None
     fits &= isinstance(priors, Prior) or (not claim.low and claim.ldp is None)
+    fits &= claim.kept is None or (claim.kept >= 0 and claim.guesses == priors.nominal.labels)
     fits &= bool(np.isfinite(claim.duals).all()) and (claim.root is None or bool(np.isfinite(claim.root).all()))
     if not fits:
         raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
@@ -90,6 +92,8 @@ def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: AskedLimits 
 def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSet) -> None:
     """The mechanism itself must be among those it is compared with: exact, on its integers."""
     kernel = mechanism.kernel
+    if claim.kept is not None and not frequencies_kept(claim.kept, mechanism, priors.nominal):
+        raise CertificateRejected(_NOT_AMONG.format(words=claim.words))
     if not isinstance(priors, Prior) or (isinstance(kernel, CommonLawKernel) and claim.low == 0 and claim.ldp is None):
         ratio = worst_outcome(kernel, priors).ratio
         if ratio is None or (claim.high is not None and ratio > claim.high):
@@ -129,6 +133,11 @@ def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never) -
     gains = np.eye(len(here)) if claim.gains is None else claim.gains
     values = gains[here] * p[:, None] - claim.duals[:, None]
     start = sum_up(claim.duals)
+    if claim.kept is not None:
+        # Outcome j has the mass π_j, so that each column counts with its own largest reduced cost.
+        region = None if isinstance(priors, Prior) and claim.ldp is None else _region(claim, priors, p)
+        each = [_largest(claim, p, column, region) for column in values[:, here].T]
+        return kept_bound(start, each, p, float_above(claim.kept))
     largest = _linear(claim, priors, p, values, claim.bound - start)
     return claim.bound if largest <= claim.bound - start else start + largest + abs(start) * 2.0**-50
 
@@ -246,6 +255,16 @@ def _linear(claim: OptimalityClaim, priors: PriorSet, p: Floats, values: Floats,
             return room
     region = _region(claim, priors, p)
     return math.inf if region is None else highest(region.linear(column) for column in values.T)
+
+
+def _largest(claim: OptimalityClaim, p: Floats, column: Floats, region: Region | None) -> float:
+    """A number above column·λ: by filling the box of a known prior, else by a linear program over the region."""
+    if region is not None:
+        return region.linear(column)
+    if claim.ldp is not None:
+        return math.inf
+    low, high = _ends(claim)
+    return fill(column, p, np.full(len(p), low), np.full(len(p), high))
 
 
 def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:

@@ -17,7 +17,7 @@ from leakwise.mechanism import Mechanism
 from leakwise.proof.optimality.functions import FUNCTIONS
 from leakwise.types import Floats
 
-__all__ = ["OptimalityBody", "OptimalityClaim", "claim_from_body", "claim_to_body"]
+__all__ = ["KeptBody", "OptimalityBody", "OptimalityClaim", "claim_from_body", "claim_to_body"]
 
 Pair = tuple[str, str]
 
@@ -35,6 +35,12 @@ class OptimalityBody(msgspec.Struct, forbid_unknown_fields=True):
     ldp: Pair | None = None
     root: list[list[str]] | None = None
     guesses: list[Any] | None = None
+
+
+class KeptBody(OptimalityBody, forbid_unknown_fields=True):
+    """A claim about mechanisms that keep the frequencies; one about all others is stored as it always was."""
+
+    kept: Pair | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +64,9 @@ class OptimalityClaim:
         For ``frequencies``: a matrix H close to J⁻¹.
     guesses
         For gains whose outputs have labels: the labels of the columns of ``gains``.
+    kept
+        Where only mechanisms are compared whose outcomes are the values and come as often: how much each outcome's
+        probability may differ from that of its value.
     """
 
     utility: str
@@ -70,6 +79,7 @@ class OptimalityClaim:
     ldp: Fraction | None = None
     root: Floats | None = None
     guesses: tuple[Label, ...] | None = None
+    kept: Fraction | None = None
 
     @staticmethod
     def speaks_of(utility: str) -> bool:
@@ -85,6 +95,9 @@ class OptimalityClaim:
             parts.append(f"lifts {lower}up to {float(self.high):.6g}")
         if self.ldp is not None:
             parts.append(f"rows within a factor of {float(self.ldp):.6g}")
+        if self.kept is not None:
+            within = f" (within {float(self.kept):.1e})" if self.kept else ""
+            parts.append(f"outcomes as frequent as the values{within}")
         return " and ".join(parts)
 
 
@@ -100,7 +113,7 @@ def claim_to_body(claim: OptimalityClaim) -> OptimalityBody:
     """Return a claim as it is stored."""
     low = _pair(claim.low)
     assert low is not None
-    return OptimalityBody(
+    body = OptimalityBody(
         claim.utility,
         low,
         _pair(claim.high),
@@ -112,9 +125,10 @@ def claim_to_body(claim: OptimalityClaim) -> OptimalityBody:
         _matrix(claim.root),
         None if claim.guesses is None else [label_to_plain(label) for label in claim.guesses],
     )
+    return body if claim.kept is None else KeptBody(**msgspec.structs.asdict(body), kept=_pair(claim.kept))
 
 
-def claim_from_body(body: OptimalityBody, mechanism: Mechanism, name: str) -> OptimalityClaim:
+def claim_from_body(body: KeptBody, mechanism: Mechanism, name: str) -> OptimalityClaim:
     """Return a stored claim, unchecked but well formed."""
 
     def rational(pair: Pair | None) -> Fraction | None:
@@ -124,7 +138,7 @@ def claim_from_body(body: OptimalityBody, mechanism: Mechanism, name: str) -> Op
         return None if rows is None else np.array([[float.fromhex(value) for value in row] for row in rows])
 
     try:
-        low, high, ldp = rational(body.low), rational(body.high), rational(body.ldp)
+        low, high, ldp, kept = (rational(pair) for pair in (body.low, body.high, body.ldp, body.kept))
         value, bound = float.fromhex(body.value), float.fromhex(body.bound)
         duals = np.array([float.fromhex(dual) for dual in body.duals])
         gains, root = matrix(body.gains), matrix(body.root)
@@ -141,8 +155,9 @@ def claim_from_body(body: OptimalityBody, mechanism: Mechanism, name: str) -> Op
     if body.guesses is not None:
         guesses = alphabet_from_plain(body.guesses, declared=True, name=name).labels
         known &= gains is not None and gains.ndim == 2 and len(guesses) == gains.shape[1]
+    known &= kept is None or guesses == mechanism.inputs
     # -∞ is the value, and the bound, of frequencies that no mechanism can tell.
     numbers = [number for number in (value, bound) if not (number == -math.inf and body.utility == "frequencies")]
     if not known or not all(map(math.isfinite, numbers)) or (high is None and ldp is None):
         raise InvalidInput(f"{name!r} is not a valid certificate: its proof of optimality speaks of something else.")
-    return OptimalityClaim(body.utility, low, high, value, bound, duals, gains, ldp, root, guesses)
+    return OptimalityClaim(body.utility, low, high, value, bound, duals, gains, ldp, root, guesses, kept)

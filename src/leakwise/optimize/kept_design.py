@@ -1,0 +1,188 @@
+"""Designs with the frequencies kept (invariant PRAM): outcomes are values, and come as often as the values do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from leakwise.errors import Infeasible, InvalidInput, NotConverged
+from leakwise.exact import Level, float_above, float_below, level
+from leakwise.guarantee import at_least
+from leakwise.mechanism import DenseKernel
+from leakwise.mechanism.catalog import BITS
+from leakwise.optimize.design_result import Design
+from leakwise.optimize.finish.finished import Allowed, Solution, finished, with_mass
+from leakwise.optimize.finish.integers import Integers
+from leakwise.optimize.finish.kept_frequencies import kept_integers, miss
+from leakwise.optimize.finish.optimality_claim import margin
+from leakwise.optimize.problem.cones import Cone, LDPCone, pml_cone
+from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, Masks
+from leakwise.optimize.search.limits import Limits
+from leakwise.priors import Hull, Prior, PriorSet
+from leakwise.proof import Certificate, certify
+from leakwise.types import Floats
+
+__all__ = ["kept_design", "kept_for_all"]
+
+_UNIT = 1 << BITS
+# How far inside the limits a linear program looks, so that integers fit: the first that holds πP = π exactly. The last
+# is for values so rare that the others leave no room at all.
+_MARGINS = (2.0**-40, 2.0**-30, 2.0**-20)
+_HOW = "one linear program, a transportation problem over what the outcomes say"
+_INDEPENDENT = "an independent draw from the prior: nothing else fits"
+_NARROWED = "the design of the nominal prior at the largest lift that the set allows"
+_NARROWEST = 2.0**-12
+_ATTEMPT = 0.2  # of the time that is left, for one design of the nominal prior
+
+
+def kept_design(priors: PriorSet, cone: Cone, goal: KeptFrequencies, allowed: Allowed, limits: Limits) -> Design:
+    """Return the mechanism of greatest utility with πP = π, its columns in the cone, with the bound and the proof.
+
+    The cone is over the values of positive probability; π is the nominal prior.
+    """
+    known, supported = priors.nominal, cone.prior
+    here = known.support
+    gains = goal.gains(known)[np.ix_(here, here)]
+    masks = goal.masks(known)
+    _refuse_too_much(masks, cone)
+    found = _searched(cone, gains, masks, limits)
+    matrix = found.kernel.weights
+    missed = miss(matrix, supported)
+    possible = np.array(matrix.sum(axis=0) > 0, dtype=bool)  # values rarer than the integers tell never come out
+    solution = replace(
+        found,
+        kernel=DenseKernel(matrix[:, possible], _UNIT),
+        says=np.flatnonzero(here)[possible],
+        value=float_below(_worth(matrix, supported, gains)),
+    )
+    words = f"{allowed.words}, frequencies kept" + (f" within {float_above(missed):.1e}" if missed else "")
+    return finished(solution, priors, goal.within(missed), replace(allowed, words=words), limits)
+
+
+def kept_for_all(priors: PriorSet, asked: Level, goal: KeptFrequencies, limits: Limits) -> Design:
+    """Return a design for every prior of a set; it keeps the frequencies of the nominal one.
+
+    The optimum for convex sets. Else (a layer cake; masks) the optimum of the nominal prior at the largest lift found
+    whose integers keep the limit for the whole set, with the bound of the nominal prior.
+    """
+    from leakwise.optimize.problem.prior_set_cone import RobustCone
+    from leakwise.optimize.search.robust import provable_ratio
+
+    nominal, words = priors.nominal, f"PML {asked.words} for every prior of the set"
+    allowed = Allowed(asked, words, high=asked.above)
+    if priors.is_everything:
+        return kept_design(priors, LDPCone(with_mass(nominal), asked.below), goal, allowed, limits)
+    if priors.convex and nominal.support.all() and goal.masks(nominal).empty:
+        return kept_design(priors, RobustCone(priors, provable_ratio(priors, asked.below)), goal, allowed, limits)
+
+    def attempt(lift: Level) -> tuple[Design, Certificate]:
+        cone = pml_cone(with_mass(nominal), lift.below)
+        found = kept_design(nominal, cone, goal, Allowed(lift, words, high=lift.above), limits.part(_ATTEMPT))
+        return found, certify(found.mechanism, priors, lift=asked.below)
+
+    first, proof = attempt(asked)
+    best, low, high = (first, proof), Fraction(1), asked.below
+    if proof.holds:
+        low = high
+    else:
+        best = attempt(level(lift=1))
+    while high - low > high * _NARROWEST:
+        if limits.exhausted:
+            limits.stopped = True
+            break
+        middle = (low + high) / 2
+        tried, proof = attempt(level(lift=middle))
+        low, high = (middle, high) if proof.holds else (low, middle)
+        best = (tried, proof) if proof.holds else best
+    found, proof = best
+    # A set without its nominal prior may allow more than that prior does: then only the secret itself is a bound.
+    bound = goal.most(nominal) if isinstance(priors, Hull) and not priors.holds_nominal else first.bound
+    proof = replace(proof, asked=asked, remark="the set is served by the design of its nominal prior at a smaller lift")
+    proof.verify_for_the_set()
+    return replace(found, bound=max(bound, found.value), method=_NARROWED, certificate=proof, prior=priors)
+
+
+def _refuse_too_much(masks: Masks, cone: Cone) -> None:
+    """Say what no mechanism within the limits can do: zeros where none are allowed, shares beyond the largest lift."""
+    bands = cone.bands()
+    if masks.zeros.any() and (bands is None or any(band.low for band in bands)):
+        raise InvalidInput(
+            "forbidden does not go with ldp=, lip= or any other limit that allows no outcome to be impossible for a "
+            "value. Leave that limit out, or allow the pairs."
+        )
+    if not masks.empty and bands is None:
+        raise InvalidInput("forbidden and keep_at_least go with limits on the lift, ldp= and lip=, not with others.")
+    most = cone.entry_box()[1] * cone.prior.probabilities
+    for label, share, largest in zip(cone.prior.labels, masks.shares, most.tolist(), strict=True):
+        if share > Fraction(largest):
+            raise Infeasible(
+                f"keep_at_least asks to keep {label!r} with probability {float(share):g}. With its frequency kept, the "
+                f"limits allow at most {at_least(largest, 4)}: its lift times its own probability. Ask for less, or "
+                "allow a larger lift.",
+                witness=(label, largest),
+            )
+
+
+def _searched(cone: Cone, gains: Floats, masks: Masks, limits: Limits) -> Solution:
+    """Integers with the frequencies kept, the bound with its duals, and how they were found."""
+
+    def inside(matrix: Integers) -> bool:
+        if any(int(matrix[place, place]) < share * _UNIT for place, share in enumerate(masks.shares)):
+            return False
+        columns = [column for column in matrix.T.tolist() if any(column)]
+        return not matrix[masks.zeros].any() and all(map(cone.contains, columns))
+
+    from leakwise.optimize.search.kept_frequencies import search_transport  # the solver loads when it is first needed
+
+    prior = cone.prior
+    cone.limits = limits
+    near: Integers | None = None
+    try:
+        found = search_transport(cone, gains, masks, 0.0, limits)
+        bound = found.bound + margin(cone, found.duals)
+        for step in _MARGINS:
+            if near is not None and step == _MARGINS[-1]:
+                break
+            try:
+                lifts = search_transport(cone, gains, masks, step, limits).lifts
+            except Infeasible:
+                break  # no room inside these limits, which themselves can be kept
+            for matrix in kept_integers(lifts, prior, inside):
+                if not miss(matrix, prior):
+                    return Solution(DenseKernel(matrix, _UNIT), bound, _HOW, found.duals)
+                near = matrix if near is None else near
+    except NotConverged as error:
+        if not masks.empty:
+            raise
+        values = prior.probabilities[:, None] * gains
+        bound = float(values.max(axis=1).sum()) + float(np.abs(values).sum()) * 2.0**-40
+        return Solution(_independent(prior), bound, f"no search: {error}")
+    if near is not None:
+        return Solution(DenseKernel(near, _UNIT), bound, _HOW, found.duals)
+    if masks.empty:
+        return Solution(_independent(prior), bound, _INDEPENDENT, found.duals)
+    raise NotConverged(
+        "No integers over 2^60 keep the frequencies, the forbidden pairs and the shares within these limits: they "
+        "leave too little room. Allow a slightly larger lift or smaller shares.",
+        lower=-math.inf,
+        upper=bound,
+    )
+
+
+def _independent(prior: Prior) -> DenseKernel:
+    """Every row the prior itself: what is released tells nothing."""
+    row = np.array([int(weight) * _UNIT // prior.denominator for weight in prior.weights.tolist()], dtype=np.object_)
+    row[int(prior.weights.argmax())] += _UNIT - int(row.sum())
+    return DenseKernel(np.tile(row, (len(prior), 1)), _UNIT)
+
+
+def _worth(matrix: Integers, prior: Prior, gains: Floats) -> Fraction:
+    """Σ_ij π_i p_ij u_ij, exact: an outcome is worth what it says."""
+    total = Fraction(0)
+    for weight, row, values in zip(prior.weights.tolist(), matrix.tolist(), gains.tolist(), strict=True):
+        worth = (Fraction(value) * int(entry) for entry, value in zip(row, values, strict=True) if value)
+        total += int(weight) * sum(worth, Fraction(0))
+    return total / (prior.denominator * _UNIT)

@@ -1,0 +1,171 @@
+"""Designs with the frequencies kept: the numbers of Adult, the exact integers, the proof, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+from leakwise.data import adult_table
+
+
+@pytest.fixture(scope="module")
+def adult():
+    return lw.Prior.from_counts(Counter(adult_table()["marital_status"]))
+
+
+def agreement(prior, **limits):
+    return lw.design(prior, utility=lw.Expected(np.eye(len(prior))), **limits)
+
+
+@pytest.mark.parametrize(
+    ("limits", "share"),
+    [
+        ({"lift": 2}, 0.680),
+        ({"lift": 2, "ldp": math.log(20)}, 0.677),
+        ({"lift": 3}, 0.773),
+        ({"lift": 5}, 0.888),
+        ({"lift": 1}, 0.340),
+    ],
+)
+def test_the_share_of_adult_rows_that_keep_their_value(adult, limits, share):
+    design = agreement(adult, keep_frequencies=True, **limits)
+    assert round(design.value, 3) == share
+    assert design.gap < 1e-9
+    design.certificate.verify()
+
+
+def test_without_the_constraint_more_rows_keep_their_value(adult):
+    assert round(agreement(adult, lift=2).value, 3) == 0.788
+
+
+@pytest.mark.parametrize("lift", [2, 3, 5])
+def test_the_frequencies_are_kept_exactly_on_the_integers(adult, lift):
+    mechanism = agreement(adult, lift=lift, keep_frequencies=True).mechanism
+    law = mechanism.kernel.output_law(adult.weights)
+    assert [Fraction(int(mass), mechanism.denominator) for mass in law] == [int(w) for w in adult.weights]
+
+
+@pytest.mark.parametrize("masses", [[0.3, 0.7], [0.1, 0.2, 0.7], [1e-9, 0.4, 0.6], np.full(40, 1 / 40)])
+def test_frequencies_are_kept_within_the_units_whatever_the_prior(masses):
+    prior = lw.Prior(np.asarray(masses) / np.sum(masses))
+    design = lw.design(prior, lift=1.5, utility="guessing", keep_frequencies=True)
+    law = design.mechanism.kernel.output_law(prior.weights)
+    misses = [abs(Fraction(int(m), 2**60 * prior.denominator) - f) for m, f in zip(law, prior.fractions, strict=True)]
+    assert max(misses) <= Fraction(1, 1 << 50)
+    assert ("within" in design.constraint) == (max(misses) > 0)
+
+
+def test_a_forged_claim_is_rejected(adult):
+    certificate = agreement(adult, lift=2, keep_frequencies=True).certificate
+    claim = certificate.optimality
+    free = agreement(adult, lift=2).certificate
+    for forged in (
+        replace(certificate, optimality=replace(claim, bound=claim.bound - 1e-6)),
+        replace(certificate, optimality=replace(claim, value=claim.value + 1e-6)),
+        # The better mechanism without the constraint is not among those that keep the frequencies.
+        replace(free, optimality=replace(claim, value=0.7, bound=0.8)),
+        # The bound with the constraint is below what is possible without it.
+        replace(certificate, optimality=replace(claim, kept=None)),
+        replace(certificate, optimality=replace(claim, kept=Fraction(-1))),
+        replace(certificate, optimality=replace(claim, guesses=claim.guesses[::-1])),
+    ):
+        with pytest.raises(lw.LeakwiseError):
+            forged.verify()
+
+
+def test_the_certificate_is_stored_and_read(adult, tmp_path):
+    certificate = agreement(adult, lift=2, keep_frequencies=True).certificate
+    certificate.save(tmp_path / "proof.json")
+    assert json.loads((tmp_path / "proof.json").read_text())["version"] == 2
+    read = lw.verify(tmp_path / "proof.json")
+    assert read.optimality.kept == 0
+    assert "outcomes as frequent as the values" in read.optimality.words
+
+
+@pytest.mark.parametrize("utility", ["frequencies", "mutual_information", lw.FInformation(lambda x: (x - 1) ** 4)])
+def test_utilities_that_do_not_say_what_an_outcome_is_are_refused(utility):
+    with pytest.raises(lw.InvalidInput, match="keep_frequencies does not go with utility="):
+        lw.design([0.5, 0.5], lift=1.5, utility=utility, keep_frequencies=True)
+
+
+def test_what_else_is_refused():
+    prior = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})
+    ask = {"lift": 2, "utility": "guessing", "keep_frequencies": True}
+    for words, more in {
+        "forbidden names 'z'": {"forbidden": [("a", "z")]},
+        "pairs": {"forbidden": ["ab"]},
+        "does not go with ldp=": {"forbidden": [("a", "b")], "ldp": 3},
+        "keep_at_least must be": {"keep_at_least": 1.5},
+        "keep_at_least names": {"keep_at_least": {"z": 0.5}},
+        "square": {"utility": lw.Expected(np.ones((3, 2)))},
+        "no outcome 'c'": {"utility": lw.Expected(np.eye(3), outputs=["a", "b", "x"])},
+        "enumeration": {"method": "enumeration"},
+        "WorstCase": {"utility": lw.WorstCase(np.eye(3))},
+        "go with keep_frequencies": {"keep_frequencies": False, "keep_at_least": 0.1},
+    }.items():
+        with pytest.raises(lw.InvalidInput, match=words):
+            lw.design(prior, **{**ask, **more})
+
+
+def test_a_share_beyond_the_limits_says_how_much_can_be_kept():
+    prior = lw.Prior({"a": 0.9, "b": 0.1})
+    with pytest.raises(lw.Infeasible, match=r"'b' with probability 0.3.*at most 0.2") as error:
+        lw.design(prior, lift=2, utility="guessing", keep_frequencies=True, keep_at_least={"b": 0.3})
+    assert error.value.witness[0] == "b"
+    with pytest.raises(lw.Infeasible, match="leave no room"):
+        lw.design(
+            prior, lift=2, utility="guessing", keep_frequencies=True, forbidden=[("a", "a")], keep_at_least={"b": 0.1}
+        )
+
+
+def test_an_outcome_is_worth_what_it_says_not_the_best_guess_after_it():
+    """A rare outcome at lift 2 still makes the common value the best guess: that is not agreement."""
+    prior = lw.Prior({"common": 0.9, "rare": 0.1})
+    design = lw.design(prior, lift=1.2, utility="guessing", keep_frequencies=True)
+    share = float((prior.probabilities * np.diag(design.mechanism.matrix)).sum())
+    assert design.value == pytest.approx(share, abs=1e-12)
+    assert design.value < 0.9
+
+
+def test_labels_in_another_order_are_matched():
+    prior = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})
+    swapped = lw.Expected(np.eye(3)[:, [2, 0, 1]], outputs=["c", "a", "b"])
+    ask = {"lift": 1.5, "keep_frequencies": True}
+    assert lw.design(prior, utility=swapped, **ask).value == lw.design(prior, utility="guessing", **ask).value
+
+
+def test_values_of_probability_zero_never_come_out():
+    prior = lw.Prior({"a": 0.5, "b": 0.5, "never": 0})
+    design = lw.design(prior, lift=1.5, utility="guessing", keep_frequencies=True)
+    assert design.mechanism.outputs == ("a", "b")
+    assert design.value == pytest.approx(0.75)
+    design.certificate.verify()
+    with pytest.raises(lw.InvalidInput, match="probability zero"):
+        lw.design(prior, lift=1.5, utility="guessing", keep_frequencies=True, forbidden=[("never", "a")])
+
+
+@pytest.mark.parametrize("around", [lw.AllPriors, lambda p: p.ball(0.02), lambda p: p.confidence(1e-6, "layer-cake")])
+@pytest.mark.filterwarnings("ignore::leakwise.LeakwiseWarning")
+def test_a_set_of_priors_keeps_the_frequencies_of_the_nominal_one(adult, around):
+    priors = around(adult)
+    design = agreement(priors, lift=2, keep_frequencies=True)
+    law = design.mechanism.kernel.output_law(adult.weights)
+    most = max(abs(int(mass) - int(w) * 2**60) for mass, w in zip(law, adult.weights, strict=True))
+    assert Fraction(most, adult.denominator << 60) <= Fraction(1, 1 << 50)
+    assert lw.certify(design.mechanism, priors, lift=2).holds
+    assert 0.4 < design.value <= design.bound
+
+
+def test_the_time_limit_leaves_an_independent_draw():
+    prior = lw.Prior(np.arange(1, 120))
+    with pytest.warns(lw.LeakwiseWarning):
+        design = lw.design(prior, lift=2, utility="guessing", keep_frequencies=True, time_limit=1e-9)
+    assert design.value <= design.bound
+    assert lw.certify(design.mechanism, prior, lift=2).holds
