@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.alphabet import bins as bins
     from leakwise.blackbox import audit_program as audit_program
     from leakwise.blackbox import audit_samples as audit_samples
+    from leakwise.errors import CertaintyWarning as CertaintyWarning
     from leakwise.errors import CertificateRejected as CertificateRejected
     from leakwise.errors import Infeasible as Infeasible
     from leakwise.errors import InvalidInput as InvalidInput
@@ -87,6 +88,7 @@ __all__ = [
     "AllPriors",
     "Ball",
     "Box",
+    "CertaintyWarning",
     "CertificateRejected",
     "Expected",
     "FInformation",
@@ -157,8 +159,8 @@ _PLACES = {
     "leakwise.alphabet": "bins",
     "leakwise.blackbox": "audit_program audit_samples",
     "leakwise.errors": (
-        "CertificateRejected Infeasible InvalidInput LeakwiseError LeakwiseWarning MissingExtra NotConverged "
-        "RowOrderWarning UnsafeSeedWarning"
+        "CertaintyWarning CertificateRejected Infeasible InvalidInput LeakwiseError LeakwiseWarning MissingExtra "
+        "NotConverged RowOrderWarning UnsafeSeedWarning"
     ),
     "leakwise.leakage": (
         "audit envelope envelope_curve epsilon failure_probability ldp maximal_leakage mutual_information pml "

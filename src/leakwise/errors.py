@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 __all__ = [
+    "CertaintyWarning",
     "CertificateRejected",
     "Infeasible",
     "InvalidInput",
@@ -39,6 +40,10 @@ class LeakwiseError(Exception):
 
 class LeakwiseWarning(UserWarning):
     """Something the user should know that does not make the answer wrong."""
+
+
+class CertaintyWarning(LeakwiseWarning):
+    """The mechanism lets rows be read: some outcome can come from one value alone."""
 
 
 class RowOrderWarning(LeakwiseWarning):

@@ -19,6 +19,7 @@ from leakwise.spark.sessions import check_frame, setting
 from leakwise.spark.shipping import pack_shipment
 from leakwise.spark.writing import write_once
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, choose_carried, pack
+from leakwise.tables.release.certain_values import warn_of_certainty
 from leakwise.tables.release.secret_columns import Secret, secrets_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ def release(
 
     Notes
     -----
+    No prior is known here: a :class:`leakwise.CertaintyWarning` says where one outcome of the mechanism can come from
+    one value alone, so that rows can be read.
+
     A draft lies in ``.leakwise-<name>-…`` beside ``path`` while the job runs, and stays when the driver is killed. The
     next release to that path removes it. Let nobody read there who is to have the released table only.
 
@@ -106,6 +110,7 @@ def release_or_find(
         clear_abandoned(place.folders, place.path)
     if place.exists(spark):
         return same_release(spark, df, schema, names, place.path), False
+    warn_of_certainty(((one.names, one.mechanism) for one in secrets), stacklevel=3)
     if order is None:
         _test_order(df, secrets)
     keys = key_names(df.columns) if order == "shuffle" else ()

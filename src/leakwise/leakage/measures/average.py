@@ -15,6 +15,7 @@ import numpy as np
 from leakwise.errors import InvalidInput
 from leakwise.exact import integer_product, log_upper, over_common_denominator
 from leakwise.leakage.measures.arguments import ULP, checked, is_small, law, single_prior, wide
+from leakwise.leakage.measures.posteriors import best_guesses
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior
@@ -66,25 +67,13 @@ def min_entropy_leakage(mechanism: Mechanism, prior: Any) -> float:
     known = single_prior(prior, checked(mechanism))
     kernel = mechanism.kernel
     before = int(max(known.weights))
-    if isinstance(kernel, CommonLawKernel):
-        after = _structured_best_guess(kernel, known)
-    elif is_small(mechanism):
-        after = int((wide(mechanism.weights) * wide(known.weights)[:, None]).max(axis=0).sum())
+    if isinstance(kernel, CommonLawKernel) or is_small(mechanism):
+        after = sum(best_guesses(mechanism, known)[1])
     else:
         ratio = known.probabilities * (known.denominator / before) if before else known.probabilities
         best = (mechanism.matrix * ratio[:, None]).max(axis=0)
         return _log_above(math.fsum(best.tolist()), 8)
     return log_upper(max(Fraction(1), Fraction(after, before * kernel.denominator)))
-
-
-def _structured_best_guess(kernel: CommonLawKernel, prior: Prior) -> int:
-    weights = prior.weights.tolist()
-    top = sorted(range(len(weights)), key=weights.__getitem__, reverse=True)[:2]
-    total = 0
-    for place, (common, weight) in enumerate(zip(kernel.common.tolist(), weights, strict=True)):
-        other = next((weights[letter] for letter in top if letter != place), 0)
-        total += max(common * other, (common + kernel.diagonal) * weight)
-    return total
 
 
 class Vulnerability(NamedTuple):

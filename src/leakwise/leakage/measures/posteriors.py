@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakwise.mechanism import Mechanism
+from leakwise.leakage.measures.arguments import is_small, wide
+from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.priors import Prior
 
-__all__ = ["posterior_ranges"]
+__all__ = ["best_guesses", "posterior_ranges"]
 
 # Up to so many entries the integers themselves are fast enough.
 _EXACT = 200_000
@@ -49,3 +50,32 @@ def _exact(mechanism: Mechanism, prior: Prior) -> list[tuple[Number, Number]]:
         posteriors = [Fraction(weight * row[place], law[place]) for place in possible]
         found.append((min(posteriors), max(posteriors)))
     return found
+
+
+def best_guesses(mechanism: Mechanism, prior: Prior) -> tuple[list[int], list[int]]:
+    """Return for each outcome the place of the likeliest value, and max_i π_i p_ij over both denominators multiplied.
+
+    What is returned of a value is exact; beyond 20,000 entries the likeliest one is chosen in floats, so that another
+    may be as likely within their rounding.
+    """
+    kernel = mechanism.kernel
+    if isinstance(kernel, CommonLawKernel):
+        return _structured_guesses(kernel, prior.weights.tolist())
+    if is_small(mechanism):
+        places = (wide(mechanism.weights) * wide(prior.weights)[:, None]).argmax(axis=0).tolist()
+    else:
+        places = (mechanism.matrix * prior.probabilities[:, None]).argmax(axis=0).tolist()
+    masses, weights = prior.weights, mechanism.weights
+    return places, [int(masses[place]) * int(weights[place, outcome]) for outcome, place in enumerate(places)]
+
+
+def _structured_guesses(kernel: CommonLawKernel, masses: list[int]) -> tuple[list[int], list[int]]:
+    top = sorted(range(len(masses)), key=masses.__getitem__, reverse=True)[:2]
+    places, tops = [], []
+    for outcome, (common, mass) in enumerate(zip(kernel.common.tolist(), masses, strict=True)):
+        own = (common + kernel.diagonal) * mass
+        other = next((place for place in top if place != outcome), outcome)
+        rest = common * masses[other] if other != outcome else 0
+        places.append(outcome if own >= rest else other)
+        tops.append(max(own, rest))
+    return places, tops

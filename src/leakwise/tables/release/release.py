@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 from leakwise.mechanism import Mechanism
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.release.arrow_streams import is_reader, release_reader
+from leakwise.tables.release.certain_values import warn_of_certainty
 from leakwise.tables.release.draw import seeded_stream
 from leakwise.tables.release.file import Progress, refuse_partition
 from leakwise.tables.release.row_order import RowOrder, check_order, warn_of_order
@@ -34,7 +35,9 @@ def release(
     """Randomize the secret columns of a table; its kind, its rows and its other columns stay as they are.
 
     Every value is replaced by an outcome drawn from its row of the mechanism, independently and exactly (integers over
-    a power of two), from the operating system's randomness. All values are checked before the first draw.
+    a power of two), from the operating system's randomness. All values are checked before the first draw. No prior is
+    known here: a :class:`leakwise.CertaintyWarning` says where an outcome of the mechanism can come from one value
+    alone, so that rows can be read. :func:`leakwise.protect` knows the prior, and refuses more than that.
 
     Parameters
     ----------
@@ -80,10 +83,13 @@ def release(
     check_order(order)
     if is_reader(data) and out is None:
         reader = cast(Any, data)
-        return cast(Data, release_reader(reader, secrets_of(reader.schema.names, mechanism, column), stream, order))
+        read = secrets_of(reader.schema.names, mechanism, column)
+        warn_of_certainty(((one.names, one.mechanism) for one in read), stacklevel=2)
+        return cast(Data, release_reader(reader, read, stream, order))
     source = open_source(data, out, overwrite=overwrite, progress=progress, order=order)
     secrets = secrets_of(source.names, mechanism, column)
     refuse_partition((data, out), [name for one in secrets for name in one.names])
+    warn_of_certainty(((one.names, one.mechanism) for one in secrets), stacklevel=2)
     watched = [RowOrder(one.mechanism.inputs) for one in secrets] if source.order is None else []
     for place, one in enumerate(secrets):
         source.check(one.names, one.mechanism.input_alphabet, [seen.add for seen in watched[place : place + 1]])
