@@ -99,7 +99,7 @@ def test_the_time_limit_is_a_note_and_not_an_error() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((*PRIOR,), "Give a bound"),
+        ((*PRIOR,), "Give a limit"),
         ((*PRIOR, "--epsilon", "1", "--lift", "2"), "both"),
         ((*PRIOR, "--epsilon", "-1"), "at least 0"),
         ((*PRIOR, "--epsilon", "much"), "--epsilon"),

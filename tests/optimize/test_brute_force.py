@@ -66,9 +66,39 @@ class Constraint:
     size: int
     rows: Callable[[list[Fraction]], list[list[Fraction]]]
     prior: Callable[[list[Fraction]], object] = lw.Prior
-    limits: dict[str, object] = field(default_factory=dict)
+    limits: dict[str, object] | Callable[[list[Fraction]], dict[str, object]] = field(default_factory=dict)
     # A stricter set of inequalities where the constraint is no polytope: its optimum is not above, ``rows`` not below.
     stricter: Callable[[list[Fraction]], list[list[Fraction]]] | None = None
+
+
+def own(law):
+    """Random limits of single values and of a set of them: largest and least lifts, ceilings between prior and 1."""
+    draw = np.random.default_rng([p.numerator for p in law]).integers
+    among = {int(i): 1 + Fraction(int(draw(1, 20)), 20) for i in draw(0, len(law), 2)}
+    ceilings = {(one,): law[one] + (1 - law[one]) * Fraction(int(draw(1, 9)), 10) for one in (0, 1)}
+    ceilings[0, 2] = law[0] + law[2] + (1 - law[0] - law[2]) * Fraction(int(draw(1, 9)), 10)
+    return among, ceilings, {int(draw(0, len(law))): Fraction(int(draw(1, 9)), 10)}
+
+
+def owned(law, members):
+    """v_i ≤ t_i Q·v, Σ_{i∈A} Q_i v_i ≤ c Q·v and v_i ≥ b_i Q·v for each Q."""
+    among, ceilings, floors = own(law)
+    rows = []
+    for member in members:
+        rows += [pml(member, t)[i] for i, t in among.items()]
+        rows += [[p * (c - (i in inside)) for i, p in enumerate(member)] for inside, c in ceilings.items()]
+        rows += [floor(member, b)[i] for i, b in floors.items()]
+    return rows
+
+
+def asked_of_values(law):
+    among, ceilings, floors = own(law)
+    return {"lift_of": among, "ceiling": ceilings, "floor": floors}
+
+
+def near_hull(law):
+    """Priors so close to the law that its ceilings, which leave a tenth of the room, stay above them all."""
+    return [law, [p + Fraction(1 - 2 * (i % 2), 100) for i, p in enumerate(law)]] if len(law) % 2 == 0 else [law]
 
 
 T = Fraction(9, 5)
@@ -97,6 +127,29 @@ CONSTRAINTS = {
     ),
     "PML and LIP": Constraint(
         5, lambda law: pml(law, Fraction(3, 2)) + floor(law, 1 / E), limits={"lift": "3/2", "lip": 0.6}
+    ),
+    "anyone": Constraint(5, lambda law: ldp(len(law), WIDE), limits={"anyone": 4}),
+    "PML and anyone": Constraint(5, lambda law: pml(law, T) + ldp(len(law), WIDE), limits={"lift": T, "anyone": WIDE}),
+    "values": Constraint(4, lambda law: owned(law, [law]), limits=asked_of_values),
+    "PML and values": Constraint(
+        5, lambda law: pml(law, T) + owned(law, [law]), limits=lambda law: {"lift": T, **asked_of_values(law)}
+    ),
+    "PML, anyone and values": Constraint(
+        4,
+        lambda law: pml(law, T) + ldp(len(law), WIDE) + owned(law, [law]),
+        limits=lambda law: {"lift": T, "anyone": 4, **asked_of_values(law)},
+    ),
+    "hull and anyone": Constraint(
+        4,
+        lambda law: for_all(corners_of_hull(law), T) + ldp(len(law), WIDE),
+        lambda law: lw.Hull(corners_of_hull(law), nominal=law),
+        {"lift": T, "anyone": 4},
+    ),
+    "hull and values": Constraint(
+        4,
+        lambda law: for_all(near_hull(law), T) + owned(law, near_hull(law)),
+        lambda law: lw.Hull(near_hull(law), nominal=law),
+        lambda law: {"lift": T, **asked_of_values(law)},
     ),
     "l1 ball": Constraint(
         4, lambda law: for_all(ball_corners(law, BETA), T), lambda law: lw.Ball(lw.Prior(law), BETA), SHORT
@@ -163,8 +216,9 @@ UTILITIES = {
 
 # Pairs whose design is a near optimum with a proven bound, and how far below the optimum it may be, relatively.
 # Everything else is exact to 1e-7. The square root has an infinite slope at 0, where a column's 1e-11 counts as 1e-6.
-SETS = ("l1 ball", "large l1 ball", "box", "hull", "KL ball")
+SETS = ("l1 ball", "large l1 ball", "box", "hull", "KL ball", "hull and anyone", "hull and values")
 NEAR = {**{(name, "hellinger"): 2e-6 for name in SETS}, **{(name, "frequencies"): 1e-3 for name in SETS}}
+NEAR |= {("values", "hellinger"): 2e-6, ("PML and values", "hellinger"): 2e-6}
 
 
 @functools.cache
@@ -193,7 +247,8 @@ def test_design_finds_the_best_over_all_vertices(constraint, utility, seed):
     law = random_law(asked.size, seed)
     p = np.array([float(mass) for mass in law])
     given, worth = UTILITIES[utility]
-    found = lw.design(asked.prior(law), utility=given(len(law)), **asked.limits)
+    limits = asked.limits(law) if callable(asked.limits) else asked.limits
+    found = lw.design(asked.prior(law), utility=given(len(law)), **limits)
     least, most = optimum(lifts_of(constraint, seed), p, worth)
     assert most - least <= 1e-10 * max(1.0, abs(most))
     if asked.stricter is not None:

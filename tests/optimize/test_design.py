@@ -116,7 +116,7 @@ def test_errors_tell_the_way_out():
     prior = [0.5, 0.3, 0.2]
     with pytest.raises(lw.InvalidInput, match="Did you mean 'mutual_information'"):
         lw.design(prior, epsilon=1, utility="mutual_infomation")
-    with pytest.raises(lw.InvalidInput, match="Give a bound"):
+    with pytest.raises(lw.InvalidInput, match="Give a limit"):
         lw.design(prior)
     with pytest.raises(lw.InvalidInput, match="at least 0"):
         lw.design(prior, epsilon=-1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -17,14 +18,15 @@ from leakwise.optimize.finish.finished import Allowed, Solution, finished, integ
 from leakwise.optimize.finish.optimality_claim import bound_of, margin
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, kept_frequencies
-from leakwise.optimize.problem.requested_cone import constraint_cone, describe_constraint
+from leakwise.optimize.problem.requested_cone import constraint_cone
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.closed_forms import closed_form
 from leakwise.optimize.search.limits import Limits, Progress
 from leakwise.optimize.search.without_search import without_search
 from leakwise.optimize.worst_case.utility import WorstCase
-from leakwise.priors import Prior, as_prior_set
+from leakwise.priors import Prior, PriorSet, as_prior_set
+from leakwise.proof import AskedLimits, asked_limits
 
 __all__ = ["design"]
 
@@ -42,8 +44,12 @@ def design(
     *,
     lift: object = None,
     utility: Any = "mutual_information",
+    anyone: object = None,
     ldp: object = None,
     lip: object = None,
+    lift_of: Mapping[Any, object] | None = None,
+    ceiling: Mapping[Any, object] | None = None,
+    floor: Mapping[Any, object] | None = None,
     keep_frequencies: bool = False,
     forbidden: Any = None,
     keep_at_least: Any = None,
@@ -69,9 +75,14 @@ def design(
         ``"mutual_information"``, ``"total_variation"``, ``"chi_square"``, ``"hellinger"``, ``"guessing"``,
         ``"frequencies"``, or an object: ``lw.FInformation(f)``, ``lw.Gain(matrix)``, ``lw.Expected(matrix)``,
         ``lw.WorstCase(matrix)``.
-    ldp, lip
-        Further limits, alone or with ε: local differential privacy (ε of ε-LDP), local information privacy (both
-        sides of the information density within ±lip).
+    anyone, ldp
+        A second limit, alone or with ε, for anyone, whatever they knew: the largest lift for any prior whatever; or the
+        same in nats, the ε of local differential privacy.
+    lip
+        Local information privacy: both sides of the information density within ±lip.
+    lift_of, ceiling, floor
+        Limits of single values: the largest lift (``{"HIV": 1.2}``), the largest posterior, also of a tuple or a
+        frozenset of values (``{"HIV": 0.05}``), the least lift (``{"HIV": 0.5}``).
     keep_frequencies
         For ``"guessing"``, ``lw.Expected`` and ``lw.Gain``: outcomes are values, and each comes as often as its value
         does under the prior (πP = π; of a set of priors, the nominal one). A released column then has the right
@@ -103,12 +114,12 @@ def design(
             f"method must be one of {', '.join(_METHODS)}. Got {method!r}.{did_you_mean(method, _METHODS)}"
         )
     limits = Limits(tolerance, time_limit, progress)
-    asked = None if epsilon is None and lift is None else level(epsilon, lift)
+    asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, lift_of=lift_of, ceiling=ceiling, floor=floor)
     if keep_frequencies:
         utility = kept_frequencies(utility, forbidden, keep_at_least)
     elif forbidden is not None or keep_at_least is not None:
         raise InvalidInput("forbidden and keep_at_least go with keep_frequencies=True.")
-    found = designed(prior, asked, utility, ldp, lip, method, limits)
+    found = designed(prior, asked, utility, None, None, method, limits)
     _tell_of_gap(found, limits)
     return found
 
@@ -138,10 +149,11 @@ def _tell_of_gap(found: Design, limits: Limits) -> None:
 
 
 def designed(
-    prior: Any, asked: Level | None, utility: Any, ldp: object, lip: object, method: str, limits: Limits
+    prior: Any, limit: AskedLimits | Level, utility: Any, ldp: object, lip: object, method: str, limits: Limits
 ) -> Design:
     """The design within limits that others share, without a warning: what :func:`design` and other designs rest on."""
     goal, priors = as_utility(utility), as_prior_set(prior)
+    asked = asked_limits(limit, ldp=ldp, lip=lip).for_priors(priors)
     if method == "enumeration" and (goal.kind in _NOT_LISTED or not isinstance(priors, Prior)):
         what = _NOT_LISTED.get(goal.kind, "a set of priors")
         raise InvalidInput(
@@ -151,34 +163,30 @@ def designed(
     if isinstance(goal, WorstCase):
         from leakwise.optimize.worst_case.design import design_worst_case
 
-        if ldp is not None or lip is not None:
+        if asked.further:
             raise InvalidInput(
-                "ldp= and lip= do not go with lw.WorstCase: they allow no outcome to be impossible for a value, so "
-                "that only a constant outcome would be left. Give epsilon= or lift=."
+                "anyone=, ldp=, lip=, lift_of=, ceiling= and floor= do not go with lw.WorstCase, which makes outcomes "
+                "impossible for values: for anyone who knew more there is no limit then. Give epsilon= or lift=, and "
+                "anyone=None."
             )
-        return design_worst_case(priors, level(asked), goal, limits)
-    if not isinstance(priors, Prior):
+        return design_worst_case(priors, level(asked.level), goal, limits)
+    if not isinstance(priors, Prior) and not asked.further:
         from leakwise.optimize.search.robust import designed_for_all
 
-        if ldp is not None or lip is not None:
-            raise InvalidInput(
-                "ldp= and lip= go with a single prior. For a set of priors give epsilon= or lift=; LDP is the set of "
-                "all priors, lw.AllPriors."
-            )
-        return designed_for_all(priors, level(asked), goal, limits, closed_forms=method == "auto")
-    supported = with_mass(priors)
-    cone = constraint_cone(supported, asked, ldp=ldp, lip=lip)
+        return designed_for_all(priors, level(asked.level), goal, limits, closed_forms=method == "auto")
+    supported = with_mass(priors) if isinstance(priors, Prior) else priors
+    cone = constraint_cone(supported, asked)
     if isinstance(goal, KeptFrequencies):
         from leakwise.optimize.kept_design import kept_design
 
-        return kept_design(priors, cone, goal, _allowed(cone, asked, ldp, lip), limits)
-    restricted = goal.on_support(priors)
+        return kept_design(priors, cone, goal, _allowed(priors, cone, asked), limits)
+    restricted = goal.on_support(priors) if isinstance(priors, Prior) else goal
     # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
     shape = goal if goal.labelled else restricted
-    found = _closed(supported, asked, shape, cone) if method == "auto" else None
+    found = _closed(supported, asked, shape, cone) if method == "auto" and isinstance(supported, Prior) else None
     if found is None:
         found = _searched(cone, restricted, method, limits)
-    return finished(found, priors, goal, _allowed(cone, asked, ldp, lip), limits)
+    return finished(found, priors, goal, _allowed(priors, cone, asked), limits)
 
 
 def _searched(cone: Cone, goal: Utility, method: str, limits: Limits) -> Solution:
@@ -197,19 +205,26 @@ def _searched(cone: Cone, goal: Utility, method: str, limits: Limits) -> Solutio
         limits.stopped |= working.stopped
 
 
-def _allowed(cone: Cone, asked: Level | None, ldp: object, lip: object) -> Allowed:
+def _allowed(priors: PriorSet, cone: Cone, asked: AskedLimits) -> Allowed:
     """What the claim of optimality compares with: every mechanism within the limits, on the safe side of e^ε."""
-    words = describe_constraint(asked, ldp, lip)
-    if asked is not None and isinstance(cone, LiftBox) and cone.high == 1:
-        return Allowed(asked, words, Fraction(0), asked.above)  # only constant columns are left
-    both = None if lip is None else level(lip, name="lip")
+    words, first, both = asked.describe(), asked.level, asked.lip
+    if not isinstance(priors, Prior):
+        words += " for every prior of the set"
+    words = ". ".join([words, *(one.removesuffix(".") for one in asked.idle(priors))])
+    if not isinstance(priors, Prior):
+        return Allowed(asked, words, high=first.above if first is not None else None)
+    if first is not None and isinstance(cone, LiftBox) and cone.high == 1:
+        return Allowed(asked, words, Fraction(0), first.above)  # only constant columns are left
     low = Fraction(0) if both is None else 1 / both.above
-    high = min((end.above for end in (asked, both) if end is not None), default=None)
-    return Allowed(asked, words, low, high, None if ldp is None else level(ldp, name="ldp").above)
+    high = min((end.above for end in (first, both) if end is not None), default=None)
+    if high is None and asked.anyone is None:
+        high = 1 / min(mass for mass in priors.fractions if mass)  # only limits of values: no lift exceeds 1/π_i
+    return Allowed(asked, words, low, high, None if asked.anyone is None else asked.anyone.above)
 
 
-def _closed(prior: Prior, asked: Level | None, utility: Utility, cone: Cone) -> Solution | None:
+def _closed(prior: Prior, limits: AskedLimits, utility: Utility, cone: Cone) -> Solution | None:
     """A closed form with its bound, where a theorem gives one for this constraint and this utility."""
+    asked = limits.level
     if asked is None or not isinstance(cone, LiftBox) or cone.low != 0 or not utility.closed_forms(prior):
         return None
     found = closed_form(prior, asked.below, symmetric=utility.symmetric)

@@ -18,6 +18,8 @@ from leakwise.proof import Certificate
 
 __all__ = ["Design", "lift_chart"]
 
+_NOTHING = "only the constant keeps the limits, or none is better"
+
 
 def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
     """Rows of outcomes with how often they come, columns of letters, cells with the lift: how many times as likely."""
@@ -95,6 +97,7 @@ class Design(Drawn):
             ["proven ε (nats, rounded up)", at_most(self.epsilon, 6)],
             ["outcomes", str(self.mechanism.shape[1])],
             ["method", self.method],
+            *([["note", _NOTHING]] if self.certificate.ratio == 1 and len(self.prior.nominal) > 1 else []),
         ]
 
     def _shown(self) -> Parts:

@@ -69,7 +69,7 @@ def kept_for_all(priors: PriorSet, asked: Level, goal: KeptFrequencies, limits: 
     whose integers keep the limit for the whole set, with the bound of the nominal prior.
     """
     from leakwise.optimize.problem.prior_set_cone import RobustCone
-    from leakwise.optimize.search.robust import provable_ratio
+    from leakwise.optimize.problem.requested_cone import provable_ratio
 
     nominal, words = priors.nominal, f"PML {asked.words} for every prior of the set"
     allowed = Allowed(asked, words, high=asked.above)

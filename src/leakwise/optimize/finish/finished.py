@@ -17,7 +17,7 @@ from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.priors import Prior, PriorSet
-from leakwise.proof import OptimalityClaim, certify
+from leakwise.proof import AskedLimits, OptimalityClaim, certify
 from leakwise.types import Floats, Indices
 
 __all__ = ["Allowed", "Solution", "finished", "integers_of", "with_mass"]
@@ -25,9 +25,9 @@ __all__ = ["Allowed", "Solution", "finished", "integers_of", "with_mass"]
 
 @dataclass(frozen=True)
 class Allowed:
-    """What was asked for: the level, the lifts and ratios within a column that a mechanism may have, and in words."""
+    """What was asked for, and the lifts and ratios within a column of the mechanisms that a claim compares with."""
 
-    level: Level | None
+    asked: AskedLimits | Level
     words: str
     low: Fraction = Fraction(0)
     high: Fraction | None = None
@@ -73,7 +73,7 @@ def finished(solution: Solution, priors: PriorSet, utility: Utility, allowed: Al
     if mechanism is None:
         mechanism = named(solution.kernel, nominal, utility, solution.says)
     bound = max(solution.bound, value)
-    certificate = certify(mechanism, priors, allowed.level).verify_for_the_set()
+    certificate = certify(mechanism, priors, allowed.asked).verify_for_the_set()
     low, high, ldp = allowed.low, allowed.high, allowed.ldp
     draft = OptimalityClaim("", low, high, value, bound, solution.duals, None, ldp, solution.root)
     claim, remark = optimality_claim(draft, utility, priors, limits)

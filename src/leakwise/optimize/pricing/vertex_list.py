@@ -8,14 +8,17 @@ import math
 import numpy as np
 
 from leakwise.errors import InvalidInput
-from leakwise.optimize.problem.cones import Cone, LiftBox
+from leakwise.optimize.problem.cone import Cone, Intersection
+from leakwise.optimize.problem.cones import LDPCone, LiftBox
 from leakwise.optimize.problem.lift_range import LiftRange
+from leakwise.optimize.problem.value_limits import ValueLimits
 from leakwise.types import Floats
 
-__all__ = ["MOST_VERTICES", "list_vertices", "vertex_count_bound"]
+__all__ = ["MOST_VERTICES", "list_vertices", "listed", "vertex_count_bound"]
 
 
 MOST_VERTICES = 2_000_000
+MOST_OF_ANY = 7  # letters: linear limits of any kind have thousands of vertices by then
 
 
 def vertex_count_bound(letters: int, region: int) -> int:
@@ -41,9 +44,55 @@ def list_vertices(cone: Cone) -> Floats:
     if where is not None:
         _refuse(2**size * (1 + len(where.boxes()) * size), size)
         return range_vertices(cone.prior.probabilities, where)
+    rows = _rows(cone)
+    if rows is not None and size <= MOST_OF_ANY:
+        return polytope_vertices(cone.prior.probabilities, rows)
     raise InvalidInput(
-        'method="enumeration" knows the vertices of bounds on lifts and of ε-LDP only. Use method="columns" for others.'
+        'method="enumeration" knows the vertices of bounds on lifts and of ε-LDP, and of linear limits for up to '
+        f'{MOST_OF_ANY} values. Use method="columns" for others.'
     )
+
+
+def listed(cone: Cone) -> bool:
+    """Return whether the vertices of a cone without a range of lifts are few enough to be listed."""
+    return len(cone.prior) <= MOST_OF_ANY and _rows(cone) is not None
+
+
+def _rows(cone: Cone) -> Floats | None:
+    """Rows a with a·λ ≤ 0 that describe a cone by themselves, without further variables; None where there are none."""
+    size = len(cone.prior)
+    if isinstance(cone, Intersection):
+        parts = [_rows(part) for part in cone.cones]
+        known = [part for part in parts if part is not None]
+        return np.concatenate(known) if len(known) == len(parts) else None
+    if isinstance(cone, LDPCone):
+        eye = np.eye(size)
+        return np.array([eye[i] - cone.ratio_float * eye[k] for i, k in itertools.permutations(range(size), 2)])
+    rows = cone.inequalities() if isinstance(cone, (LiftBox, ValueLimits)) else None
+    return rows if rows is None or rows.shape[1] == size else None
+
+
+def polytope_vertices(p: Floats, rows: Floats) -> Floats:
+    """Return the vertices of {λ ≥ 0, π·λ = 1, rows·λ ≤ 0}, all of which the constant column is strictly inside of."""
+    from scipy.linalg import null_space
+    from scipy.spatial import HalfspaceIntersection
+
+    size = len(p)
+    if size == 1:
+        return np.ones((1, 1))
+    flat = null_space(p[None, :])  # λ = 1 + flat·z
+    every = np.concatenate([rows, -np.eye(size)])
+    every = every / np.abs(every).max(axis=1, keepdims=True)
+    room = every.sum(axis=1)
+    if size == 2:
+        ends = np.divide(-room, (slopes := (every @ flat)[:, 0]), out=np.zeros(len(room)), where=slopes != 0)
+        z = np.array([[ends[slopes < 0].max(), ends[slopes > 0].min()]])
+    else:
+        halfspaces = np.concatenate([every @ flat, room[:, None]], axis=1)
+        z = HalfspaceIntersection(halfspaces, np.zeros(size - 1)).intersections.T
+    vertices: Floats = np.maximum(1 + flat @ z, 0.0)
+    _, places = np.unique(vertices.round(10), axis=1, return_index=True)
+    return vertices[:, np.sort(places)]
 
 
 def box_vertices(p: Floats, low: float, high: float) -> Floats:

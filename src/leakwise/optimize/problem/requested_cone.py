@@ -1,43 +1,68 @@
-"""The cone of a request: PML, LDP, local information privacy, or several at once."""
+"""The cone of a request: a largest lift, for the prior and for anyone, and limits of single values, all at once."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from leakwise.errors import InvalidInput
-from leakwise.exact import Level, level
 from leakwise.optimize.problem.cones import Cone, Intersection, LDPCone, LiftBox, lip_cone, pml_cone
-from leakwise.priors import Prior
+from leakwise.optimize.problem.prior_set_cone import RobustCone
+from leakwise.optimize.problem.value_limits import RobustValueLimits, ValueLimits
+from leakwise.priors import Prior, PriorSet
+from leakwise.proof import AskedLimits, is_exact
 
-__all__ = ["constraint_cone", "describe_constraint"]
+__all__ = ["constraint_cone", "provable_ratio"]
+
+_GIVE = "Give a limit: epsilon= (nats) or lift= for leakage, or anyone=, ldp=, lip=, lift_of=, ceiling=, floor=."
 
 
-def constraint_cone(prior: Prior, asked: Level | None, *, ldp: object = None, lip: object = None) -> Cone:
-    """Return the cone of columns that satisfy every bound asked for, on the safe side of e^ε."""
+def constraint_cone(priors: PriorSet, asked: AskedLimits) -> Cone:
+    """Return the cone of columns that keep every limit asked for, on the safe side of e^ε."""
+    return _for_one(priors, asked) if isinstance(priors, Prior) else _for_all(priors, asked)
+
+
+def _for_all(priors: PriorSet, asked: AskedLimits) -> Cone:
+    """Every limit for every prior of a set."""
+    if asked.lip is not None:
+        raise InvalidInput(
+            "lip= goes with a single prior. For a set of priors give epsilon= or lift=, and anyone= or floor=."
+        )
     cones: list[Cone] = []
-    bound = Fraction(0) if lip is None else level(lip, name="lip").below
-    if bound == 1 or (asked is not None and asked.below == 1):
-        return pml_cone(prior, Fraction(1))  # only constant columns, which satisfy every other bound as well
-    if lip is not None:
-        high = bound if asked is None else min(bound, asked.below)
+    if asked.level is not None:
+        cones.append(RobustCone(priors, provable_ratio(priors, asked.level.below)))
+    if asked.anyone is not None and not (priors.is_everything and asked.level is not None):
+        cones.append(LDPCone(priors.nominal, asked.anyone.below))
+    if asked.by_value:
+        cones.append(RobustValueLimits(priors, asked))
+    if not cones:
+        raise InvalidInput(_GIVE)
+    return cones[0] if len(cones) == 1 else Intersection(cones)
+
+
+def provable_ratio(priors: PriorSet, ratio: Fraction) -> Fraction:
+    """Return the ratio to design for: a certificate that rests on logarithms rounds its last digits up."""
+    return ratio if is_exact(priors) else max(ratio * (1 - Fraction(1, 1 << 26)), Fraction(1))
+
+
+def _for_one(prior: Prior, asked: AskedLimits) -> Cone:
+    cones: list[Cone] = []
+    bound = Fraction(0) if asked.lip is None else asked.lip.below
+    ratio = None if asked.anyone is None else asked.anyone.below
+    if 1 in (bound, ratio) or (asked.level is not None and asked.level.below == 1):
+        return pml_cone(prior, Fraction(1))  # only constant columns, which keep every other limit as well
+    if asked.lip is not None:
+        high = bound if asked.level is None else min(bound, asked.level.below)
         cones.append(lip_cone(prior, 1 / bound, high))
-    elif asked is not None:
-        cones.append(pml_cone(prior, asked.below))
-    if ldp is not None:
-        ratio = level(ldp, name="ldp").below
+    elif asked.level is not None:
+        cones.append(pml_cone(prior, asked.level.below))
+    if ratio is not None:
         # Rows within a factor of t have lifts within 1/t and t: a bound on lifts that is wider says nothing.
         cones = [
             cone for cone in cones if not (isinstance(cone, LiftBox) and cone.high >= ratio and cone.low * ratio <= 1)
         ]
         cones.append(LDPCone(prior, ratio))
+    if asked.by_value:
+        cones.append(ValueLimits(prior, asked))
     if not cones:
-        raise InvalidInput("Give a bound: epsilon= (nats) or lift= for leakage, ldp= or lip= for other guarantees.")
+        raise InvalidInput(_GIVE)
     return cones[0] if len(cones) == 1 else Intersection(cones)
-
-
-def describe_constraint(asked: Level | None, ldp: object, lip: object) -> str:
-    """Return the bounds in words."""
-    parts = [] if asked is None else [f"PML {asked.words}"]
-    parts += [f"LDP ε = {Fraction(str(ldp)) if isinstance(ldp, str) else ldp}"] if ldp is not None else []
-    parts += [f"LIP ±{lip}"] if lip is not None else []
-    return ", ".join(parts)

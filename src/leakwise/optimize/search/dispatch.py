@@ -18,6 +18,7 @@ from leakwise.optimize.search.letter_blocks import search_blocks
 from leakwise.optimize.search.lift_ranges import search_ranges
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.optimize.search.near_perfect import search_near_perfect
+from leakwise.optimize.search.robust_columns import search_gains
 from leakwise.types import Floats
 
 __all__ = ["Answer", "search"]
@@ -76,6 +77,9 @@ def _dispatch(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answ
             'method="enumeration" is for f-informations and frequencies. '
             f"Got utility {utility.name!r}: leave method= out."
         )
+    if isinstance(utility, LinearUtility) and cone.bands() is None:
+        gains = utility.gains(cone.prior)
+        return Answer(search_gains(cone, gains, limits), "columns, one linear program for each guess")
     if isinstance(utility, LinearUtility):
         return Answer(
             search_linear(cone, utility.gains(cone.prior), limits), "one linear program over what the outputs say"

@@ -14,7 +14,7 @@ import numpy as np
 from leakwise.errors import NotConverged
 from leakwise.optimize.bounds.least_trace import least_trace_bound
 from leakwise.optimize.pricing.arcs import arc_columns
-from leakwise.optimize.pricing.vertex_list import list_vertices, vertex_count_bound
+from leakwise.optimize.pricing.vertex_list import list_vertices, listed, vertex_count_bound
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.types import Floats
@@ -202,7 +202,7 @@ def _every_vertex(cone: Cone) -> Floats | None:
     elif cone.lift_range() is not None:
         count = (size + 1) * 2**size
     else:
-        return None
+        count = 0 if listed(cone) else _ALL_VERTICES + 1
     return list_vertices(cone) if count <= _ALL_VERTICES else None
 
 

@@ -20,12 +20,13 @@ from leakwise.optimize.finish.optimality_claim import margin
 from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.cones import LDPCone
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies
+from leakwise.optimize.problem.requested_cone import provable_ratio
 from leakwise.optimize.problem.utilities import FInformation, Frequencies, LinearUtility, Utility, as_utility
 from leakwise.optimize.search.frequencies import search_frequencies
 from leakwise.optimize.search.limits import Found, Limits, Progress
 from leakwise.optimize.search.without_search import without_search
 from leakwise.priors import Prior, PriorSet
-from leakwise.proof import certify, is_exact, least_mass_prover
+from leakwise.proof import certify, least_mass_prover
 from leakwise.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -112,11 +113,6 @@ def designed_for_all(
             how = f"no search: {error}"
     allowed = Allowed(asked, f"PML {asked.words} for every prior of the set", high=asked.above)
     return finished(Solution(kernel, bound, how, duals, root, says, mechanism), priors, goal, allowed, limits)
-
-
-def provable_ratio(priors: PriorSet, ratio: Fraction) -> Fraction:
-    """Return the ratio to design for: a certificate that rests on logarithms rounds its last digits up."""
-    return ratio if is_exact(priors) else max(ratio * (1 - Fraction(1, 1 << 26)), Fraction(1))
 
 
 # ---------------------------------------------------------------------------------------------------- two letters

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 
 from leakwise.optimize.bounds.chord import Function, chord_duals
+from leakwise.optimize.problem.cone import Cone
 from leakwise.optimize.problem.prior_set_cone import RobustCone
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.optimize.search.master import Master
@@ -20,7 +21,7 @@ _ROUNDS = 200
 _NODES = 4000
 
 
-def search_gains(cone: RobustCone, gains: Floats, limits: Limits) -> Found:
+def search_gains(cone: Cone, gains: Floats, limits: Limits) -> Found:
     """Return max Σ_w Σ_i π_i g_iw v_iw: each guess is priced by one linear program, so the optimum is exact."""
     values = cone.prior.probabilities[:, None] * gains
     size = len(values)
