@@ -23,7 +23,7 @@ from leakwise.priors.by_stratum import PriorByStratum
 from leakwise.priors.prior import Prior
 from leakwise.priors.sets.files import SetBody, set_from_body, set_to_body
 
-__all__ = ["load", "save", "to_plain_data"]
+__all__ = ["PriorByStratumBody", "load", "priors_from_body", "priors_to_body", "save", "to_plain_data"]
 
 FORMAT = "leakwise.prior-by-stratum"
 VERSION = 1
@@ -52,7 +52,7 @@ class PriorByStratumBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaul
 
 def save(priors: PriorByStratum, path: str | os.PathLike[str]) -> None:
     """Write the file."""
-    write_document(path, FORMAT, VERSION, _body(priors))
+    write_document(path, FORMAT, VERSION, priors_to_body(priors))
 
 
 def to_plain_data(priors: PriorByStratum) -> dict[str, Any]:
@@ -75,7 +75,8 @@ def to_plain_data(priors: PriorByStratum) -> dict[str, Any]:
     }
 
 
-def _body(priors: PriorByStratum) -> PriorByStratumBody:
+def priors_to_body(priors: PriorByStratum) -> PriorByStratumBody:
+    """Return the priors of all strata as a file body."""
     strata = []
     for key in priors:
         known, share = priors[key], priors.weights[key]
@@ -101,8 +102,11 @@ def _body(priors: PriorByStratum) -> PriorByStratumBody:
 
 def load(path: str | os.PathLike[str]) -> PriorByStratum:
     """Read the file."""
-    name = str(path)
-    body = read_document(path, FORMAT, VERSION, PriorByStratumBody)
+    return priors_from_body(read_document(path, FORMAT, VERSION, PriorByStratumBody), str(path))
+
+
+def priors_from_body(body: PriorByStratumBody, name: str) -> PriorByStratum:
+    """Return the priors that a file body describes, checked as if a stranger had typed it."""
     given = GivenColumns.from_body(body.given, name)
     alphabet = alphabet_from_plain(body.labels, declared=body.declared, name=name)
     alphabet = alphabet_with_edges(alphabet, body.edges, name=name)

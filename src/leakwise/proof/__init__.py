@@ -6,6 +6,7 @@ from leakwise.proof.limits import AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
 from leakwise.proof.optimality import OptimalityClaim, proven_bound
 from leakwise.proof.sets import is_exact, least_mass_prover
+from leakwise.proof.stratified import StratifiedCertificate, certify_by_stratum
 from leakwise.proof.verification import verify
 
 # What the finder may know of the checker: the forms of what it claims, and the checker's own word on them.
@@ -15,8 +16,10 @@ __all__ = [
     "EnvelopeCertificate",
     "MaskCertificate",
     "OptimalityClaim",
+    "StratifiedCertificate",
     "asked_limits",
     "certify",
+    "certify_by_stratum",
     "is_exact",
     "least_mass_prover",
     "load_certificate",

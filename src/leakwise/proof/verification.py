@@ -5,22 +5,27 @@ from __future__ import annotations
 import os
 
 from leakwise.documents import document_format
-from leakwise.proof import certificate, envelope, masks
+from leakwise.proof import certificate, envelope, masks, stratified
 from leakwise.proof.certificate import Certificate
 from leakwise.proof.envelope import EnvelopeCertificate
 from leakwise.proof.masks import MaskCertificate
+from leakwise.proof.stratified import StratifiedCertificate
 
 __all__ = ["verify"]
 
 
-def verify(path: str | os.PathLike[str]) -> Certificate | EnvelopeCertificate | MaskCertificate:
+def verify(
+    path: str | os.PathLike[str],
+) -> Certificate | EnvelopeCertificate | MaskCertificate | StratifiedCertificate:
     """Read a certificate file and check it from its integers; raise CertificateRejected when it proves nothing.
 
-    Takes the certificates of a leakage or a design, of an envelope, and of a least leakage.
+    Takes the certificates of a leakage or a design, of all strata of one, of an envelope, and of a least leakage.
     """
     kind = document_format(path)
     if kind == envelope.FORMAT:
         return envelope.load_envelope_certificate(path).verify()
     if kind == masks.FORMAT:
         return masks.load_mask_certificate(path).verify()
+    if kind == stratified.FORMAT:
+        return stratified.load_stratified_certificate(path).verify()
     return certificate.load_certificate(path).verify()

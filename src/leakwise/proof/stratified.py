@@ -1,0 +1,338 @@
+"""One certificate for all strata: what an outcome adds to what the other columns of its row say already."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from leakwise.alphabet import Label, label_from_plain, label_to_plain
+from leakwise.documents import read_document, read_integer, write_document, write_integer
+from leakwise.errors import CertificateRejected, InvalidInput, some_of
+from leakwise.exact import Level, float_above, level, log_upper
+from leakwise.guarantee import SAYS_NOTHING, at_most
+from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body
+from leakwise.priors import AllPriors, Prior, PriorByStratum
+from leakwise.priors.by_stratum_file import PriorByStratumBody, priors_from_body, priors_to_body
+from leakwise.proof.certificate import Certificate, certify
+from leakwise.proof.excess import telling_digits
+from leakwise.proof.ratio import worst_outcome
+from leakwise.proof.sets import is_exact
+from leakwise.proof.shown import ShownCertificate
+
+__all__ = ["FORMAT", "StratifiedCertificate", "certify_by_stratum", "load_stratified_certificate"]
+
+FORMAT = "leakwise.stratified-certificate"
+VERSION = 1
+
+
+class RatioBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The largest lift in a stratum; one over zero where it has no bound."""
+
+    stratum: Any
+    numerator: str
+    denominator: str
+
+
+class LimitBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A limit as the exact rational that was asked for: an exponent, or the lift itself."""
+
+    kind: str  # "epsilon" | "lift"
+    numerator: str
+    denominator: str
+
+
+class StratifiedCertificateBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The claim "in no stratum has an outcome a lift above this ratio for its prior", and its parts."""
+
+    mechanism: StratifiedBody
+    priors: PriorByStratumBody
+    ratios: list[RatioBody]
+    asked: LimitBody | None = None
+    anyone: LimitBody | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class StratifiedCertificate(ShownCertificate):
+    """A proof of what the outcomes of a stratified mechanism add to the given columns of their rows.
+
+    Attributes
+    ----------
+    mechanism, priors
+        What the claim is about: the exact integers that a release draws from, and a prior (or a set) per stratum.
+    ratios
+        The largest lift of any outcome in each stratum, exact; None where it has no bound.
+    asked, anyone
+        The limits that were asked for: for anyone who knew the prior of the stratum, and for any prior whatever.
+    """
+
+    mechanism: StratifiedMechanism
+    priors: PriorByStratum
+    ratios: Mapping[Label, Fraction | None]
+    asked: Level | None = None
+    anyone: Level | None = None
+
+    def __getitem__(self, stratum: Any) -> Certificate:
+        """The certificate of one stratum."""
+        return certify(self.mechanism[stratum], self.priors[stratum], self.asked)
+
+    @property
+    def worst(self) -> Label:
+        """The stratum with the largest lift."""
+        return max(self.ratios, key=lambda key: _size(self.ratios[key]))
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """The largest lift in any stratum, declared ones that do not occur included; None when it has no bound."""
+        found = [self.ratios[self.worst], *self._unseen]
+        return None if any(one is None for one in found) else max(one for one in found if one is not None)
+
+    @cached_property
+    def _unseen(self) -> list[Fraction | None]:
+        """The lift of the mechanism for strata that do not occur, of which no prior is known."""
+        return [] if self.mechanism.otherwise is None else [_every_prior(self.mechanism.otherwise)]
+
+    @cached_property
+    def every_prior(self) -> Fraction | None:
+        """The largest lift of any mechanism for any prior whatever, exact; None when it has no bound."""
+        found = [_every_prior(one) for one in self.mechanism.mechanisms]
+        return None if any(one is None for one in found) else max(one for one in found if one is not None)
+
+    @property
+    def epsilon_upper(self) -> float:
+        """The proven ε of every stratum, rounded up; infinite when nothing is proven."""
+        return math.inf if self.ratio is None else log_upper(self.ratio)
+
+    @property
+    def largest_lift(self) -> float:
+        """The largest lift as a float, rounded up."""
+        return math.inf if self.ratio is None else float_above(self.ratio)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every stratum keeps within what was asked for; when nothing was asked, whether any bound holds."""
+        return self._within and self._within_for_anyone
+
+    @property
+    def _within(self) -> bool:
+        return self.ratio is not None and (self.asked is None or self.asked.allows(self.ratio))
+
+    @property
+    def _within_for_anyone(self) -> bool:
+        return self.anyone is None or (self.every_prior is not None and self.anyone.allows(self.every_prior))
+
+    @property
+    def failure(self) -> float:
+        """The probability that the samples mislead in some stratum; 0 for priors taken as known."""
+        return self.priors.failure
+
+    @property
+    def sentence(self) -> str:
+        """The guarantee in words; it names the columns that it is relative to."""
+        given = self.priors.given_columns
+        if self.ratio is None:
+            where = given.described(self.worst)
+            return f"Where {where}, an outcome can make a guess any number of times as likely. No guarantee holds."
+        if self.ratio == 1:
+            return SAYS_NOTHING
+        makes = "makes" if len(given) == 1 else "make"
+        words = (
+            f"Seeing the outcome makes no guess about the secret more than {at_most(self.ratio)} times as likely as "
+            f"{given.words} {makes} it already, {self._who}"
+        )
+        if self.anyone is not None and self.every_prior is not None:
+            words += f", nor more than {at_most(self.every_prior)} times as likely for anyone, whatever they knew"
+        words += " (rows independent)."
+        if self.priors.exact_failure:
+            words += (
+                " The samples mislead, and the guarantee with them, with probability at most "
+                f"{at_most(self.priors.exact_failure)}."
+            )
+        elif sizes := [size for key, size in self.priors.sample_sizes.items() if isinstance(self.priors[key], Prior)]:
+            rows = sum(size or 0 for size in sizes)
+            if rows:
+                words += f" The priors are estimates from {rows:,} rows and were taken as exact."
+        for limit, reached, kept in (
+            (self.asked, self.ratio, self._within),
+            (self.anyone, self.every_prior, self._within_for_anyone),
+        ):
+            if limit is not None and not kept:
+                words += _missed(limit, reached)
+        return words
+
+    @property
+    def _who(self) -> str:
+        kinds = [self.priors[key] for key in self.priors]
+        if all(isinstance(one, AllPriors) for one in kinds):
+            return "for anyone, whatever they knew"
+        true = "true " if self.priors.exact_failure else ""
+        return f"for anyone who knew the {true}prior of the stratum"
+
+    # -- checking -----------------------------------------------------------------------------------------------
+
+    def verify(self) -> StratifiedCertificate:
+        """Compute every stratum again from its integers; raise CertificateRejected when the claim is not proven."""
+        if set(self.ratios) != set(self.priors) or not set(self.mechanism) <= set(self.priors):
+            raise CertificateRejected(
+                "The certificate must make one claim for each stratum. Its mechanism, its priors and its claims have others. "
+                "Do not rely on it; certify the mechanism again."
+            )
+        for key in self.priors:
+            found, claimed = certify(self.mechanism[key], self.priors[key]), self.ratios[key]
+            agrees = found.ratio == claimed
+            if not is_exact(self.priors[key]) and found.ratio is not None and claimed is not None:
+                agrees = found.ratio <= claimed
+            if not agrees:
+                raise CertificateRejected(
+                    f"Where {self.priors.given_columns.described(key)}, the certificate claims a largest lift of "
+                    f"{_size(claimed):.12g}; its integers give {found.largest_lift:.12g}. Do not rely on it; certify "
+                    "the mechanism again."
+                )
+            if found.ratio is not None:  # the failure probability of its set, too
+                found.verify()
+        if not self.holds:
+            raise CertificateRejected(self.sentence)
+        return self
+
+    # -- files and looks ----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate, with the mechanisms and the priors it is about."""
+        body = StratifiedCertificateBody(
+            stratified_to_body(self.mechanism),
+            priors_to_body(self.priors),
+            [RatioBody(label_to_plain(key), *_written(one)) for key, one in self.ratios.items()],
+            _limit_body(self.asked),
+            _limit_body(self.anyone),
+        )
+        write_document(path, FORMAT, VERSION, body)
+
+    def _rows(self) -> list[list[str]]:
+        given = self.priors.given_columns
+        rows = [
+            ["proven ε in every stratum (nats, rounded up)", at_most(self.epsilon_upper, 6)],
+            ["largest lift e^ε", at_most(self.largest_lift if self.ratio is None else self.ratio)],
+            ["reached where", given.described(self.worst)],
+            ["strata", f"{len(self.ratios):,}"],
+            ["different mechanisms", f"{len(self.mechanism.mechanisms):,}"],
+            ["for any prior whatever, lift", "no bound" if self.every_prior is None else at_most(self.every_prior)],
+        ]
+        if self.asked is not None:
+            rows.append(["asked", self.asked.words])
+        if self.anyone is not None:
+            rows.append(["asked for anyone", self.anyone.words])
+        if self.asked is not None or self.anyone is not None:
+            rows.append(["holds", "yes" if self.holds else "NO"])
+        if self.failure:
+            rows.append(["failure probability of the priors", at_most(self.priors.exact_failure)])
+        if len(given) > 1:
+            rows.append(["not covered", f"someone who sees the outcome with only some of {given.words}"])
+        else:
+            rows.append(["not covered", f"someone who sees the outcome without {given.words}"])
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: the claim, the verdict, and the lift of each stratum."""
+        return {
+            "holds": self.holds,
+            "epsilon_upper": self.epsilon_upper,
+            "lift": self.largest_lift,
+            "every_prior_lift": _size(self.every_prior),
+            "asked": None if self.asked is None else self.asked.words,
+            "anyone": None if self.anyone is None else self.anyone.words,
+            "given": [str(name) for name in self.priors.given],
+            "worst": label_to_plain(self.worst),
+            "failure": self.failure,
+            "strata": [{"stratum": label_to_plain(key), "lift": _size(ratio)} for key, ratio in self.ratios.items()],
+            "sentence": self.sentence,
+        }
+
+
+def certify_by_stratum(
+    mechanism: StratifiedMechanism, priors: Any, epsilon: object = None, *, lift: object = None, anyone: object = None
+) -> StratifiedCertificate:
+    """Prove what the outcomes of a stratified mechanism add to the given columns, stratum by stratum."""
+    if not isinstance(priors, PriorByStratum):
+        raise InvalidInput(
+            "prior must be a lw.PriorByStratum for a stratified mechanism: a prior of the secret in every stratum. Got "
+            f"{type(priors).__name__} instead."
+        )
+    if priors.given_columns != mechanism.given_columns:
+        raise InvalidInput(
+            f"The mechanism is by {mechanism.given_columns.words}, the priors are by {priors.given_columns.words}: "
+            "both must have the same given columns with the same domains."
+        )
+    if unknown := [key for key in mechanism if key not in priors]:
+        raise InvalidInput(
+            f"The priors must cover every stratum of the mechanism. Those of {some_of(unknown)} are missing."
+        )
+    asked = None if epsilon is None and lift is None else level(epsilon, lift)
+    wider = None if anyone is None else anyone if isinstance(anyone, Level) else level(lift=anyone)
+    ratios = {key: certify(mechanism[key], priors[key]).ratio for key in priors}
+    return StratifiedCertificate(mechanism, priors, ratios, asked, wider)
+
+
+def load_stratified_certificate(path: str | os.PathLike[str]) -> StratifiedCertificate:
+    """Read a certificate as it stands, unchecked."""
+    name = str(path)
+    body = read_document(path, FORMAT, VERSION, StratifiedCertificateBody)
+    mechanism, priors = stratified_from_body(body.mechanism, name), priors_from_body(body.priors, name)
+    if priors.given_columns != mechanism.given_columns or priors.labels != mechanism.inputs:
+        raise InvalidInput(f"{name!r} is not a valid certificate: its mechanisms and its priors are of other columns.")
+    ratios = {priors.given_columns.stratum(label_from_plain(one.stratum)): _read(one, name) for one in body.ratios}
+    if not ratios:
+        raise InvalidInput(f"{name!r} is not a valid certificate: it makes no claim.")
+    return StratifiedCertificate(mechanism, priors, ratios, _limit(body.asked, name), _limit(body.anyone, name))
+
+
+def _every_prior(mechanism: Mechanism) -> Fraction | None:
+    return worst_outcome(mechanism.kernel, AllPriors(mechanism.shape[0])).ratio
+
+
+def _size(ratio: Fraction | None) -> float:
+    return math.inf if ratio is None else float_above(ratio)
+
+
+def _missed(limit: Level, reached: Fraction | None) -> str:
+    if reached is None:
+        return f" That is more than asked ({limit.words}): there is no bound. The guarantee does not hold."
+    digits = telling_digits(reached, limit)
+    return (
+        f" That is more than asked ({limit.words}): the largest lift is {at_most(reached, digits)}, the limit "
+        f"{at_most(limit.above, digits)}. The guarantee does not hold."
+    )
+
+
+def _written(ratio: Fraction | None) -> tuple[str, str]:
+    return write_integer(1 if ratio is None else ratio.numerator), write_integer(
+        0 if ratio is None else ratio.denominator
+    )
+
+
+def _read(body: RatioBody, name: str) -> Fraction | None:
+    denominator = read_integer(body.denominator, name)
+    return Fraction(read_integer(body.numerator, name), denominator) if denominator else None
+
+
+def _limit_body(limit: Level | None) -> LimitBody | None:
+    if limit is None:
+        return None
+    kind, value = limit.stored
+    return LimitBody(kind, write_integer(value.numerator), write_integer(value.denominator))
+
+
+def _limit(body: LimitBody | None, name: str) -> Level | None:
+    if body is None:
+        return None
+    denominator = read_integer(body.denominator, name)
+    if body.kind not in ("epsilon", "lift") or not denominator:
+        raise InvalidInput(f"{name!r} is not a valid certificate: it asks for {body.kind!r}.")
+    value = Fraction(read_integer(body.numerator, name), denominator)
+    return level(value) if body.kind == "epsilon" else level(lift=value)
