@@ -13,9 +13,9 @@ from leakwise.leakage import (
     ShannonCapacity,
 )
 from leakwise.mechanism import Composition
-from leakwise.optimize import Design, LeastLeakage, Tradeoff, UtilitySafe, WorstCaseCurve
+from leakwise.optimize import Design, LeastLeakage, StratifiedDesign, Tradeoff, UtilitySafe, WorstCaseCurve
 from leakwise.optimize.from_data import DataDesign
-from leakwise.proof import Certificate
+from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.tables import Estimate, GroupedEstimate
 from leakwise.workflow import Protection
 
@@ -38,6 +38,8 @@ __all__ = [
     "Refinement",
     "SampleLeakage",
     "ShannonCapacity",
+    "StratifiedCertificate",
+    "StratifiedDesign",
     "Tradeoff",
     "UtilitySafe",
     "WorstCaseCurve",

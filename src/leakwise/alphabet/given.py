@@ -130,10 +130,11 @@ class GivenColumns:
 
     def stratum(self, key: Any) -> Label:
         """Return a stratum as it is written: a value for one column, a tuple of values for several."""
-        parts = self._parts(key)
+        parts = self.parts(key)
         return parts[0] if len(self) == 1 else parts
 
-    def _parts(self, key: Any) -> tuple[Label, ...]:
+    def parts(self, key: Any) -> tuple[Label, ...]:
+        """Return the values of a stratum, one for each column."""
         if len(self) == 1:
             parts: tuple[Any, ...] = key if isinstance(key, tuple) and len(key) == 1 else (key,)
         elif isinstance(key, (tuple, list)) and len(key) == len(self):
@@ -153,7 +154,7 @@ class GivenColumns:
     def number(self, key: Any) -> int:
         """Return the number of a stratum among all combinations."""
         number = 0
-        for domain, part in zip(self.domains, self._parts(key), strict=True):
+        for domain, part in zip(self.domains, self.parts(key), strict=True):
             number = number * len(domain) + domain.index[part]
         return number
 
@@ -171,9 +172,7 @@ class GivenColumns:
 
     def described(self, stratum: Label) -> str:
         """Return a stratum in words: ``sex = f, income = low``."""
-        parts = (stratum,) if len(self) == 1 else stratum
-        assert isinstance(parts, tuple)
-        return ", ".join(f"{name} = {part}" for name, part in zip(self.names, parts, strict=True))
+        return ", ".join(f"{name} = {part}" for name, part in zip(self.names, self.parts(stratum), strict=True))
 
     def encode(self, columns: Sequence[Any], encode: Callable[..., Any] = encode_column) -> Counts:
         """Return the number of the stratum of every row; a value that was not declared is an error."""

@@ -222,13 +222,14 @@ class StratifiedMechanism(Shown):
 
     def _shown(self) -> Parts:
         rows = [
-            [self.given_columns.described(key), f"{place + 1}", self.mechanisms[place].shape[1]]
+            [*map(str, self.given_columns.parts(key)), f"{place + 1}", self.mechanisms[place].shape[1]]
             for key, place in list(self.numbered.items())[:_SHOWN]
         ]
         notes = [f"The first {_SHOWN} strata of {len(self):,} are shown."] if len(self) > _SHOWN else []
         if self.otherwise is not None:
             notes.append("Every other declared combination has the mechanism .otherwise.")
-        return [Table(["stratum", "mechanism", "outcomes"], rows, self._title(), align="lrr"), *notes]
+        headers = [*map(str, self.given), "mechanism", "outcomes"]
+        return [Table(headers, rows, self._title(), align="l" * len(self.given) + "rr"), *notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data with exact integers as text, as in the file."""

@@ -3,6 +3,7 @@
 from leakwise.optimize.design import design
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.problem.utilities import Expected, FInformation, Frequencies, Gain, Utility
+from leakwise.optimize.stratified_result import StratifiedDesign
 from leakwise.optimize.tradeoff import tradeoff
 from leakwise.optimize.tradeoff_result import Tradeoff
 from leakwise.optimize.worst_case import (
@@ -27,6 +28,7 @@ __all__ = [
     "Gain",
     "LeastLeakage",
     "Mask",
+    "StratifiedDesign",
     "Tradeoff",
     "Utility",
     "UtilitySafe",

@@ -13,6 +13,7 @@ import numpy as np
 from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged, did_you_mean
 from leakwise.exact import Level, level
 from leakwise.optimize.beyond_floats import quiet_beyond_floats
+from leakwise.optimize.by_stratum import by_stratum
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.finished import Allowed, Solution, finished, integers_of, with_mass
 from leakwise.optimize.finish.optimality_claim import bound_of, margin
@@ -34,6 +35,7 @@ _METHODS = ("auto", "columns", "enumeration")
 _NOT_LISTED = {"worst_case": "lw.WorstCase", "kept": "keep_frequencies"}
 
 
+@by_stratum
 # Squares of lifts overflow at masses of 1e-200: the infinities that come of it bound nothing, as they should, and the
 # certificate is computed on integers.
 @np.errstate(over="ignore", invalid="ignore")
@@ -68,7 +70,8 @@ def design(
     ----------
     prior
         A Prior, a list of probabilities, or a mapping from labels; or a set of priors, for all of which the limit
-        then holds.
+        then holds; or a :class:`PriorByStratum`: then every stratum gets the mechanism that is best for its prior, and
+        the limit holds for anyone who sees the given columns beside the outcome.
     epsilon, lift
         The limit on pointwise maximal leakage: ε in nats, or e^ε ("at most ``lift`` times as likely").
     utility
@@ -144,7 +147,7 @@ def _tell_of_gap(found: Design, limits: Limits) -> None:
         f"{told}The proven gap between the design's utility and its upper bound is {share}: a better mechanism may "
         f"exist. What it leaks is proven all the same.{advice}",
         LeakwiseWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

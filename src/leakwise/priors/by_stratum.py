@@ -356,7 +356,7 @@ class PriorByStratum(Shown):
         most = sorted(self._priors, key=lambda key: -self.weights[key])[:_SHOWN]
         rows = [
             [
-                *(map(str, key) if isinstance(key, tuple) and len(self.given) > 1 else [str(key)]),
+                *map(str, self.given_columns.parts(key)),
                 float(self.weights[key]),
                 self._priors[key].nominal.sample_size,
                 *self._priors[key].nominal.probabilities[:8].tolist(),

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from leakwise.alphabet import Label, label_from_plain, label_to_plain
+from leakwise.charts.shown import Parts
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput, some_of
 from leakwise.exact import Level, float_above, level, log_upper
@@ -181,7 +182,7 @@ class StratifiedCertificate(ShownCertificate):
         """Compute every stratum again from its integers; raise CertificateRejected when the claim is not proven."""
         if set(self.ratios) != set(self.priors) or not set(self.mechanism) <= set(self.priors):
             raise CertificateRejected(
-                "The certificate must make one claim for each stratum. Its mechanism, its priors and its claims have others. "
+                "The certificate must make one claim for each stratum; its mechanism, priors and claims have others. "
                 "Do not rely on it; certify the mechanism again."
             )
         for key in self.priors:
@@ -214,12 +215,16 @@ class StratifiedCertificate(ShownCertificate):
         )
         write_document(path, FORMAT, VERSION, body)
 
-    def _rows(self) -> list[list[str]]:
+    def _shown(self) -> Parts:
         given = self.priors.given_columns
+        what = f"without {given.words}" if len(given) == 1 else f"with only some of {given.words}"
+        reached = f"The largest lift is reached where {given.described(self.worst)}."
+        return [*super()._shown(), reached, f"Not covered: someone who sees the outcome {what}."]
+
+    def _rows(self) -> list[list[str]]:
         rows = [
-            ["proven ε in every stratum (nats, rounded up)", at_most(self.epsilon_upper, 6)],
+            ["proven ε in every stratum (nats)", at_most(self.epsilon_upper, 6)],
             ["largest lift e^ε", at_most(self.largest_lift if self.ratio is None else self.ratio)],
-            ["reached where", given.described(self.worst)],
             ["strata", f"{len(self.ratios):,}"],
             ["different mechanisms", f"{len(self.mechanism.mechanisms):,}"],
             ["for any prior whatever, lift", "no bound" if self.every_prior is None else at_most(self.every_prior)],
@@ -232,10 +237,6 @@ class StratifiedCertificate(ShownCertificate):
             rows.append(["holds", "yes" if self.holds else "NO"])
         if self.failure:
             rows.append(["failure probability of the priors", at_most(self.priors.exact_failure)])
-        if len(given) > 1:
-            rows.append(["not covered", f"someone who sees the outcome with only some of {given.words}"])
-        else:
-            rows.append(["not covered", f"someone who sees the outcome without {given.words}"])
         return rows
 
     def to_dict(self) -> dict[str, Any]:

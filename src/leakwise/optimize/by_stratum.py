@@ -1,0 +1,201 @@
+"""A design for every stratum: strata are separate problems, and the same problem is solved once."""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, Concatenate, ParamSpec, Protocol, overload
+
+import numpy as np
+
+from leakwise.alphabet import Label
+from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, LeakwiseWarning, NotConverged
+from leakwise.exact import Level, level
+from leakwise.mechanism import Mechanism, StratifiedMechanism, identity
+from leakwise.optimize.design_result import Design
+from leakwise.optimize.finish.stratum_names import same_names
+from leakwise.optimize.problem.utilities import as_utility
+from leakwise.optimize.stratified_result import StratifiedDesign, StratumDesign
+from leakwise.priors import AllPriors, Ball, Box, Prior, PriorByStratum, PriorSet
+from leakwise.proof import certify_by_stratum
+
+__all__ = ["by_stratum"]
+
+P = ParamSpec("P")
+
+
+class Designs(Protocol[P]):
+    """A function that designs for one prior, and for the priors of all strata."""
+
+    @overload
+    def __call__(self, prior: PriorByStratum, *args: P.args, **options: P.kwargs) -> StratifiedDesign: ...
+
+    @overload
+    def __call__(self, prior: Any, *args: P.args, **options: P.kwargs) -> Design: ...
+
+
+def by_stratum(design: Callable[Concatenate[Any, P], Design]) -> Designs[P]:
+    """Return a design function that takes a :class:`PriorByStratum`, too: one design per stratum."""
+
+    @functools.wraps(design)
+    def run(prior: Any, *args: P.args, **options: P.kwargs) -> Any:
+        if not isinstance(prior, PriorByStratum):
+            return design(prior, *args, **options)
+        given = {**dict(zip(("epsilon",), args, strict=False)), **options}
+        return _designed(design, prior, given)
+
+    return run
+
+
+def _designed(design: Callable[..., Design], priors: PriorByStratum, options: dict[str, Any]) -> StratifiedDesign:
+    problem = _Problem(design, priors, options)
+    # The most frequent strata first: they are to have their share of a limited time.
+    solved = {key: problem.solved(key) for key in sorted(priors, key=lambda key: -priors.weights[key])}
+    otherwise = problem.every_prior.mechanism if priors.absent and problem.every_prior is not None else None
+    mechanisms: Mapping[Label, Mechanism] = {key: solved[key][0] for key in priors}
+    if not problem.goal.labelled:
+        mechanisms, otherwise = same_names(mechanisms, priors, otherwise)
+    impossible = {
+        key: [label for label, here in zip(priors.labels, priors[key].support, strict=True) if not here]
+        for key in priors
+        if isinstance(priors[key], Prior)
+    }
+    stratified = StratifiedMechanism(
+        mechanisms, priors.given_columns, secret=priors.secret, impossible=impossible, otherwise=otherwise
+    )
+    certificate = certify_by_stratum(stratified, priors, problem.asked, anyone=problem.anyone).verify()
+    told = {key: solved[key][1] for key in priors}
+    result = StratifiedDesign(stratified, certificate, priors, told, problem.goal.name, problem.constraint)
+    problem.tell(result)
+    return result
+
+
+class _Problem:
+    """The problems of all strata, the answers found so far, and the time that is left."""
+
+    def __init__(self, design: Callable[..., Design], priors: PriorByStratum, options: dict[str, Any]) -> None:
+        self.priors, self._design = priors, design
+        self._options = {name: value for name, value in options.items() if name not in ("time_limit", "progress")}
+        self._limit, self._progress = options.get("time_limit"), options.get("progress")
+        self._end = None if self._limit is None else time.monotonic() + float(self._limit)
+        self._left = len(priors)
+        self._answers: dict[object, Design] = {}
+        self._warned: dict[str, int] = {}
+        self.goal = as_utility(options.get("utility", "mutual_information"))
+        self.constraint = ""
+        epsilon, lift = options.get("epsilon"), options.get("lift")
+        self.asked: Level | None = None if epsilon is None and lift is None else level(epsilon, lift)
+        self.anyone: Level | None = _anyone(options)
+
+    def solved(self, key: Label) -> tuple[Mechanism, StratumDesign]:
+        """Return the mechanism of a stratum, what it is worth there, and where it comes from."""
+        known = self.priors[key]
+        self._left -= 1
+        token = (type(known), tuple(known.nominal.weights.tolist()), None if isinstance(known, Prior) else known)
+        source = "shared" if token in self._answers else "own"
+        own = self._answers[token] if token in self._answers else self._attempt(known)
+        if own is not None and (isinstance(known, Prior) or not self._loses(own, known)):
+            self._answers[token], self.constraint = own, own.constraint
+            return own.mechanism, StratumDesign(own.value, own.bound, own.method, source)
+        general = self.every_prior
+        if general is None:
+            raise InvalidInput(
+                f"No design was found where {self.priors.given_columns.described(key)}: its set of priors is too wide, "
+                "and this utility has no mechanism that holds for every prior. Merge the stratum with another."
+            )
+        self.constraint = self.constraint or general.constraint
+        # No mechanism is worth more than the secret itself.
+        most = self._worth(identity(self.priors.labels), known)[1] if own is None else own.bound
+        value = self._worth(general.mechanism, known)[0]
+        return general.mechanism, StratumDesign(value, most, general.method, "every prior")
+
+    def _worth(self, mechanism: Mechanism, known: PriorSet) -> tuple[float, float]:
+        with np.errstate(all="ignore"):
+            return self.goal.interval(mechanism.kernel, self._weighed(known.nominal))
+
+    def _loses(self, own: Design, known: PriorSet) -> bool:
+        """Whether the design for every prior is worth more, as where a search for a wide set ended early."""
+        general = self.every_prior if self.goal.kind == "frequencies" else None
+        return general is not None and self._worth(general.mechanism, known)[0] > own.value
+
+    def _attempt(self, known: PriorSet) -> Design | None:
+        if isinstance(known, Prior):
+            return self._called(known)
+        seen = self._with_every_value(known)
+        if seen is None or getattr(known, "is_everything", False):
+            return None
+        try:
+            return self._called(seen)
+        except (Infeasible, NotConverged):
+            # What cannot be designed for this set is designed for every prior, and counted in the result.
+            return None
+
+    @functools.cached_property
+    def every_prior(self) -> Design | None:
+        """The design that holds for every prior: for strata of which too little is known, or that do not occur."""
+        limit = self.asked if self.asked is not None else self.anyone
+        kept = {name: value for name, value in self._options.items() if name in ("utility", "tolerance")}
+        try:
+            return self._called(AllPriors(self._weighed(self.priors.marginal)), epsilon=limit, **kept)
+        except LeakwiseError:
+            return None
+
+    def _called(self, prior: PriorSet, **changed: Any) -> Design:
+        options: dict[str, Any] = changed or dict(self._options)
+        if self._end is not None:
+            options["time_limit"] = max((self._end - time.monotonic()) / (self._left + 1), 0.05)
+        if self._progress is not None:
+            options["progress"] = self._progress
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", LeakwiseWarning)
+            found = self._design(prior, **options)
+        for one in said:
+            words = str(one.message)
+            self._warned[words] = self._warned.get(words, 0) + 1
+        return found
+
+    def _weighed(self, prior: Prior) -> Prior:
+        """Return a prior that gives every value some weight, as if the stratum had one more row, of the whole table."""
+        if prior.support.all():
+            return prior
+        whole = [Fraction(int(weight), self.priors.marginal.denominator) for weight in self.priors.marginal.weights]
+        rows, size = prior.sample_size or 1000, len(prior)
+        spread = [
+            rows * mass + (other + Fraction(1, size)) / 2 for mass, other in zip(prior.fractions, whole, strict=True)
+        ]
+        scale = math.lcm(*(one.denominator for one in spread))
+        return Prior.from_integers(prior.alphabet, [int(one * scale) for one in spread])
+
+    def _with_every_value(self, known: PriorSet) -> PriorSet | None:
+        """Return a set that contains this one, around an estimate that has seen every value: frequencies weigh them."""
+        if known.nominal.support.all() or self.goal.kind != "frequencies":
+            return known
+        seen = self._weighed(known.nominal)
+        moved = sum(abs(a - b) for a, b in zip(seen.fractions, known.nominal.fractions, strict=True))
+        if isinstance(known, Ball):
+            return Ball(seen, known.beta + moved)
+        if isinstance(known, Box):
+            return Box(seen, known.lower, known.upper, None if known.beta is None else known.beta + moved)
+        return None
+
+    def tell(self, result: StratifiedDesign) -> None:
+        """Say once what was said of single strata, and how many strata fell back."""
+        words = [f"{text} (so in {count:,} of {len(self.priors):,} strata)" for text, count in self._warned.items()]
+        if result.fallbacks:
+            share = sum((self.priors.weights[key] for key in result.fallbacks), Fraction(0))
+            words.append(
+                f"{len(result.fallbacks):,} of {len(self.priors):,} strata, with {float(100 * share):.2g}% of the "
+                "rows, have too few rows for a design of their own: they get the mechanism that holds for every prior."
+            )
+        for one in words:
+            warnings.warn(one, LeakwiseWarning, stacklevel=5)
+
+
+def _anyone(options: Mapping[str, Any]) -> Level | None:
+    if options.get("anyone") is not None:
+        return level(lift=options["anyone"])
+    return None if options.get("ldp") is None else level(options["ldp"])

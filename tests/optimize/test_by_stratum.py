@@ -1,0 +1,210 @@
+"""Designs by stratum: the table of the mathematics, brute force on rows, names, fallbacks, one certificate."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given as given_by
+from hypothesis import settings
+from hypothesis import strategies as st
+
+import leakwise as lw
+from leakwise.data import adult_table
+from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
+from leakwise.leakage import lifts
+
+MARITAL = sorted(set(adult_table()["marital_status"]))
+
+
+def adult(*given: str) -> lw.PriorByStratum:
+    return lw.PriorByStratum.from_data(adult_table(), "marital_status", given=list(given), domain=MARITAL)
+
+
+@pytest.mark.parametrize(
+    ("given", "strata", "per_row", "of_a_law"),
+    [
+        (("sex",), 2, 7.15, 7.21),
+        (("sex", "income"), 4, 7.33, 7.44),
+        (("sex", "occupation", "income"), 57, 6.72, 6.84),
+    ],
+)
+def test_the_table_of_section_8_for_known_priors(
+    given: tuple[str, ...], strata: int, per_row: float, of_a_law: float
+) -> None:
+    cp = adult(*given)
+    assert len(cp) == strata
+    d = lw.design(cp, lift=2, utility="frequencies")
+    assert round(-d.value, 2) == per_row
+    assert d.gap < 1e-5
+    assert d.fallbacks == ()
+    # As estimates of a law from which rows are drawn: sum of w tr J^-1, less the squares of the whole.
+    squares = sum(float(cp.weights[u]) * float((cp[u].nominal.probabilities ** 2).sum()) for u in cp)
+    assert round(-d.value + squares - float((cp.marginal.probabilities**2).sum()), 2) == of_a_law
+    assert d.certificate.holds
+    assert d.certificate.ratio is not None
+    assert d.certificate.ratio <= 2
+
+
+def joint_laws() -> st.SearchStrategy[list[list[int]]]:
+    """Whole numbers P(u, s): up to 4 strata of up to 4 values, some of them zero."""
+    sizes = st.tuples(st.integers(1, 4), st.integers(2, 4))
+    return sizes.flatmap(
+        lambda size: st.lists(
+            st.lists(st.integers(0, 6), min_size=size[1], max_size=size[1]).filter(any),
+            min_size=size[0],
+            max_size=size[0],
+        )
+    )
+
+
+@settings(max_examples=40)
+@given_by(joint_laws(), st.sampled_from([1.2, 1.7, 2.5]), st.sampled_from(["mutual_information", "total_variation"]))
+def test_the_lift_of_every_released_row_is_what_the_certificate_says(
+    table: list[list[int]], lift: float, utility: str
+) -> None:
+    """Brute force over the joint law of (u, s, y), and the chain rule lift(s; u, y) = lift(s; u) lift(s; y | u)."""
+    cp = lw.PriorByStratum.from_counts(dict(enumerate(table)), given="u")
+    d = lw.design(cp, lift=lift, utility=utility)
+    total = sum(map(sum, table))
+    prior = [Fraction(sum(row[s] for row in table), total) for s in range(len(table[0]))]
+    largest = Fraction(0)
+    for u, row in enumerate(table):
+        m = d.mechanism[u]
+        for j in range(m.shape[1]):
+            joint = [Fraction(n, total) * Fraction(int(m.weights[s, j]), m.denominator) for s, n in enumerate(row)]
+            for s, mass in enumerate(joint):
+                if not row[s] or not sum(joint):
+                    continue
+                alone = Fraction(row[s], sum(row)) / prior[s]
+                both = mass / sum(joint) / prior[s]
+                added = mass / sum(joint) / Fraction(row[s], sum(row))
+                assert both == alone * added
+                largest = max(largest, added)
+    assert d.certificate.ratio is not None
+    assert abs(float(d.certificate.ratio) - float(largest)) <= 1e-12
+    assert largest <= Fraction(lift)
+
+
+def test_outcomes_with_one_name_mean_one_set_of_values_in_every_stratum() -> None:
+    generator = np.random.default_rng(3)
+    table = {u: generator.integers(1, 50, 9).tolist() for u in range(6)}
+    cp = lw.PriorByStratum.from_counts(table, given="u")
+    d = lw.design(cp, lift=3, utility="frequencies")
+    meaning: dict[Any, set[tuple[bool, ...]]] = defaultdict(set)
+    for u in cp:
+        raised = lifts(d.mechanism[u], cp[u].nominal) > 1 + 1e-9
+        for place, name in enumerate(d.mechanism[u].outputs):
+            meaning[str(name).partition(" #")[0]].add(tuple(raised[:, place].tolist()))
+    assert len(meaning) > 20
+    assert {name: sets for name, sets in meaning.items() if len(sets) > 1} == {}
+
+
+def test_the_same_problem_is_solved_once_and_shared() -> None:
+    cp = lw.PriorByStratum.from_counts({"a": [3, 2, 1], "b": [6, 4, 2], "c": [1, 2, 3]}, given="u")
+    d = lw.design(cp, lift=1.5)
+    assert d.mechanism["a"] is d.mechanism["b"]
+    assert d.shared in (("a",), ("b",))
+    assert len(d.mechanism.mechanisms) == 2
+    assert d.value == pytest.approx(
+        sum(float(cp.weights[u]) * lw.mutual_information(d.mechanism[u], cp[u]) for u in cp), abs=1e-9
+    )
+
+
+def test_a_value_that_cannot_occur_is_left_out_of_its_stratum_alone() -> None:
+    cp = lw.PriorByStratum.from_counts({"f": [5, 5, 0], "m": [4, 4, 2], "x": [0, 7, 0]}, given="sex")
+    d = lw.design(cp, lift=1.5)
+    assert d.mechanism.impossible("f") == (2,)
+    assert d.mechanism.impossible("m") == ()
+    assert lw.epsilon(d.mechanism["x"], cp["x"]) == 0
+    assert d.certificate.ratios["x"] == 1
+
+
+def test_small_strata_of_a_sample_fall_back_and_are_counted() -> None:
+    counts = {"large": [9000, 6000, 5000], "small": [3, 2, 1], "other": [1, 1, 0]}
+    cp = lw.PriorByStratum.from_counts(counts, given={"u": ["large", "small", "other", "new"]})
+    with pytest.warns(LeakwiseWarning, match=r"2 of 3 strata, with 0\.04% of the rows, have too few rows"):
+        d = lw.design(cp.confidence(1e-6), lift=2, utility="frequencies")
+    assert d.fallbacks == ("small", "other")
+    assert d["large"].source == "own"
+    assert d.mechanism["small"] is d.mechanism["other"] is d.mechanism["new"]
+    assert lw.ldp(d.mechanism["new"]) <= np.log(2) + 1e-12
+    assert d.certificate.failure == pytest.approx(1e-6)
+    assert "The samples mislead" in d.certificate.sentence
+    assert d.value <= d.bound
+
+
+def test_a_second_limit_for_anyone_is_kept_in_every_stratum() -> None:
+    cp = lw.PriorByStratum.from_counts({"f": [5, 3, 2], "m": [1, 4, 5]}, given="sex")
+    d = lw.design(cp, lift=1.5, ldp=np.log(6))
+    assert all(lw.ldp(d.mechanism[u]) <= np.log(6) + 1e-12 for u in cp)
+    assert d.certificate.anyone is not None
+    assert "for anyone, whatever they knew" in d.certificate.sentence
+
+
+def test_the_guarantee_names_the_columns_and_every_stratum_is_checked_again(tmp_path: Path) -> None:
+    cp = adult("sex", "income")
+    d = lw.design(cp, lift=2)
+    assert "as sex and income make it already" in d.certificate.sentence
+    d.certificate.save(tmp_path / "c.json")
+    found = lw.verify(tmp_path / "c.json")
+    assert isinstance(found, lw.results.StratifiedCertificate)
+    assert found.sentence == d.certificate.sentence
+    assert found.mechanism == d.mechanism
+    assert "with only some of sex and income" in repr(found)
+    assert found["Male", ">50K"].holds
+    d.mechanism.save(tmp_path / "m.json")
+    assert lw.StratifiedMechanism.load(tmp_path / "m.json") == d.mechanism
+
+
+def test_labelled_and_worst_case_utilities_have_strata_too() -> None:
+    cp = lw.PriorByStratum.from_counts({"f": [5, 3, 2], "m": [1, 4, 5]}, given="sex")
+    d = lw.design(cp, lift=1.5, utility="guessing")
+    assert set(d.mechanism.outputs) <= {0, 1, 2}
+    worst = lw.design(cp, lift=2, utility=lw.WorstCase(np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]])))
+    assert worst.certificate.holds
+
+
+def test_what_is_asked_wrongly_is_refused_as_for_one_prior() -> None:
+    cp = lw.PriorByStratum.from_counts({"f": [5, 3], "m": [1, 4]}, given="sex")
+    with pytest.raises(InvalidInput, match="utility must be one of"):
+        lw.design(cp, lift=2, utility="nothing")
+    with pytest.raises(InvalidInput, match="lift must be at least 1"):
+        lw.design(cp, lift=0.5)
+    with pytest.raises(InvalidInput, match="Give either epsilon"):
+        lw.design(cp, 1.0, lift=2)
+
+
+@pytest.mark.parametrize("forgery", ["ratio", "stratum", "asked"])
+def test_a_forged_certificate_is_rejected(tmp_path: Path, forgery: str) -> None:
+    import dataclasses
+
+    from leakwise.exact import level
+
+    cp = lw.PriorByStratum.from_counts({"f": [5, 3], "m": [1, 4]}, given="sex")
+    good = lw.design(cp, lift=1.5).certificate
+    ratios = dict(good.ratios)
+    if forgery == "ratio":
+        bad = dataclasses.replace(good, ratios={**ratios, "m": Fraction(1)})
+    elif forgery == "stratum":
+        bad = dataclasses.replace(good, ratios={"f": ratios["f"]})
+    else:
+        bad = dataclasses.replace(good, asked=level(lift="1.01"))
+    bad.save(tmp_path / "c.json")
+    with pytest.raises(CertificateRejected):
+        lw.verify(tmp_path / "c.json")
+
+
+def test_time_is_shared_among_the_strata() -> None:
+    generator = np.random.default_rng(0)
+    table = {u: generator.integers(1, 50, 12).tolist() for u in range(3)}
+    cp = lw.PriorByStratum.from_counts(table, given="u")
+    stages: list[str] = []
+    d = lw.design(cp, lift=2, time_limit=60, progress=lambda stage, *_: stages.append(stage))
+    assert d.certificate.holds
+    assert list(itertools.chain(d.strata)) == [0, 1, 2]
