@@ -14,6 +14,7 @@ PRIOR = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})
 RR = lw.randomized_response(["a", "b", "c"], lift=3)
 COUNTS = lw.Prior.from_counts({"a": 500, "b": 300, "c": 200})
 MASK = np.eye(3)
+STRATA = lw.PriorByStratum.from_counts({"f": [5, 3, 2], "m": [1, 4, 5]}, given="sex")
 
 
 def _protection():
@@ -48,10 +49,14 @@ RESULTS = {
     lw.results.LeastLeakage: lambda: lw.least_leakage(PRIOR, MASK),
     lw.Mechanism: lambda: RR,
     lw.Prior: lambda: PRIOR,
+    lw.PriorByStratum: lambda: STRATA,
     lw.results.PrivacyProfile: lambda: lw.measures.privacy_profile(RR),
     lw.results.Protection: _protection,
     lw.results.Refinement: lambda: lw.measures.refines(RR, RR),
     lw.results.SampleLeakage: lambda: lw.measures.epsilon_from_sample(RR, COUNTS, failure=0.01),
+    lw.results.StratifiedCertificate: lambda: lw.design(STRATA, lift=2).certificate,
+    lw.results.StratifiedDesign: lambda: lw.design(STRATA, lift=2),
+    lw.StratifiedMechanism: lambda: lw.design(STRATA, lift=2).mechanism,
     lw.SqlTable: lambda: lw.SqlTable("a.db", "t"),
     lw.results.Tradeoff: lambda: lw.tradeoff(PRIOR, [0.2, 0.5]),
     lw.results.UtilitySafe: lambda: lw.utility_safe(PRIOR, MASK, 1),

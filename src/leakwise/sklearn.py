@@ -231,7 +231,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         codes = encode_column(values, known.alphabet, name=title)
         refuse_impossible(counted(codes, len(known.alphabet)), known, [name])
         self._priors.append(known)
-        return design(known, self.epsilon, lift=self.lift, utility=self.utility, time_limit=self.time_limit)
+        found: Design = design(known, self.epsilon, lift=self.lift, utility=self.utility, time_limit=self.time_limit)
+        return found
 
     def _columns(self, X: Any, *, reset: bool) -> dict[Hashable, Any]:
         """The columns by name, or by number where they have none; as they are, categories and texts included."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.data import adult_table
-from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
+from leakwise.errors import CertificateRejected, Infeasible, InvalidInput, LeakwiseWarning
 from leakwise.leakage import lifts
 
 MARITAL = sorted(set(adult_table()["marital_status"]))
@@ -141,10 +141,41 @@ def test_small_strata_of_a_sample_fall_back_and_are_counted() -> None:
 
 def test_a_second_limit_for_anyone_is_kept_in_every_stratum() -> None:
     cp = lw.PriorByStratum.from_counts({"f": [5, 3, 2], "m": [1, 4, 5]}, given="sex")
-    d = lw.design(cp, lift=1.5, ldp=np.log(6))
+    d = lw.design(cp, lift=1.5, anyone=6)
     assert all(lw.ldp(d.mechanism[u]) <= np.log(6) + 1e-12 for u in cp)
-    assert d.certificate.anyone is not None
-    assert "for anyone, whatever they knew" in d.certificate.sentence
+    assert "nor more than 6 times as likely for anyone, whatever they knew" in d.certificate.sentence
+    sets = lw.PriorByStratum.from_counts({"f": [5000, 3000], "m": [1000, 4000]}, given="sex").confidence(1e-6)
+    assert all(lw.ldp(lw.design(sets, lift=1.5, anyone=6).mechanism[u]) <= np.log(6) + 1e-12 for u in sets)
+
+
+def test_limits_of_single_values_hold_in_every_stratum_that_has_them(tmp_path: Path) -> None:
+    cp = lw.PriorByStratum.from_counts({"f": [5, 3, 2], "m": [1, 4, 5], "x": [0, 5, 5]}, given="sex")
+    d = lw.design(cp, lift=1.5, lift_of={0: 1.25}, ceiling={2: 0.7})
+    for u in cp:
+        ratios = lifts(d.mechanism[u], cp[u].nominal)
+        assert ratios[0].max() <= 1.25 + 1e-9 or u == "x"
+        assert (ratios[2] * cp[u].nominal.probabilities[2]).max() <= 0.7 + 1e-9
+    d.certificate.save(tmp_path / "c.json")
+    assert lw.verify(tmp_path / "c.json").sentence == d.certificate.sentence
+    assert "In every stratum: lift of 0 at most 1.25, posterior of 2 at most 70%." in d.certificate.sentence
+    with pytest.raises(Infeasible, match=r"Where sex = m: ceiling of 40%"):
+        lw.design(cp, lift=1.5, ceiling={2: 0.4})
+
+
+def test_certify_proves_any_stratified_mechanism_for_its_priors() -> None:
+    cp = lw.PriorByStratum.from_counts({"f": [5, 5], "m": [9, 1]}, given="sex")
+    m = lw.Mechanism([["3/4", "1/4"], ["1/4", "3/4"]])
+    sm = lw.StratifiedMechanism({"f": m, "m": m}, given={"sex": ["f", "m"]})
+    found = lw.certify(sm, cp, lift=2)
+    assert dict(found.ratios) == {"f": Fraction(3, 2), "m": Fraction(5, 2)}
+    assert (found.worst, found.holds) == ("m", False)
+    assert "The guarantee does not hold" in found.sentence
+    with pytest.raises(InvalidInput, match=r"must be a lw\.PriorByStratum"):
+        lw.certify(sm, lw.Prior.uniform(2))
+    with pytest.raises(InvalidInput, match="same given columns with the same domains"):
+        lw.certify(sm, lw.PriorByStratum.from_counts({"f": [5, 5]}, given="gender"))
+    with pytest.raises(InvalidInput, match="cover every stratum"):
+        lw.certify(sm, lw.PriorByStratum.from_counts({"f": [5, 5]}, given={"sex": ["f", "m"]}))
 
 
 def test_the_guarantee_names_the_columns_and_every_stratum_is_checked_again(tmp_path: Path) -> None:
@@ -194,7 +225,7 @@ def test_a_forged_certificate_is_rejected(tmp_path: Path, forgery: str) -> None:
     elif forgery == "stratum":
         bad = dataclasses.replace(good, ratios={"f": ratios["f"]})
     else:
-        bad = dataclasses.replace(good, asked=level(lift="1.01"))
+        bad = dataclasses.replace(good, limits=dataclasses.replace(good.limits, level=level(lift="1.01")))
     bad.save(tmp_path / "c.json")
     with pytest.raises(CertificateRejected):
         lw.verify(tmp_path / "c.json")

@@ -7,6 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
@@ -14,18 +15,20 @@ import numpy as np
 
 from leakwise.alphabet import Label
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, LeakwiseWarning, NotConverged
-from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism, StratifiedMechanism, identity
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.stratum_names import same_names
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.stratified_result import StratifiedDesign, StratumDesign
 from leakwise.priors import AllPriors, Ball, Box, Prior, PriorByStratum, PriorSet
-from leakwise.proof import certify_by_stratum
+from leakwise.proof import AskedLimits, asked_limits, certify_by_stratum, limits_in_stratum
 
 __all__ = ["by_stratum"]
 
 P = ParamSpec("P")
+
+_LIMITS = ("epsilon", "lift", "anyone", "ldp", "lip", "lift_of", "ceiling", "floor")
+_OF_THE_SEARCH = ("time_limit", "progress")
 
 
 class Designs(Protocol[P]):
@@ -67,7 +70,7 @@ def _designed(design: Callable[..., Design], priors: PriorByStratum, options: di
     stratified = StratifiedMechanism(
         mechanisms, priors.given_columns, secret=priors.secret, impossible=impossible, otherwise=otherwise
     )
-    certificate = certify_by_stratum(stratified, priors, problem.asked, anyone=problem.anyone).verify()
+    certificate = certify_by_stratum(stratified, priors, problem.limits).verify()
     told = {key: solved[key][1] for key in priors}
     result = StratifiedDesign(stratified, certificate, priors, told, problem.goal.name, problem.constraint)
     problem.tell(result)
@@ -79,7 +82,7 @@ class _Problem:
 
     def __init__(self, design: Callable[..., Design], priors: PriorByStratum, options: dict[str, Any]) -> None:
         self.priors, self._design = priors, design
-        self._options = {name: value for name, value in options.items() if name not in ("time_limit", "progress")}
+        self._options = {name: value for name, value in options.items() if name not in (*_LIMITS, *_OF_THE_SEARCH)}
         self._limit, self._progress = options.get("time_limit"), options.get("progress")
         self._end = None if self._limit is None else time.monotonic() + float(self._limit)
         self._left = len(priors)
@@ -87,9 +90,7 @@ class _Problem:
         self._warned: dict[str, int] = {}
         self.goal = as_utility(options.get("utility", "mutual_information"))
         self.constraint = ""
-        epsilon, lift = options.get("epsilon"), options.get("lift")
-        self.asked: Level | None = None if epsilon is None and lift is None else level(epsilon, lift)
-        self.anyone: Level | None = _anyone(options)
+        self.limits = asked_limits(**{name: value for name, value in options.items() if name in _LIMITS})
 
     def solved(self, key: Label) -> tuple[Mechanism, StratumDesign]:
         """Return the mechanism of a stratum, what it is worth there, and where it comes from."""
@@ -97,7 +98,7 @@ class _Problem:
         self._left -= 1
         token = (type(known), tuple(known.nominal.weights.tolist()), None if isinstance(known, Prior) else known)
         source = "shared" if token in self._answers else "own"
-        own = self._answers[token] if token in self._answers else self._attempt(known)
+        own = self._answers[token] if token in self._answers else self._attempt(known, key)
         if own is not None and (isinstance(known, Prior) or not self._loses(own, known)):
             self._answers[token], self.constraint = own, own.constraint
             return own.mechanism, StratumDesign(own.value, own.bound, own.method, source)
@@ -122,14 +123,18 @@ class _Problem:
         general = self.every_prior if self.goal.kind == "frequencies" else None
         return general is not None and self._worth(general.mechanism, known)[0] > own.value
 
-    def _attempt(self, known: PriorSet) -> Design | None:
+    def _attempt(self, known: PriorSet, key: Label) -> Design | None:
         if isinstance(known, Prior):
-            return self._called(known)
+            try:
+                return self._called(known, limits_in_stratum(self.limits, known))
+            except Infeasible as error:
+                where = self.priors.given_columns.described(key)
+                raise Infeasible(f"Where {where}: {error}", witness=error.witness) from error
         seen = self._with_every_value(known)
         if seen is None or getattr(known, "is_everything", False):
             return None
         try:
-            return self._called(seen)
+            return self._called(seen, limits_in_stratum(self.limits, known))
         except (Infeasible, NotConverged):
             # What cannot be designed for this set is designed for every prior, and counted in the result.
             return None
@@ -137,22 +142,22 @@ class _Problem:
     @functools.cached_property
     def every_prior(self) -> Design | None:
         """The design that holds for every prior: for strata of which too little is known, or that do not occur."""
-        limit = self.asked if self.asked is not None else self.anyone
-        kept = {name: value for name, value in self._options.items() if name in ("utility", "tolerance")}
+        # What holds for every prior at the first limit needs no second one for anyone.
+        limits = self.limits if self.limits.level is None else replace(self.limits, anyone=None)
         try:
-            return self._called(AllPriors(self._weighed(self.priors.marginal)), epsilon=limit, **kept)
+            return self._called(AllPriors(self._weighed(self.priors.marginal)), limits)
         except LeakwiseError:
             return None
 
-    def _called(self, prior: PriorSet, **changed: Any) -> Design:
-        options: dict[str, Any] = changed or dict(self._options)
+    def _called(self, prior: PriorSet, limits: AskedLimits) -> Design:
+        options = dict(self._options)
         if self._end is not None:
             options["time_limit"] = max((self._end - time.monotonic()) / (self._left + 1), 0.05)
         if self._progress is not None:
             options["progress"] = self._progress
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", LeakwiseWarning)
-            found = self._design(prior, **options)
+            found = self._design(prior, limits, **options)
         for one in said:
             words = str(one.message)
             self._warned[words] = self._warned.get(words, 0) + 1
@@ -193,9 +198,3 @@ class _Problem:
             )
         for one in words:
             warnings.warn(one, LeakwiseWarning, stacklevel=5)
-
-
-def _anyone(options: Mapping[str, Any]) -> Level | None:
-    if options.get("anyone") is not None:
-        return level(lift=options["anyone"])
-    return None if options.get("ldp") is None else level(options["ldp"])

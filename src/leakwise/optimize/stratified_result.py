@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.exact import float_above, float_below
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.priors import PriorByStratum
@@ -59,18 +61,23 @@ class StratifiedDesign(Shown):
     utility: str
     constraint: str
 
-    def _pooled(self, values: Mapping[Label, float]) -> float:
-        return sum(float(self.prior.weights[key]) * value for key, value in values.items())
+    def _pooled(self, values: Mapping[Label, float]) -> Fraction | float:
+        """The exact mean; infinite where a value is."""
+        if not all(map(math.isfinite, values.values())):
+            return sum(values.values())
+        return sum((self.prior.weights[key] * Fraction(value) for key, value in values.items()), Fraction(0))
 
     @property
     def value(self) -> float:
-        """The utility of a row: the mean over the strata by their weights."""
-        return self._pooled({key: one.value for key, one in self.strata.items()})
+        """The utility of a row: the mean over the strata by their weights, rounded down."""
+        mean = self._pooled({key: one.value for key, one in self.strata.items()})
+        return float_below(mean) if isinstance(mean, Fraction) else mean
 
     @property
     def bound(self) -> float:
-        """The upper bound on that mean; no mechanisms within the limit are better."""
-        return self._pooled({key: one.bound for key, one in self.strata.items()})
+        """The upper bound on that mean: no mechanisms within the limit are better; rounded up."""
+        mean = self._pooled({key: one.bound for key, one in self.strata.items()})
+        return float_above(mean) if isinstance(mean, Fraction) else mean
 
     @property
     def gap(self) -> float:
@@ -113,10 +120,7 @@ class StratifiedDesign(Shown):
             ["proven ε in every stratum (nats)", at_most(self.epsilon, 6)],
             ["strata", f"{len(self.strata):,}"],
             ["different mechanisms", f"{len(self.mechanism.mechanisms):,}"],
-            [
-                "strata with the mechanism for every prior",
-                f"{len(self.fallbacks):,} ({float(100 * fallen):.2g}% of rows)",
-            ],
+            ["with the mechanism for every prior", f"{len(self.fallbacks):,}, {float(100 * fallen):.2g}% of the rows"],
         ]
         if self.prior.absent:
             kept = "rows are refused" if self.mechanism.otherwise is None else "the mechanism for every prior"
@@ -124,7 +128,7 @@ class StratifiedDesign(Shown):
         most = sorted(self.strata, key=lambda key: -weights[key])[:_SHOWN]
         largest = [
             [
-                self.prior.given_columns.described(key),
+                *map(str, self.prior.given_columns.parts(key)),
                 float(weights[key]),
                 self.strata[key].value,
                 self.strata[key].source,

@@ -88,14 +88,13 @@ class PriorByStratum(Shown):
             ("given_columns", given),
             ("alphabet", alphabet),
             ("_priors", priors),
-            ("weights", MappingProxyType(dict(weights))),
+            ("_weights", dict(weights)),
             ("secret", secret),
         ):
             object.__setattr__(self, name, value)
 
     _priors: Mapping[Label, PriorSet]
-    weights: Mapping[Label, Fraction]
-    """How frequent each stratum is, exact; they sum to 1."""
+    _weights: dict[Label, Fraction]
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A PriorByStratum cannot be changed ({name!r}); make a new one.")
@@ -255,6 +254,11 @@ class PriorByStratum(Shown):
         return self.alphabet.labels
 
     @property
+    def weights(self) -> Mapping[Label, Fraction]:
+        """How frequent each stratum is, exact; they sum to 1."""
+        return MappingProxyType(self._weights)
+
+    @property
     def sample_sizes(self) -> Mapping[Label, int | None]:
         """How many rows each prior was counted from; None where it was not counted."""
         return MappingProxyType({key: prior.nominal.sample_size for key, prior in self._priors.items()})
@@ -307,8 +311,8 @@ class PriorByStratum(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PriorByStratum):
             return NotImplemented
-        mine = (self.given_columns, self.secret, dict(self._priors), dict(self.weights))
-        theirs = (other.given_columns, other.secret, dict(other._priors), dict(other.weights))
+        mine = (self.given_columns, self.secret, dict(self._priors), self._weights)
+        theirs = (other.given_columns, other.secret, dict(other._priors), other._weights)
         return mine == theirs
 
     def __hash__(self) -> int:
@@ -333,7 +337,7 @@ class PriorByStratum(Shown):
     def replaced(self, priors: Mapping[Label, PriorSet]) -> PriorByStratum:
         """Return the same strata with the same weights and other priors, or sets of priors."""
         found = PriorByStratum.__new__(PriorByStratum)
-        found._fill(self.given_columns, self.alphabet, dict(priors), self.weights, self.secret)
+        found._fill(self.given_columns, self.alphabet, dict(priors), self._weights, self.secret)
         return found
 
     # -- files and looks ----------------------------------------------------------------------------------------

@@ -1,13 +1,16 @@
 """Certificates and their checking on exact integers. Imports neither leakage nor optimize."""
 
-from leakwise.proof.certificate import Certificate, certify, load_certificate
+from leakwise.proof.certificate import Certificate, load_certificate
+from leakwise.proof.certificate import certify as _certify_one
 from leakwise.proof.envelope import EnvelopeCertificate
 from leakwise.proof.limits import AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
 from leakwise.proof.optimality import OptimalityClaim, proven_bound
 from leakwise.proof.sets import is_exact, least_mass_prover
-from leakwise.proof.stratified import StratifiedCertificate, certify_by_stratum
+from leakwise.proof.stratified import StratifiedCertificate, also_by_stratum, certify_by_stratum, limits_in_stratum
 from leakwise.proof.verification import verify
+
+certify = also_by_stratum(_certify_one)
 
 # What the finder may know of the checker: the forms of what it claims, and the checker's own word on them.
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "certify_by_stratum",
     "is_exact",
     "least_mass_prover",
+    "limits_in_stratum",
     "load_certificate",
     "proven_bound",
     "verify",

@@ -327,9 +327,9 @@ def certify(
     Parameters
     ----------
     mechanism
-        The mechanism.
+        The mechanism, or a stratified one.
     prior
-        A Prior, or a set of priors.
+        A Prior, or a set of priors; for a stratified mechanism a :class:`PriorByStratum`.
     epsilon, lift
         The limit to keep: ε in nats, or e^ε. A float means its exact binary value.
     anyone, ldp

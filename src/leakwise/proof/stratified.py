@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
 import msgspec
 
@@ -16,19 +17,30 @@ from leakwise.alphabet import Label, label_from_plain, label_to_plain
 from leakwise.charts.shown import Parts
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput, some_of
-from leakwise.exact import Level, float_above, level, log_upper
+from leakwise.exact import Level, float_above, log_upper
 from leakwise.guarantee import SAYS_NOTHING, at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body
-from leakwise.priors import AllPriors, Prior, PriorByStratum
+from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 from leakwise.priors.by_stratum_file import PriorByStratumBody, priors_from_body, priors_to_body
 from leakwise.proof.certificate import Certificate, certify
 from leakwise.proof.excess import telling_digits
-from leakwise.proof.ratio import worst_outcome
+from leakwise.proof.kept_limits import every_prior_ratio
+from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
+from leakwise.proof.limits_file import LevelBody, LimitsBody, level_body, level_from_body, limits_body, limits_from_body
 from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
 
-__all__ = ["FORMAT", "StratifiedCertificate", "certify_by_stratum", "load_stratified_certificate"]
+__all__ = [
+    "FORMAT",
+    "StratifiedCertificate",
+    "also_by_stratum",
+    "certify_by_stratum",
+    "limits_in_stratum",
+    "load_stratified_certificate",
+]
+
+P = ParamSpec("P")
 
 FORMAT = "leakwise.stratified-certificate"
 VERSION = 1
@@ -42,22 +54,14 @@ class RatioBody(msgspec.Struct, forbid_unknown_fields=True):
     denominator: str
 
 
-class LimitBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A limit as the exact rational that was asked for: an exponent, or the lift itself."""
-
-    kind: str  # "epsilon" | "lift"
-    numerator: str
-    denominator: str
-
-
 class StratifiedCertificateBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The claim "in no stratum has an outcome a lift above this ratio for its prior", and its parts."""
 
     mechanism: StratifiedBody
     priors: PriorByStratumBody
     ratios: list[RatioBody]
-    asked: LimitBody | None = None
-    anyone: LimitBody | None = None
+    asked: LevelBody | None = None
+    further: LimitsBody | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,19 +74,30 @@ class StratifiedCertificate(ShownCertificate):
         What the claim is about: the exact integers that a release draws from, and a prior (or a set) per stratum.
     ratios
         The largest lift of any outcome in each stratum, exact; None where it has no bound.
-    asked, anyone
-        The limits that were asked for: for anyone who knew the prior of the stratum, and for any prior whatever.
+    limits
+        What was asked for: the largest lift for anyone who knew the prior of the stratum, the largest one for any prior
+        whatever, and limits of single values, which hold in every stratum where the value can occur.
     """
 
     mechanism: StratifiedMechanism
     priors: PriorByStratum
     ratios: Mapping[Label, Fraction | None]
-    asked: Level | None = None
-    anyone: Level | None = None
+    limits: AskedLimits = NO_LIMITS
 
     def __getitem__(self, stratum: Any) -> Certificate:
         """The certificate of one stratum."""
-        return certify(self.mechanism[stratum], self.priors[stratum], self.asked)
+        known = self.priors[stratum]
+        return certify(self.mechanism[stratum], known, limits_in_stratum(self.limits, known))
+
+    @property
+    def asked(self) -> Level | None:
+        """The largest lift that was asked for, if any."""
+        return self.limits.level
+
+    @property
+    def anyone(self) -> Level | None:
+        """The largest lift for any prior whatever that was asked for, if any."""
+        return self.limits.anyone
 
     @property
     def worst(self) -> Label:
@@ -98,12 +113,12 @@ class StratifiedCertificate(ShownCertificate):
     @cached_property
     def _unseen(self) -> list[Fraction | None]:
         """The lift of the mechanism for strata that do not occur, of which no prior is known."""
-        return [] if self.mechanism.otherwise is None else [_every_prior(self.mechanism.otherwise)]
+        return [] if self.mechanism.otherwise is None else [every_prior_ratio(self.mechanism.otherwise.kernel)[0]]
 
     @cached_property
     def every_prior(self) -> Fraction | None:
         """The largest lift of any mechanism for any prior whatever, exact; None when it has no bound."""
-        found = [_every_prior(one) for one in self.mechanism.mechanisms]
+        found = [every_prior_ratio(one.kernel)[0] for one in self.mechanism.mechanisms]
         return None if any(one is None for one in found) else max(one for one in found if one is not None)
 
     @property
@@ -119,7 +134,15 @@ class StratifiedCertificate(ShownCertificate):
     @property
     def holds(self) -> bool:
         """Whether every stratum keeps within what was asked for; when nothing was asked, whether any bound holds."""
-        return self._within and self._within_for_anyone
+        return self._within and self._within_for_anyone and not self._by_value
+
+    @cached_property
+    def _by_value(self) -> list[str]:
+        """What is missed of the limits of single values, stratum by stratum."""
+        if not (self.limits.by_value or self.limits.lip):
+            return []
+        kept = ((key, one) for key in self.ratios for one in self[key].kept if not one.kept)
+        return [f"Where {self.priors.given_columns.described(key)}: {one.excess}" for key, one in kept]
 
     @property
     def _within(self) -> bool:
@@ -166,6 +189,11 @@ class StratifiedCertificate(ShownCertificate):
         ):
             if limit is not None and not kept:
                 words += _missed(limit, reached)
+        if self.limits.by_value:
+            single = AskedLimits(lift_of=self.limits.lift_of, ceiling=self.limits.ceiling, floor=self.limits.floor)
+            words += f" In every stratum: {single.describe()}."
+        if self._by_value:
+            words += f" {' '.join(self._by_value[:3])} The guarantee does not hold."
         return words
 
     @property
@@ -210,8 +238,8 @@ class StratifiedCertificate(ShownCertificate):
             stratified_to_body(self.mechanism),
             priors_to_body(self.priors),
             [RatioBody(label_to_plain(key), *_written(one)) for key, one in self.ratios.items()],
-            _limit_body(self.asked),
-            _limit_body(self.anyone),
+            level_body(self.asked),
+            limits_body(self.limits.further, self.mechanism.input_alphabet) if self.limits.further else None,
         )
         write_document(path, FORMAT, VERSION, body)
 
@@ -229,11 +257,8 @@ class StratifiedCertificate(ShownCertificate):
             ["different mechanisms", f"{len(self.mechanism.mechanisms):,}"],
             ["for any prior whatever, lift", "no bound" if self.every_prior is None else at_most(self.every_prior)],
         ]
-        if self.asked is not None:
-            rows.append(["asked", self.asked.words])
-        if self.anyone is not None:
-            rows.append(["asked for anyone", self.anyone.words])
-        if self.asked is not None or self.anyone is not None:
+        if self.limits:
+            rows.append(["asked", self.limits.describe()])
             rows.append(["holds", "yes" if self.holds else "NO"])
         if self.failure:
             rows.append(["failure probability of the priors", at_most(self.priors.exact_failure)])
@@ -246,8 +271,7 @@ class StratifiedCertificate(ShownCertificate):
             "epsilon_upper": self.epsilon_upper,
             "lift": self.largest_lift,
             "every_prior_lift": _size(self.every_prior),
-            "asked": None if self.asked is None else self.asked.words,
-            "anyone": None if self.anyone is None else self.anyone.words,
+            "asked": self.limits.describe() or None,
             "given": [str(name) for name in self.priors.given],
             "worst": label_to_plain(self.worst),
             "failure": self.failure,
@@ -256,9 +280,21 @@ class StratifiedCertificate(ShownCertificate):
         }
 
 
-def certify_by_stratum(
-    mechanism: StratifiedMechanism, priors: Any, epsilon: object = None, *, lift: object = None, anyone: object = None
-) -> StratifiedCertificate:
+def limits_in_stratum(limits: AskedLimits, priors: PriorSet) -> AskedLimits:
+    """Return the limits without those of values that cannot occur in a stratum, where they would say nothing."""
+    if not limits.by_value:
+        return limits
+    found = limits.on(priors.alphabet)
+    possible = {label for label, here in zip(priors.labels, priors.support, strict=True) if here}
+    return replace(
+        found,
+        lift_of=tuple(one for one in found.lift_of if one[0] in possible),
+        ceiling=tuple(one for one in found.ceiling if possible.intersection(one[0])),
+        floor=tuple(one for one in found.floor if one[0] in possible),
+    )
+
+
+def certify_by_stratum(mechanism: StratifiedMechanism, priors: Any, limits: AskedLimits) -> StratifiedCertificate:
     """Prove what the outcomes of a stratified mechanism add to the given columns, stratum by stratum."""
     if not isinstance(priors, PriorByStratum):
         raise InvalidInput(
@@ -274,10 +310,32 @@ def certify_by_stratum(
         raise InvalidInput(
             f"The priors must cover every stratum of the mechanism. Those of {some_of(unknown)} are missing."
         )
-    asked = None if epsilon is None and lift is None else level(epsilon, lift)
-    wider = None if anyone is None else anyone if isinstance(anyone, Level) else level(lift=anyone)
     ratios = {key: certify(mechanism[key], priors[key]).ratio for key in priors}
-    return StratifiedCertificate(mechanism, priors, ratios, asked, wider)
+    return StratifiedCertificate(mechanism, priors, ratios, limits.on(priors.alphabet))
+
+
+class Certifies(Protocol[P]):
+    """A function that certifies one mechanism, and the mechanisms of all strata."""
+
+    @overload
+    def __call__(
+        self, mechanism: StratifiedMechanism, prior: Any, *args: P.args, **limits: P.kwargs
+    ) -> StratifiedCertificate: ...
+
+    @overload
+    def __call__(self, mechanism: Mechanism, prior: Any, *args: P.args, **limits: P.kwargs) -> Certificate: ...
+
+
+def also_by_stratum(one: Callable[Concatenate[Mechanism, Any, P], Certificate]) -> Certifies[P]:
+    """Return a function that certifies as the given one does, and takes stratified mechanisms as well."""
+
+    @functools.wraps(one)
+    def run(mechanism: Any, prior: Any, *args: Any, **limits: Any) -> Any:
+        if isinstance(mechanism, StratifiedMechanism):
+            return certify_by_stratum(mechanism, prior, asked_limits(*args, **limits))
+        return one(mechanism, prior, *args, **limits)
+
+    return run
 
 
 def load_stratified_certificate(path: str | os.PathLike[str]) -> StratifiedCertificate:
@@ -290,11 +348,8 @@ def load_stratified_certificate(path: str | os.PathLike[str]) -> StratifiedCerti
     ratios = {priors.given_columns.stratum(label_from_plain(one.stratum)): _read(one, name) for one in body.ratios}
     if not ratios:
         raise InvalidInput(f"{name!r} is not a valid certificate: it makes no claim.")
-    return StratifiedCertificate(mechanism, priors, ratios, _limit(body.asked, name), _limit(body.anyone, name))
-
-
-def _every_prior(mechanism: Mechanism) -> Fraction | None:
-    return worst_outcome(mechanism.kernel, AllPriors(mechanism.shape[0])).ratio
+    further = limits_from_body(body.further, mechanism.input_alphabet, name)
+    return StratifiedCertificate(mechanism, priors, ratios, replace(further, level=level_from_body(body.asked, name)))
 
 
 def _size(ratio: Fraction | None) -> float:
@@ -320,20 +375,3 @@ def _written(ratio: Fraction | None) -> tuple[str, str]:
 def _read(body: RatioBody, name: str) -> Fraction | None:
     denominator = read_integer(body.denominator, name)
     return Fraction(read_integer(body.numerator, name), denominator) if denominator else None
-
-
-def _limit_body(limit: Level | None) -> LimitBody | None:
-    if limit is None:
-        return None
-    kind, value = limit.stored
-    return LimitBody(kind, write_integer(value.numerator), write_integer(value.denominator))
-
-
-def _limit(body: LimitBody | None, name: str) -> Level | None:
-    if body is None:
-        return None
-    denominator = read_integer(body.denominator, name)
-    if body.kind not in ("epsilon", "lift") or not denominator:
-        raise InvalidInput(f"{name!r} is not a valid certificate: it asks for {body.kind!r}.")
-    value = Fraction(read_integer(body.numerator, name), denominator)
-    return level(value) if body.kind == "epsilon" else level(lift=value)
