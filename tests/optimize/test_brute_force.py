@@ -221,6 +221,11 @@ NEAR = {**{(name, "hellinger"): 2e-6 for name in SETS}, **{(name, "frequencies")
 NEAR |= {("values", "hellinger"): 2e-6, ("PML and values", "hellinger"): 2e-6}
 
 
+# Designs for these sets take seconds each, so that one prior must do.
+SLOW = ("large l1 ball", "KL ball")
+CASES = [(name, seed) for name in CONSTRAINTS for seed in (SEEDS[:1] if name in SLOW else SEEDS)]
+
+
 @functools.cache
 def lifts_of(constraint, seed, *, stricter=False):
     """All vertices of a constraint, as lift vectors."""
@@ -239,9 +244,8 @@ def optimum(lifts, p, worth):
 
 
 @pytest.mark.filterwarnings("ignore:The proven gap")
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("utility", UTILITIES)
-@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize(("constraint", "seed"), CASES)
 def test_design_finds_the_best_over_all_vertices(constraint, utility, seed):
     asked = CONSTRAINTS[constraint]
     law = random_law(asked.size, seed)
