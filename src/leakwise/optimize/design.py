@@ -55,6 +55,7 @@ def design(
     keep_frequencies: bool = False,
     forbidden: Any = None,
     keep_at_least: Any = None,
+    outcomes: int | None = None,
     method: str = "auto",
     tolerance: float = 1e-11,
     time_limit: float | None = None,
@@ -93,6 +94,9 @@ def design(
     forbidden, keep_at_least
         With ``keep_frequencies``: pairs (value, outcome) that must never occur, and the least probability that a value
         is released as it is, as a mapping from values or a number for all.
+    outcomes
+        For ``"frequencies"``: at most so many outcomes, eight for each value if not given. More of them come closer to
+        the upper bound.
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
         generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values,
@@ -101,7 +105,7 @@ def design(
         The gap to stop at.
     time_limit
         Seconds after which the best mechanism so far is returned with its proven gap and a warning. A gap above 1%
-        warns in any case.
+        (5% for ``"frequencies"``, whose outcomes are limited in number) warns in any case.
     progress
         Called with the stage, the value and the upper bound as they change.
 
@@ -116,7 +120,9 @@ def design(
         raise InvalidInput(
             f"method must be one of {', '.join(_METHODS)}. Got {method!r}.{did_you_mean(method, _METHODS)}"
         )
-    limits = Limits(tolerance, time_limit, progress)
+    if outcomes is not None:
+        _check_outcomes(outcomes, utility)
+    limits = Limits(tolerance, time_limit, progress, outcomes=outcomes)
     asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, lift_of=lift_of, ceiling=ceiling, floor=floor)
     if keep_frequencies:
         utility = kept_frequencies(utility, forbidden, keep_at_least)
@@ -131,11 +137,24 @@ def design(
 _SEARCH = 0.75
 # A larger gap, relative to the bound, is never left unsaid.
 _GAP = 0.01
+# Five percent more variance are two and a half percent wider intervals: what a limited number of outcomes costs.
+_GAP_OF_FREQUENCIES = 0.05
+
+
+def _check_outcomes(outcomes: object, utility: object) -> None:
+    if isinstance(outcomes, bool) or not isinstance(outcomes, int) or outcomes < 1:
+        raise InvalidInput(f"outcomes must be a positive integer, the most outcomes to use. Got {outcomes!r}.")
+    if as_utility(utility).kind != "frequencies":
+        raise InvalidInput(
+            f'outcomes={outcomes} goes with utility="frequencies"; other utilities need no more outcomes than there '
+            "are values. Leave it out."
+        )
 
 
 def _tell_of_gap(found: Design, limits: Limits) -> None:
-    """Warn of a gap above one percent, and of a search that the time limit cut short, whatever path made the design."""
-    open_gap = found.gap > max(_GAP * abs(found.bound), 1e-9)
+    """Warn of a large gap, and of a search that the time limit cut short, whatever path made the design."""
+    largest = _GAP_OF_FREQUENCIES if found.utility == "frequencies" else _GAP
+    open_gap = found.gap > max(largest * abs(found.bound), 1e-9)
     if not open_gap and not limits.stopped:
         return
     known = found.bound and math.isfinite(found.gap)

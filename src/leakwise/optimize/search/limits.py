@@ -29,6 +29,7 @@ class Limits:
     progress: Progress | None = None
     started: float = field(default_factory=lambda: now())
     stopped: bool = False  # whether a stage was cut short
+    outcomes: int | None = None  # at most so many, where a search chooses their number
 
     @property
     def exhausted(self) -> bool:
@@ -47,7 +48,8 @@ class Limits:
     def part(self, share: float, most: float | None = None) -> Limits:
         """Return a share of the time that is left, and no more than ``most`` seconds, for a stage that tells nobody."""
         left = [most] if self.remaining is None else [share * self.remaining, most]
-        return Limits(self.tolerance, min((end for end in left if end is not None), default=None), None)
+        seconds = min((end for end in left if end is not None), default=None)
+        return Limits(self.tolerance, seconds, outcomes=self.outcomes)
 
     def check(self) -> None:
         """Raise NotConverged when the time is up: where a stage has nothing to show before its end."""

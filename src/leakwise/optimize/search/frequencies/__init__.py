@@ -1,0 +1,11 @@
+"""Designs for statistics: the least asymptotic error of the recovered frequencies.
+
+Minimise trace J(ρ)⁻¹ with J = Σ_r ρ_r λ_r λ_rᵀ over weights with Σ_r ρ_r λ_r = 1. Linearised at an optimum, a column is
+worth λᵀ J⁻² λ, convex in λ: so extreme rays suffice, and the same pricing picture gives the bound. Few letters have few
+columns, and column generation finds the optimum; many letters have a given number of columns, of which the least useful
+ones are exchanged.
+"""
+
+from leakwise.optimize.search.frequencies.search import search_frequencies
+
+__all__ = ["search_frequencies"]

@@ -1,0 +1,159 @@
+"""Many letters: a given number of columns, of which the least useful ones are exchanged for better ones.
+
+The start is a balanced set of columns, whose J is nearly the best already. A round moves each weight in proportion to
+what its column is worth, finds new columns by climbing the linearised utility from random starts (a continuous knapsack
+at each step), and puts them in the place of those with the least reduced cost. Fewer are exchanged from round to round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leakwise.optimize.pricing.balanced_sets import balanced_sets, cyclic_sets
+from leakwise.optimize.problem.cones import Cone
+from leakwise.optimize.search.frequencies.weights import (
+    Linearised,
+    adding_up,
+    interior,
+    least_trace,
+    linearised,
+    regular,
+)
+from leakwise.optimize.search.limits import Limits
+from leakwise.types import Bools, Floats
+
+__all__ = ["exchanged", "rounds_of"]
+
+_FIRST, _LAST = 0.2, 0.01  # of the columns are exchanged, in the first round and in the last
+_CLIMBS = 2
+_SHARES = 1000
+_NOISE = 0.1  # beside 1 for the letters of a set: in which order others are taken in, or some left out
+_LIGHT = 0.1  # how much the logarithm of its weight counts for a column, beside its reduced cost
+_NEW = 0.5  # of the median, the weight that a new column begins with
+_ADDS_UP = 1e-8
+_CLOSE_ENOUGH = 1e-4  # a relative gap that nobody's intervals notice
+_FINE = 1100  # columns, up to which the weights are found by Newton's method in the end
+_SMALL = 300  # columns, up to which that takes no time to speak of
+_WORK = 1e7  # N² times the rounds
+_ROUNDS = 8, 400
+_PROGRAM_ROUNDS = 12  # where each new column is a linear program
+
+
+def rounds_of(size: int, quick: bool) -> int:
+    """Return how many rounds a search makes that nothing stops: fewer for more letters, and where columns are dear."""
+    least, most = _ROUNDS
+    return max(least, min(most, 8 * size, int(_WORK / size**2))) if quick else _PROGRAM_ROUNDS
+
+
+def exchanged(cone: Cone, most: int, bound: float, limits: Limits) -> tuple[Floats, Floats, bool]:
+    """Return at most ``most`` columns with weights, and whether the time limit ended the search.
+
+    ``bound`` is the value -trace J⁻¹ that nothing exceeds.
+    """
+    p = cone.prior.probabilities
+    size = len(p)
+    generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
+    columns, weights = _start(cone, most, generator, limits)
+    rounds = rounds_of(size, cone.lift_range() is not None)
+    best: tuple[float, Floats, Floats] = (-np.inf, columns, weights)
+    stopped = False
+    for number in range(rounds + 1):
+        try:
+            here = linearised(columns, weights)
+        except np.linalg.LinAlgError:
+            break
+        if here.value > best[0]:
+            best = here.value, columns, weights
+        limits.tell("columns", best[0] + float(p @ p), bound + float(p @ p))
+        if number == rounds or bound - best[0] <= _CLOSE_ENOUGH * abs(best[0]):
+            break
+        if limits.exhausted:
+            stopped = True
+            break
+        share = _LAST + (_FIRST - _LAST) * (1 - number / rounds)
+        columns, weights = _round(cone, columns, weights, here, most, share, generator)
+        weights, miss = adding_up(columns, weights, here.inverse)
+        if not miss < _ADDS_UP:
+            columns, weights = best[1], best[2]
+    value, columns, weights = best
+    if len(weights) <= (_SMALL if stopped else _FINE):
+        polished = least_trace(columns, weights, 1e-3 * abs(value), Limits() if stopped else limits, steps=8)
+        columns, weights = max(((columns, weights), (columns, polished)), key=lambda pair: linearised(*pair).value)
+    return columns, weights, stopped
+
+
+def _start(cone: Cone, most: int, generator: np.random.Generator, limits: Limits) -> tuple[Floats, Floats]:
+    """The best of several families of sets, with weights that add up to one."""
+    size, share = len(cone.prior), _share(cone)
+    families = [balanced_sets(size, share, most, generator)]
+    families += [cyclic_sets(size, part, most, generator) for part in (share, 1 / size)]
+    best: tuple[float, Floats, Floats] | None = None
+    for sets in families:
+        if not size <= sets.shape[1] <= most:
+            continue
+        columns = _columns(cone, sets, generator)
+        weights, miss = adding_up(columns, np.full(columns.shape[1], 1 / columns.shape[1]))
+        if not miss < _ADDS_UP or not regular(columns, weights):
+            continue
+        value = linearised(columns, weights).value
+        if best is None or value > best[0]:
+            best = value, columns, weights
+    if best is not None:
+        return best[1:]
+    # Whatever else there is, with the constant column, of which all the weight may be.
+    p = cone.prior.probabilities
+    wishes = p[:, None] * generator.standard_normal((size, most - 1))
+    columns = np.concatenate([np.ones((size, 1)), cone.linear_max(wishes)[1]], axis=1)
+    weights, miss = adding_up(columns, interior(columns, limits))
+    if not miss < _ADDS_UP or not regular(columns, weights):
+        raise limits.over()
+    return columns, weights
+
+
+def _columns(cone: Cone, sets: Bools, generator: np.random.Generator) -> Floats:
+    """Sets made columns by a knapsack that prefers their letters, and takes others in a random order."""
+    wishes = cone.prior.probabilities[:, None] * (sets + _NOISE * generator.random(sets.shape))
+    return cone.linear_max(wishes)[1]
+
+
+def _share(cone: Cone) -> float:
+    """The share of the mass to raise for which the lifts of an outcome are largest in the mean of their squares."""
+    where = cone.lift_range()
+    if where is None:
+        least, most = (float(np.median(end)) for end in cone.entry_box())
+        return (1 - least) / max(most - least, 1e-9)
+    shares = np.arange(1, _SHARES) / _SHARES
+    low, high, real = where.levels(shares, 1 - shares)
+    squares = np.where(real, shares * high**2 + (1 - shares) * low**2, 0.0)
+    return float(shares[squares.argmax()])
+
+
+def _round(
+    cone: Cone,
+    columns: Floats,
+    weights: Floats,
+    here: Linearised,
+    most: int,
+    share: float,
+    generator: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Move the weights towards what the columns are worth, and exchange a share of the columns."""
+    p = cone.prior.probabilities
+    asked = here.duals @ columns
+    ratio = here.worth / np.maximum(asked, 1e-9 * here.worth)
+    weights = weights * np.clip(ratio, 0.2, 5.0) ** 0.7
+    number = max(4, int(share * len(weights)))
+    centre = here.inverse @ here.inverse
+    new = cone.linear_max(p[:, None] * generator.standard_normal((len(p), number)))[1]
+    for _ in range(_CLIMBS):
+        new = cone.linear_max(2 * (centre @ new) - here.duals[:, None])[1]
+    costs = np.einsum("ij,ij->j", new, centre @ new) - here.duals @ new
+    places = np.unique((generator.random(len(p)) @ new).round(10), return_index=True)[1]  # each column once
+    room = most - len(weights)
+    new = new[:, places[np.argsort(-costs[places], kind="stable")][: number + room]]
+    use = (here.worth - asked) / here.worth.mean() + _LIGHT * np.log(weights * len(weights))
+    keep = np.argsort(-use, kind="stable")[: most - new.shape[1]]
+    kept = weights[keep]
+    weights = np.concatenate([kept, np.full(new.shape[1], _NEW * np.median(kept))])
+    columns = np.concatenate([columns[:, keep], new], axis=1)
+    return columns, weights / float(p @ (columns @ weights))

@@ -1,0 +1,141 @@
+"""Which way a search for frequencies goes, and what it hands back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leakwise.errors import InvalidInput, NotConverged
+from leakwise.optimize.bounds.least_trace import least_trace_bound
+from leakwise.optimize.problem.cones import Cone
+from leakwise.optimize.search.frequencies.exchange import exchanged
+from leakwise.optimize.search.frequencies.growth import distinct, every_vertex, grown
+from leakwise.optimize.search.frequencies.weights import adding_up
+from leakwise.optimize.search.limits import Found, Limits
+from leakwise.types import Floats
+
+__all__ = ["most_outcomes", "search_frequencies"]
+
+
+_PER_LETTER = 8
+_BYTES = 400e6  # of one array of lifts
+_TIDYING = 5.0  # seconds for having fewer outcomes
+_INWARDS = 2.0**-30
+_DUST = 1e-7
+_RELATED = 1e-9
+
+
+def search_frequencies(cone: Cone, limits: Limits, every: Floats | None = None) -> Found:
+    """Return the weights and columns of least trace J⁻¹, with a bound on all others; ``every`` vertex may be given."""
+    try:
+        return _search(cone, limits, every)
+    except np.linalg.LinAlgError as error:
+        raise NotConverged(
+            "the columns are so much alike that the information matrix is singular in doubles.",
+            lower=-np.inf,
+            upper=0.0,
+        ) from error
+
+
+def most_outcomes(size: int, asked: int | None) -> int:
+    """Return how many outcomes a mechanism for so many letters may have: eight for each, if nothing else was asked."""
+    if asked is not None and asked < size:
+        raise InvalidInput(
+            f"outcomes must be at least the number of values, {size:,}, or the frequencies cannot be told apart. "
+            f"Got {asked:,}."
+        )
+    most = _PER_LETTER * size if asked is None else asked
+    fitting = int(_BYTES / (8 * size))
+    if fitting <= size:
+        raise NotConverged(
+            f"the columns of a mechanism for {size:,} values do not fit in memory.", lower=-np.inf, upper=0.0
+        )
+    return min(most, fitting)
+
+
+def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
+    p = cone.prior.probabilities
+    size = len(p)
+    most = most_outcomes(size, limits.outcomes)
+    few = every is not None or (size * (size + 1) // 2 - 1 <= most and size <= 2 * _PER_LETTER)
+    if few:
+        generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
+        objectives = np.concatenate([np.eye(size), -np.eye(size), generator.standard_normal((size, 6 * size))], axis=1)
+        start = distinct(cone.linear_max(objectives)[1])
+        constant = bool(np.linalg.matrix_rank(start) < size)
+    else:
+        constant = bool((cone.entry_box()[1] <= 1 + 1e-12).all())
+    if constant:
+        # Only where nothing but the constant column is allowed: then no mechanism tells the letters apart.
+        return Found(np.ones((size, 1)), np.ones(1), np.empty(0), 0.0, "rank", proven=-np.inf)
+    least, multipliers = least_trace_bound(cone, limits.part(0.3))
+    squares = float(p @ p)
+    if few:
+        every = every_vertex(cone) if every is None else every
+        best = grown(cone, start, every, squares - least, multipliers, limits)
+        columns, weights, bound, duals, root, stopped = (
+            best.columns,
+            best.weights,
+            best.bound,
+            best.duals,
+            best.root,
+            best.stopped,
+        )
+    else:
+        columns, weights, stopped = exchanged(cone, most, -least, limits)
+        bound, duals, root = squares - least, multipliers, None
+    used = weights > _DUST / len(weights)
+    columns, weights = columns[:, used], weights[used]
+    if few:
+        columns, weights = _fewest(columns, weights, limits)
+    # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.
+    weights = adding_up(columns, weights)[0]
+
+    def inner() -> tuple[Floats, Floats] | None:
+        # Columns with two letters between are not vertices: a little of the constant column takes them inside.
+        inside = cone.slightly_inside(columns)
+        if inside is None:
+            inside = 1 + (1 - _INWARDS) * (columns - 1)
+        return inside, adding_up(inside, weights)[0]
+
+    how = "trace" if root is None else "vertices"
+    return Found(columns, weights, duals, 0.0, how, stopped=stopped, inner=inner, proven=bound, root=root)
+
+
+def _fewest(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, Floats]:
+    """As few columns as have the same J: a vertex of the weights that give it (which fixes Σρλ = Jπ, too).
+
+    Carathéodory: N(N+1)/2 at most, and one less at the optimum, where λᵀGλ = y·λ is a relation among the entries.
+    """
+    from leakwise.lp import solve_lp
+
+    size, count = columns.shape
+    pairs = np.triu_indices(size)
+    if limits.exhausted:
+        return columns, weights
+    products = columns[pairs[0]] * columns[pairs[1]]
+    goal = products @ weights
+    generator = np.random.default_rng(size)  # any objective has a vertex; a random one has a single one
+    seconds = limits.part(1.0, _TIDYING).seconds
+    solution = solve_lp(generator.uniform(1, 2, count), products, goal, goal, time_limit=seconds)
+    if solution.optimal:  # to the accuracy of floats there may be none
+        used = solution.x > 1e-9
+        columns, weights = columns[:, used], solution.x[used]
+    return _without_relations(columns, weights)
+
+
+def _without_relations(columns: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Shift weights along a relation among the λλᵀ until a column has none, as long as there is one."""
+    pairs = np.triu_indices(len(columns))
+    while columns.shape[1] > 1:
+        products = columns[pairs[0]] * columns[pairs[1]]
+        _, singular, vectors = np.linalg.svd(products)
+        if len(singular) == columns.shape[1] and singular[-1] > _RELATED * singular[0]:
+            break
+        relation = vectors[-1] if vectors[-1].max() > -vectors[-1].min() else -vectors[-1]
+        rising = relation > 0
+        steps = weights[rising] / relation[rising]
+        weights = weights - float(steps.min()) * relation
+        used = weights > 0
+        used[np.flatnonzero(rising)[steps.argmin()]] = False
+        columns, weights = columns[:, used], weights[used]
+    return columns, weights

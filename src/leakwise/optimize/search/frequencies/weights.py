@@ -1,0 +1,144 @@
+"""Weights of given columns: so that they add up to one, and so that the frequencies are recovered best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakwise.optimize.search.limits import Limits
+from leakwise.types import Floats
+
+__all__ = ["Linearised", "adding_up", "interior", "least_trace", "linearised", "regular"]
+
+_TILTS = 12
+_LARGEST_TILT = 1.0
+_CLOSE = 1e-13
+
+
+@dataclass(frozen=True)
+class Linearised:
+    """The value -trace J⁻¹, J⁻¹ itself, what each column is worth, and duals y with y·λ ≈ worth on those in use."""
+
+    value: float
+    inverse: Floats
+    worth: Floats
+    duals: Floats
+
+
+def information(columns: Floats, weights: Floats) -> Floats:
+    """Return J = Σ ρ λλᵀ."""
+    scaled = columns * np.sqrt(weights)
+    matrix: Floats = scaled @ scaled.T
+    return matrix
+
+
+def linearised(columns: Floats, weights: Floats) -> Linearised:
+    """Return the objective at these weights, and its slope in each column."""
+    matrix = information(columns, weights)
+    inverse: Floats = np.linalg.inv(matrix).astype(np.float64)
+    half = inverse @ columns
+    worth: Floats = np.einsum("ij,ij->j", half, half)
+    duals: Floats = half @ (weights * worth)  # the least squares that weigh each column by its weight
+    return Linearised(-float(np.trace(inverse)), inverse, worth, duals)
+
+
+def regular(columns: Floats, weights: Floats) -> bool:
+    """Whether J can be inverted in doubles: the trace of the inverse of a singular one is any number at all."""
+    eigenvalues = np.linalg.eigvalsh(information(columns, weights))
+    return bool(eigenvalues[0] > 1e-11 * eigenvalues[-1])
+
+
+def adding_up(columns: Floats, weights: Floats, inverse: Floats | None = None) -> tuple[Floats, float]:
+    """Weights with columns·ρ = 1 that are closest in relative entropy, and what they miss it by.
+
+    Each is changed by a factor, so that none turns negative. An inverse of J of similar columns saves forming J.
+    """
+    missing = 1 - columns @ weights
+    miss = float(np.abs(missing).max())
+    for _ in range(_TILTS):
+        if miss < _CLOSE:
+            break
+        if inverse is None:
+            towards = np.linalg.lstsq(information(columns, weights), missing, rcond=None)[0]
+        else:
+            towards = inverse @ missing
+        tilt = towards @ columns
+        tilted = weights * np.exp(tilt * min(1.0, _LARGEST_TILT / max(float(np.abs(tilt).max()), 1e-300)))
+        now_missing = 1 - columns @ tilted
+        now = float(np.abs(now_missing).max())
+        if now > 0.9 * miss and inverse is not None:
+            inverse = None  # not similar enough: from here on with J itself
+            continue
+        if not np.isfinite(now) or (now >= miss and miss < 1e-9):
+            break
+        weights, missing, miss = tilted, now_missing, now
+    return weights, miss
+
+
+def least_trace(columns: Floats, weights: Floats, accuracy: float, limits: Limits, steps: int = 40) -> Floats:
+    """Barrier method for min trace J(ρ)⁻¹ s.t. columns·ρ = 1, ρ > 0, from an interior start to an accuracy."""
+    size, count = columns.shape
+    # A start from old weights and new columns is far from any central path: begin with a barrier that it can follow.
+    barrier = max(accuracy, 1e-4, 1e-4 * abs(_objective(columns, weights, 0.0))) / count
+    ones = np.ones(size)
+    while True:
+        current = _objective(columns, weights, barrier)
+        for _ in range(steps):
+            inverse = np.linalg.inv(information(columns, weights))
+            half = inverse @ columns
+            # In units of the weights themselves the barrier's part of the Hessian is a multiple of the identity.
+            hessian = 2 * (columns.T @ half) * (half.T @ half) * weights[:, None] * weights
+            hessian[np.diag_indices(count)] += barrier
+            gradient = -np.einsum("ij,ij->j", half, half) * weights - barrier
+            step = _newton_step(hessian, gradient, columns * weights, ones - columns @ weights)
+            decrement = float(step @ hessian @ step)
+            length = min(1.0, 0.95 / max(-float(step.min()), 1e-300))
+            while length > 1e-9:
+                following = _objective(columns, weights * (1 + length * step), barrier)
+                if following <= current + 1e-12 * abs(current):
+                    break
+                length /= 2
+            else:
+                break
+            weights, current = weights * (1 + length * step), following
+            if limits.exhausted:
+                return weights
+            if decrement < 0.1 * barrier * count:
+                break
+        if barrier * count <= 1.01 * accuracy:
+            return weights
+        barrier = max(barrier / 10, accuracy / count)
+
+
+def _newton_step(hessian: Floats, gradient: Floats, columns: Floats, missing: Floats) -> Floats:
+    """The Newton step within columns·step = missing, by the Schur complement of the Hessian."""
+    solved = np.linalg.solve(hessian, np.concatenate([gradient[:, None], columns.T], axis=1))
+    towards, across = solved[:, 0], solved[:, 1:]
+    multipliers = np.linalg.lstsq(columns @ across, -missing - columns @ towards, rcond=None)[0]
+    step: Floats = -towards - across @ multipliers
+    return step
+
+
+def _objective(columns: Floats, weights: Floats, barrier: float) -> float:
+    if (weights <= 0).any():
+        return np.inf
+    try:
+        return float(np.trace(np.linalg.inv(information(columns, weights))) - barrier * np.log(weights).sum())
+    except np.linalg.LinAlgError:
+        return np.inf
+
+
+def interior(columns: Floats, limits: Limits) -> Floats:
+    """Positive weights with columns·ρ = 1: the largest least weight, by a linear program."""
+    from leakwise.lp import solve_lp
+
+    size, count = columns.shape
+    # max s  s.t.  columns·(s + r) = 1, r ≥ 0
+    matrix = np.concatenate([columns.sum(axis=1)[:, None], columns], axis=1)
+    costs = np.concatenate([[1.0], np.zeros(count)])
+    solution = solve_lp(costs, matrix, np.ones(size), np.ones(size), maximize=True, time_limit=limits.remaining)
+    if not solution.optimal:
+        raise limits.over()
+    positive: Floats = solution.x[0] + solution.x[1:]
+    return np.maximum(positive, 1e-12)

@@ -1,0 +1,98 @@
+"""Many values: the gaps promised, at most eight outcomes a value, with one limit or two, and for any number asked."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+from leakwise.optimize.search.frequencies.exchange import rounds_of
+
+
+def dirichlet(size):
+    return lw.Prior(np.random.default_rng(size).dirichlet(np.ones(size)))
+
+
+def zipf(size):
+    return lw.Prior(1 / np.arange(1, size + 1) / (1 / np.arange(1, size + 1)).sum())
+
+
+def relative_gap(design):
+    return design.gap / abs(design.bound)
+
+
+@pytest.mark.parametrize("law", [dirichlet, zipf])
+@pytest.mark.parametrize("limits", [{"lift": 1.5}, {"lift": 2}, {"lift": 5}, {"lift": 2, "ldp": math.log(20)}])
+def test_fifty_values_are_within_three_percent_and_eight_outcomes_each(law, limits):
+    design = lw.design(law(50), utility="frequencies", **limits)
+    assert design.certificate.holds
+    assert relative_gap(design) <= 0.03
+    assert design.mechanism.shape[1] <= 400
+
+
+def test_fifteen_values_are_at_the_optimum():
+    design = lw.design(dirichlet(15), lift=2, utility="frequencies")
+    assert relative_gap(design) <= 1e-6
+    assert design.mechanism.shape[1] <= 15 * 16 // 2 - 1  # J has no more degrees of freedom at the optimum
+
+
+def test_more_outcomes_come_closer_and_fewer_do_with_what_they_have():
+    prior = dirichlet(30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.LeakwiseWarning)
+        few, default, many = (
+            lw.design(prior, lift=2, utility="frequencies", outcomes=number) for number in (60, None, 480)
+        )
+    assert few.mechanism.shape[1] <= 60 < default.mechanism.shape[1] <= 240 < many.mechanism.shape[1] <= 480
+    assert few.value < default.value < many.value <= few.bound
+
+
+@pytest.mark.parametrize("outcomes", [0, -3, 2.5, True, "8", 29])
+def test_too_few_outcomes_or_none_at_all_are_refused(outcomes):
+    with pytest.raises(lw.InvalidInput, match="outcomes"):
+        lw.design(dirichlet(30), lift=2, utility="frequencies", outcomes=outcomes)
+
+
+def test_outcomes_mean_nothing_for_other_utilities():
+    with pytest.raises(lw.InvalidInput, match="outcomes=20 goes with"):
+        lw.design(dirichlet(5), lift=2, outcomes=20)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("law", [lw.Prior.uniform, zipf])
+def test_no_known_mechanism_is_better_by_more_than_the_stated_gap(epsilon, law):
+    """Randomized response and subset selection at the same limit for every prior."""
+    size = 20
+    prior = law(size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.LeakwiseWarning)
+        design = lw.design(prior, ldp=epsilon, utility="frequencies")
+    p, ratio = prior.probabilities, math.exp(epsilon)
+    generator = np.random.default_rng(0)
+    for chosen in (1, max(1, round(size / (ratio + 1)))):
+        # Subset selection by sets drawn evenly; all of them for single letters.
+        sets = np.array([generator.permutation(size) < chosen for _ in range(4000)]).T if chosen > 1 else np.eye(size)
+        columns = np.where(sets, ratio, 1.0)
+        weights = columns / columns.sum(axis=1, keepdims=True)
+        law_of = p @ weights
+        lifts = weights / law_of
+        variance = np.trace(np.linalg.inv((lifts * law_of) @ lifts.T)) - p @ p
+        assert -design.bound <= variance * (1 + 1e-3)
+        assert -design.value <= variance + design.gap
+
+
+def test_subset_selection_is_hardly_better_than_the_listed_outcomes():
+    # k = 20, ε = 2, sets of two values: -13.197, and the upper bound is just that.
+    design = lw.design(lw.Prior.uniform(20), ldp=2, utility="frequencies")
+    assert design.bound == pytest.approx(-13.197, abs=5e-4)
+    assert design.value > -13.35
+    assert design.mechanism.shape[1] <= 160
+
+
+def test_the_rounds_are_fewer_where_they_are_dear():
+    assert rounds_of(50, True) == 400
+    assert rounds_of(1000, True) == 10
+    assert rounds_of(50, False) < 20
