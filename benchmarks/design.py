@@ -109,6 +109,7 @@ def against_enumeration(size: int, printed: bool = True) -> dict[str, Any]:
     from leakwise.optimize.problem.cones import pml_cone
     from leakwise.optimize.problem.utilities import as_utility
     from leakwise.optimize.search.any_cone import search_vertices
+    from leakwise.optimize.search.limits import Limits
 
     prior = lw.Prior(np.random.default_rng(SEED).dirichlet(np.full(size, 5.0)))
     epsilon = 0.6
@@ -122,7 +123,7 @@ def against_enumeration(size: int, printed: bool = True) -> dict[str, Any]:
     cone = pml_cone(prior, level(epsilon).below)
     start = time.perf_counter()
     vertices = list_vertices(cone)
-    found = search_vertices(cone, as_utility("mutual_information").f, vertices)
+    found = search_vertices(cone, as_utility("mutual_information"), vertices, Limits())
     ours = time.perf_counter() - start
     value = float(found.weights @ (prior.probabilities @ as_utility("mutual_information").f(found.lifts)))
     answer = {

@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.table import Table
 
 import leakwise as lw
-from leakwise.optimize.search.robust import robust_design
 
 FAILURE = 1e-5
 LETTERS = 20
@@ -110,7 +109,7 @@ def designs(console: Console, book: Book) -> None:
         ball = prior.confidence(1e-9)
         for lift in (1.3, 2.0):
             start = time.perf_counter()
-            d = robust_design(ball, lift=lift)
+            d = lw.design(ball, lift=lift)
             seconds = time.perf_counter() - start
             table.add_row(
                 str(letters),

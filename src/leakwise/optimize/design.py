@@ -17,16 +17,16 @@ from leakwise.optimize.by_stratum import by_stratum
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.finished import Allowed, Solution, finished, integers_of, with_mass
 from leakwise.optimize.finish.optimality_claim import bound_of, margin
-from leakwise.optimize.problem.cones import Cone, LiftBox
+from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, kept_frequencies
-from leakwise.optimize.problem.requested_cone import constraint_cone
+from leakwise.optimize.problem.requested_cone import constraint_cone, provable_ratio
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.problem.utility import Utility
-from leakwise.optimize.search.closed_forms import closed_form
+from leakwise.optimize.search.closed_forms import binary_kernel, closed_form
 from leakwise.optimize.search.limits import Limits, Progress
 from leakwise.optimize.search.without_search import without_search
 from leakwise.optimize.worst_case.utility import WorstCase
-from leakwise.priors import Prior, PriorSet, as_prior_set
+from leakwise.priors import PriorSet, as_prior_set
 from leakwise.proof import AskedLimits, asked_limits
 
 __all__ = ["design"]
@@ -52,6 +52,7 @@ def design(
     lift_of: Mapping[Any, object] | None = None,
     ceiling: Mapping[Any, object] | None = None,
     floor: Mapping[Any, object] | None = None,
+    within: Cone | None = None,
     keep_frequencies: bool = False,
     forbidden: Any = None,
     keep_at_least: Any = None,
@@ -97,6 +98,9 @@ def design(
     outcomes
         For ``"frequencies"``: at most so many outcomes, eight for each value if not given. More of them come closer to
         the upper bound.
+    within
+        A cone of columns of your own that every outcome must be in, with the other limits or alone: see "Extend the
+        engine" in the documentation.
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
         generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values,
@@ -128,7 +132,7 @@ def design(
         utility = kept_frequencies(utility, forbidden, keep_at_least)
     elif forbidden is not None or keep_at_least is not None:
         raise InvalidInput("forbidden and keep_at_least go with keep_frequencies=True.")
-    found = designed(prior, asked, utility, None, None, method, limits)
+    found = designed(prior, asked, utility, None, None, method, limits, within)
     _tell_of_gap(found, limits)
     return found
 
@@ -171,12 +175,20 @@ def _tell_of_gap(found: Design, limits: Limits) -> None:
 
 
 def designed(
-    prior: Any, limit: AskedLimits | Level, utility: Any, ldp: object, lip: object, method: str, limits: Limits
+    prior: Any,
+    limit: AskedLimits | Level,
+    utility: Any,
+    ldp: object,
+    lip: object,
+    method: str,
+    limits: Limits,
+    within: Cone | None = None,
 ) -> Design:
     """The design within limits that others share, without a warning: what :func:`design` and other designs rest on."""
     goal, priors = as_utility(utility), as_prior_set(prior)
     asked = asked_limits(limit, ldp=ldp, lip=lip).for_priors(priors)
-    if method == "enumeration" and (goal.kind in _NOT_LISTED or not isinstance(priors, Prior)):
+    known = priors is priors.nominal
+    if method == "enumeration" and (goal.kind in _NOT_LISTED or not known):
         what = _NOT_LISTED.get(goal.kind, "a set of priors")
         raise InvalidInput(
             f'method="enumeration" lists the vertices of a single prior\'s constraint; it does not go with {what}. '
@@ -185,30 +197,30 @@ def designed(
     if isinstance(goal, WorstCase):
         from leakwise.optimize.worst_case.design import design_worst_case
 
-        if asked.further:
+        if asked.further or within is not None:
             raise InvalidInput(
-                "anyone=, ldp=, lip=, lift_of=, ceiling= and floor= do not go with lw.WorstCase, which makes outcomes "
-                "impossible for values: for anyone who knew more there is no limit then. Give epsilon= or lift=, and "
-                "anyone=None."
+                "anyone=, ldp=, lip=, lift_of=, ceiling=, floor= and within= do not go with lw.WorstCase, which makes "
+                "outcomes impossible for values: for anyone who knew more there is no limit then. Give epsilon= or "
+                "lift=, and anyone=None."
             )
         return design_worst_case(priors, level(asked.level), goal, limits)
-    if not isinstance(priors, Prior) and not asked.further:
-        from leakwise.optimize.search.robust import designed_for_all
-
-        return designed_for_all(priors, level(asked.level), goal, limits, closed_forms=method == "auto")
-    supported = with_mass(priors) if isinstance(priors, Prior) else priors
-    cone = constraint_cone(supported, asked)
+    # Values without mass are left out for a single prior; a set of priors gives them some, or may.
+    letters = with_mass(priors.nominal) if known else priors
     if isinstance(goal, KeptFrequencies):
-        from leakwise.optimize.kept_design import kept_design
+        from leakwise.optimize.kept_design import kept_design, kept_for_all
 
-        return kept_design(priors, cone, goal, _allowed(priors, cone, asked), limits)
-    restricted = goal.on_support(priors) if isinstance(priors, Prior) else goal
+        if not known and not asked.further and within is None:
+            return kept_for_all(priors, level(asked.level), goal, limits)
+        cone = constraint_cone(letters, asked, within)
+        return kept_design(priors, cone, goal, _allowed(priors, cone, asked, within), limits)
+    cone = constraint_cone(letters, asked, within)
+    restricted = goal.on_support(priors.nominal) if known else goal
     # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
     shape = goal if goal.labelled else restricted
-    found = _closed(supported, asked, shape, cone) if method == "auto" and isinstance(supported, Prior) else None
+    found = _closed(letters, asked, shape, cone) if method == "auto" else None
     if found is None:
         found = _searched(cone, restricted, method, limits)
-    return finished(found, priors, goal, _allowed(priors, cone, asked), limits)
+    return finished(found, priors, goal, _allowed(priors, cone, asked, within), limits)
 
 
 def _searched(cone: Cone, goal: Utility, method: str, limits: Limits) -> Solution:
@@ -227,27 +239,39 @@ def _searched(cone: Cone, goal: Utility, method: str, limits: Limits) -> Solutio
         limits.stopped |= working.stopped
 
 
-def _allowed(priors: PriorSet, cone: Cone, asked: AskedLimits) -> Allowed:
+def _allowed(priors: PriorSet, cone: Cone, asked: AskedLimits, within: Cone | None) -> Allowed:
     """What the claim of optimality compares with: every mechanism within the limits, on the safe side of e^ε."""
-    words, first, both = asked.describe(), asked.level, asked.lip
-    if not isinstance(priors, Prior):
-        words += " for every prior of the set"
+    words, first, both, known = asked.describe(), asked.level, asked.lip, priors is priors.nominal
+    words += "" if known else " for every prior of the set"
     words = ". ".join([words, *(one.removesuffix(".") for one in asked.idle(priors))])
-    if not isinstance(priors, Prior):
+    if within is not None:
+        words = f"{words}, in a {type(within).__name__}" if words else f"in a {type(within).__name__}"
+        return Allowed(asked, words, unchecked=f"no checker for a {type(within).__name__}")
+    if not known:
         return Allowed(asked, words, high=first.above if first is not None else None)
-    if first is not None and isinstance(cone, LiftBox) and cone.high == 1:
+    if first is not None and cone.kind == "box" and cone.entry_box()[1].max() <= 1:
         return Allowed(asked, words, Fraction(0), first.above)  # only constant columns are left
     low = Fraction(0) if both is None else 1 / both.above
     high = min((end.above for end in (first, both) if end is not None), default=None)
     if high is None and asked.anyone is None:
-        high = 1 / min(mass for mass in priors.fractions if mass)  # only limits of values: no lift exceeds 1/π_i
+        high = 1 / min(
+            mass for mass in priors.nominal.fractions if mass
+        )  # only limits of values: no lift exceeds 1/π_i
     return Allowed(asked, words, low, high, None if asked.anyone is None else asked.anyone.above)
 
 
-def _closed(prior: Prior, limits: AskedLimits, utility: Utility, cone: Cone) -> Solution | None:
+def _closed(priors: PriorSet, limits: AskedLimits, utility: Utility, cone: Cone) -> Solution | None:
     """A closed form with its bound, where a theorem gives one for this constraint and this utility."""
-    asked = limits.level
-    if asked is None or not isinstance(cone, LiftBox) or cone.low != 0 or not utility.closed_forms(prior):
+    prior, asked = priors.nominal, limits.level
+    if asked is None or not utility.closed_forms(prior):
+        return None
+    if len(prior) == 2 and cone.kind in ("set", "bounded"):
+        kernel, best = (binary_kernel(priors, provable_ratio(priors, t)) for t in (asked.below, asked.above))
+        bound = utility.interval(best, prior)[1]
+        duals, root = utility.column_duals(best, prior) if prior.support.all() else (np.empty(0), None)
+        theorem = "closed form for two letters (beyond [ED] Theorem 5)"
+        return Solution(kernel, bound + 1e-12 * (1 + abs(bound)), theorem, duals, root)
+    if cone.kind != "box" or limits.lip is not None:
         return None
     found = closed_form(prior, asked.below, symmetric=utility.symmetric)
     above = None if found is None else closed_form(prior, asked.above, symmetric=utility.symmetric)

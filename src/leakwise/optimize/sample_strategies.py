@@ -17,9 +17,9 @@ from leakwise.mechanism import Mechanism, constant, randomized_response
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies
+from leakwise.optimize.problem.prior_set_cone import conservative_lift
 from leakwise.optimize.problem.utilities import FInformation, LinearUtility, Utility
 from leakwise.optimize.search.limits import Limits
-from leakwise.optimize.search.robust import conservative_lift, designed_for_all
 from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.priors.confidence import confidence
 from leakwise.priors.sample import coarse_prior, counts_of, log_subsets_upper, log_up
@@ -132,8 +132,10 @@ class Strategies:
         return found.mechanism
 
     def _for_all(self, priors: PriorSet) -> Design:
+        from leakwise.optimize.design import designed
+
         part = self.limits.part(_SHARE, _LONGEST)
-        found = designed_for_all(priors, level(lift=self.asked.below), self.goal, part)
+        found = designed(priors, level(lift=self.asked.below), self.goal, None, None, "auto", part)
         self.limits.stopped |= part.stopped
         return found
 

@@ -6,7 +6,7 @@ from leakwise.proof.envelope import EnvelopeCertificate
 from leakwise.proof.limits import AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
 from leakwise.proof.optimality import OptimalityClaim, proven_bound
-from leakwise.proof.sets import is_exact, least_mass_prover
+from leakwise.proof.sets import is_checked, is_exact, least_mass_prover
 from leakwise.proof.stratified import StratifiedCertificate, also_by_stratum, certify_by_stratum, limits_in_stratum
 from leakwise.proof.verification import verify
 
@@ -23,6 +23,7 @@ __all__ = [
     "asked_limits",
     "certify",
     "certify_by_stratum",
+    "is_checked",
     "is_exact",
     "least_mass_prover",
     "limits_in_stratum",

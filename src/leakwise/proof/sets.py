@@ -18,7 +18,7 @@ from leakwise.exact import last_that_holds
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
 from leakwise.proof.tails import proven_lower_bound
 
-__all__ = ["is_exact", "least_mass_prover"]
+__all__ = ["is_checked", "is_exact", "least_mass_prover"]
 
 Prover = Callable[[Sequence[int]], Fraction]
 PRECISION = 128
@@ -27,6 +27,11 @@ PRECISION = 128
 def is_exact(priors: PriorSet) -> bool:
     """Return whether the least mass over the set is a rational that is found exactly."""
     return not isinstance(priors, (KLBall, LayerCake))
+
+
+def is_checked(priors: PriorSet) -> bool:
+    """Return whether claims of optimality over the set can be checked: a kind whose columns are known here."""
+    return isinstance(priors, (Prior, AllPriors, Ball, Box, Hull, KLBall))
 
 
 def least_mass_prover(priors: PriorSet) -> Prover:

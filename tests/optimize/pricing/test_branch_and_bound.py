@@ -14,6 +14,7 @@ from leakwise.optimize.pricing.branch_and_bound import BranchPricing
 from leakwise.optimize.pricing.lift_box import LiftPricing
 from leakwise.optimize.pricing.vertex_list import list_vertices
 from leakwise.optimize.problem.cones import LDPCone, LiftBox
+from leakwise.optimize.problem.utilities import FInformation
 from leakwise.optimize.search.limits import Limits
 from optimize.cones import FUNCTIONS, names, priors, seeds
 
@@ -29,7 +30,9 @@ def test_branch_and_bound_against_windows(prior, lift, name, seed):
     shift = 0.3 * np.random.default_rng(seed).normal(size=len(pricing.groups.masses)) * pricing.groups.masses
     y = np.array([start[group[0]] for group in pricing.groups.letters]) + shift
     priced = pricing.price(y, most=20, above=-1.0, largest_window=10**6)
-    found, largest = BranchPricing(cone, f).price(pricing.groups.per_letter(y), Limits(), accuracy=1e-8, nodes=5000)
+    found, largest = BranchPricing(cone, FInformation(f)).price(
+        pricing.groups.per_letter(y), Limits(), accuracy=1e-8, nodes=5000
+    )
     best = float((p @ f(found) - pricing.groups.per_letter(y) @ found).max())
     assert best <= priced.largest + 1e-9
     assert best <= largest + 1e-12
@@ -45,6 +48,6 @@ def test_branch_and_bound_against_the_two_valued_columns_of_ldp(prior, lift, nam
     y = 0.3 * np.random.default_rng(seed).normal(size=len(p)) * p
     vertices = list_vertices(cone)
     costs = p @ f(vertices) - y @ vertices
-    found, largest = BranchPricing(cone, f).price(y, Limits(), accuracy=1e-8, nodes=5000)
+    found, largest = BranchPricing(cone, FInformation(f)).price(y, Limits(), accuracy=1e-8, nodes=5000)
     assert largest >= costs.max() - 1e-9
     assert float((p @ f(found) - y @ found).max()) == pytest.approx(float(costs.max()), abs=1e-6)

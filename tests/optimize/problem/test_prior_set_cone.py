@@ -105,4 +105,4 @@ def test_a_least_mass_that_is_not_concave_is_refused():
     with pytest.raises(InvalidInput, match="not concave"):
         lw.design(Own(wrong=True), lift="1.5")
     with pytest.raises(InvalidInput, match="convex set"):
-        RobustCone(LayerCake(Prior.from_counts([500, 300, 200]), "0.01"), Fraction(2))
+        RobustCone(LayerCake(Prior.from_counts([500, 300, 200]), "0.01"), Fraction(2)).linear_max(np.eye(3))

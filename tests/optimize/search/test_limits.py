@@ -123,7 +123,9 @@ def test_a_singular_information_matrix_is_not_taken_for_a_perfect_one():
 
 
 class Two(PriorSet):
-    """A set of the user's own: two priors."""
+    """A set of the user's own, two priors, that makes no claim of being convex."""
+
+    convex = False
 
     def __init__(self, *members):
         self.members = members

@@ -16,7 +16,7 @@ import numpy as np
 from leakwise.exact import float_above, float_below
 from leakwise.optimize.bounds.chord import Function
 from leakwise.optimize.bounds.ranges import chord_at_one, over_intervals
-from leakwise.priors import Ball
+from leakwise.priors import PriorSet
 from leakwise.types import Floats
 
 __all__ = ["ball_bound"]
@@ -33,9 +33,10 @@ def _slope(f: Function, left: Floats, right: Floats) -> Floats:
     return np.divide(rise, width, out=np.zeros_like(rise), where=width > 1e-14)
 
 
-def ball_bound(ball: Ball, ratio: object, f: Function) -> tuple[float, float]:
+def ball_bound(ball: PriorSet, ratio: object, f: Function) -> tuple[float, float]:
     """An upper bound on Σ π f(λ) over all lift vectors of the ball's cone, and the least entry a that is best."""
     t = float_above(ratio)  # type: ignore[arg-type]
+    assert ball.moved is not None  # an l1 ball
     c = float_below(ball.moved)
     least = float_below(min(mass for mass in ball.nominal.fractions))
     edges = np.unique(np.concatenate([np.linspace(0, 1, 4001), np.geomspace(1e-12, 1, 400)]))

@@ -32,6 +32,7 @@ class Allowed:
     low: Fraction = Fraction(0)
     high: Fraction | None = None
     ldp: Fraction | None = None
+    unchecked: str | None = None  # why no checker knows these limits, where none does
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def finished(solution: Solution, priors: PriorSet, utility: Utility, allowed: Al
     certificate = certify(mechanism, priors, allowed.asked).verify_for_the_set()
     low, high, ldp = allowed.low, allowed.high, allowed.ldp
     draft = OptimalityClaim("", low, high, value, bound, solution.duals, None, ldp, solution.root)
-    claim, remark = optimality_claim(draft, utility, priors, limits)
+    claim, remark = optimality_claim(draft, utility, priors, limits, allowed.unchecked)
     certificate = replace(certificate, optimality=claim, remark=remark)
     bound = close_to(claim, priors, bound)
     return Design(mechanism, value, bound, solution.how, certificate, utility.name, priors, allowed.words)

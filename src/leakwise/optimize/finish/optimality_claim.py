@@ -11,8 +11,8 @@ from leakwise.leakage.measures.divergences import DIVERGENCES
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.limits import Found, Limits
-from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior, PriorSet
-from leakwise.proof import OptimalityClaim, is_exact, proven_bound
+from leakwise.priors import PriorSet
+from leakwise.proof import OptimalityClaim, is_checked, is_exact, proven_bound
 from leakwise.types import Floats
 
 __all__ = ["bound_of", "close_to", "margin", "optimality_claim"]
@@ -38,12 +38,14 @@ def bound_of(cone: Cone, found: Found) -> float:
 
 
 def optimality_claim(
-    draft: OptimalityClaim, utility: Utility, priors: PriorSet, limits: Limits
+    draft: OptimalityClaim, utility: Utility, priors: PriorSet, limits: Limits, unchecked: str | None = None
 ) -> tuple[OptimalityClaim | None, str | None]:
     """The claim of a design, with the bound that the checker can show for it; else the reason for none."""
     if math.isnan(draft.value) or math.isnan(draft.bound):
         return None, "probabilities or lifts beyond floats"
-    if not isinstance(priors, (Prior, AllPriors, Ball, Box, Hull, KLBall)):
+    if unchecked is not None:
+        return None, unchecked
+    if not is_checked(priors):
         return None, f"no checker for a {type(priors).__name__}"
     claim, remark = utility.claim(draft, priors)
     if claim is None:

@@ -8,13 +8,12 @@ import math
 import numpy as np
 
 from leakwise.errors import InvalidInput
-from leakwise.optimize.problem.cone import Cone, Intersection
-from leakwise.optimize.problem.cones import LDPCone, LiftBox
+from leakwise.exact import float_above, float_below
+from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.lift_range import LiftRange
-from leakwise.optimize.problem.value_limits import ValueLimits
 from leakwise.types import Floats
 
-__all__ = ["MOST_VERTICES", "list_vertices", "listed", "vertex_count_bound"]
+__all__ = ["MOST_VERTICES", "list_vertices", "listed", "vertex_count", "vertex_count_bound"]
 
 
 MOST_VERTICES = 2_000_000
@@ -32,21 +31,18 @@ def vertex_count_bound(letters: int, region: int) -> int:
 
 def list_vertices(cone: Cone) -> Floats:
     """Return every vertex of the slice of lift vectors, as columns."""
-    size = len(cone.prior)
-    if isinstance(cone, LiftBox) and cone.low == 0:
-        region = cone.prior.region(lift=cone.high)
-        _refuse(vertex_count_bound(size, region), size)
-        return _algorithm_1(cone, region)
-    where = cone.lift_range()
-    if isinstance(cone, LiftBox):
-        _refuse(size * 2 ** (size - 1), size)
-        return box_vertices(cone.prior.probabilities, cone.low_float, cone.high_float)
+    size, p, where = len(cone.prior), cone.prior.probabilities, cone.lift_range()
+    _refuse(vertex_count(cone), size)
+    if where is not None and cone.kind != "box":
+        return range_vertices(p, where)
+    if where is not None and where.low:
+        return box_vertices(p, float_below(where.low), float_above(where.pieces[0][0]))
     if where is not None:
-        _refuse(2**size * (1 + len(where.boxes()) * size), size)
-        return range_vertices(cone.prior.probabilities, where)
-    rows = _rows(cone)
+        top = where.pieces[0][0]
+        return _algorithm_1(p, float_above(top), cone.prior.region(lift=top))
+    rows = cone.facets()
     if rows is not None and size <= MOST_OF_ANY:
-        return polytope_vertices(cone.prior.probabilities, rows)
+        return polytope_vertices(p, rows)
     raise InvalidInput(
         'method="enumeration" knows the vertices of bounds on lifts and of ε-LDP, and of linear limits for up to '
         f'{MOST_OF_ANY} values. Use method="columns" for others.'
@@ -55,21 +51,7 @@ def list_vertices(cone: Cone) -> Floats:
 
 def listed(cone: Cone) -> bool:
     """Return whether the vertices of a cone without a range of lifts are few enough to be listed."""
-    return len(cone.prior) <= MOST_OF_ANY and _rows(cone) is not None
-
-
-def _rows(cone: Cone) -> Floats | None:
-    """Rows a with a·λ ≤ 0 that describe a cone by themselves, without further variables; None where there are none."""
-    size = len(cone.prior)
-    if isinstance(cone, Intersection):
-        parts = [_rows(part) for part in cone.cones]
-        known = [part for part in parts if part is not None]
-        return np.concatenate(known) if len(known) == len(parts) else None
-    if isinstance(cone, LDPCone):
-        eye = np.eye(size)
-        return np.array([eye[i] - cone.ratio_float * eye[k] for i, k in itertools.permutations(range(size), 2)])
-    rows = cone.inequalities() if isinstance(cone, (LiftBox, ValueLimits)) else None
-    return rows if rows is None or rows.shape[1] == size else None
+    return len(cone.prior) <= MOST_OF_ANY and cone.facets() is not None
 
 
 def polytope_vertices(p: Floats, rows: Floats) -> Floats:
@@ -131,9 +113,18 @@ def _refuse(count: int, size: int) -> None:
         )
 
 
-def _algorithm_1(cone: LiftBox, region: int) -> Floats:
+def vertex_count(cone: Cone) -> int:
+    """Return a number that the vertices do not exceed; zero where they are not known."""
+    size, where = len(cone.prior), cone.lift_range()
+    if where is None:
+        return 0
+    if cone.kind != "box":
+        return int(2**size * (1 + len(where.boxes()) * size))
+    return size * 2 ** (size - 1) if where.low else vertex_count_bound(size, cone.prior.region(lift=where.pieces[0][0]))
+
+
+def _algorithm_1(p: Floats, t: float, region: int) -> Floats:
     """[EX] Algorithm 1: choose the letters that are not zero, then the one among them that is not e^ε."""
-    p, t = cone.prior.probabilities, cone.high_float
     size = len(p)
     vertices = []
     for zeros in range(region):

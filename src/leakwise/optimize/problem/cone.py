@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.errors import NotConverged
+from leakwise.mechanism import Kernel
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Prior
@@ -60,6 +61,11 @@ class Cone(ABC):
     def cut(self, column: Floats) -> Floats | None:
         """Return one more row for a column that satisfies the others and is not inside; None for one that is."""
         return None
+
+    def facets(self) -> Floats | None:
+        """Return rows in the column alone that describe the cone, where the inequalities are such: to list vertices."""
+        rows = self.inequalities() if type(self).cut is Cone.cut else None
+        return rows if rows is not None and rows.shape[1] == len(self.prior) else None
 
     @property
     def kind(self) -> str:
@@ -146,6 +152,10 @@ class Cone(ABC):
         """
         return None
 
+    def plain(self) -> Kernel | None:
+        """Return a well-known mechanism inside the cone, where there is one, for numbers that no search can take."""
+        return None
+
     def snap(self, lifts: Floats, mass: int) -> list[int]:
         """Return integers in the cone, exactly, close to ``mass`` · λ: mixed with the constant column till they fit."""
         share = 2.0**-44
@@ -192,6 +202,11 @@ class Intersection(Cone):
     def entry_box(self) -> tuple[Floats, Floats]:
         boxes = [cone.entry_box() for cone in self.cones]
         return np.max([low for low, _ in boxes], axis=0), np.min([high for _, high in boxes], axis=0)
+
+    def facets(self) -> Floats | None:
+        facets = [cone.facets() for cone in self.cones]
+        known = [rows for rows in facets if rows is not None]
+        return np.concatenate(known) if len(known) == len(facets) else None
 
     def bands(self) -> list[Band] | None:
         bands = [cone.bands() for cone in self.cones]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from leakwise.errors import Infeasible
-from leakwise.exact import Level, float_above, float_below, level
+from leakwise.exact import float_above, float_below, level
+from leakwise.mechanism import Kernel, randomized_response
+from leakwise.mechanism.catalog import same_pml_randomized_response
 from leakwise.optimize.problem.cone import Band, Cone, Intersection
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.priors import Prior
@@ -90,15 +93,14 @@ class LiftBox(Cone):
         mass = self.prior.exact_least_mass(column)
         return min(column) >= self.low * mass and max(column) <= self.high * mass
 
-    def level(self) -> Level:
-        """Return the bound on lifts as a level."""
-        return level(lift=self.high)
-
     def bands(self) -> list[Band]:
         return [Band(self.low_float, self.high_float, True)]
 
     def lift_range(self) -> LiftRange:
         return LiftRange(self.low, ((self.high, Fraction(0)),))
+
+    def plain(self) -> Kernel | None:
+        return None if self.low else same_pml_randomized_response(self.prior, level(lift=self.high)).kernel
 
     def slightly_smaller(self) -> LiftBox | None:
         if (self.high - 1) < 4 * _MARGIN or (1 - self.low) < 4 * _MARGIN:
@@ -182,9 +184,17 @@ class LDPCone(Cone):
     def lift_range(self) -> LiftRange:
         return LiftRange(Fraction(0), ((Fraction(0), self.ratio),))
 
+    def plain(self) -> Kernel:
+        return randomized_response(len(self.prior), lift=self.ratio).kernel
+
     def slightly_smaller(self) -> LDPCone | None:
         return None if self.ratio - 1 < 4 * _MARGIN else LDPCone(self.prior, self.ratio * (1 - _MARGIN))
 
     def inequalities(self) -> Floats:
         eye, ones = np.eye(len(self.prior)), np.ones((len(self.prior), 1))
         return np.block([[eye, -self.ratio_float * ones], [-eye, ones]])  # the further variable is the scale
+
+    def facets(self) -> Floats:
+        size, eye = len(self.prior), np.eye(len(self.prior))
+        rows = [eye[i] - self.ratio_float * eye[k] for i, k in itertools.permutations(range(size), 2)]
+        return np.array(rows).reshape(-1, size)

@@ -13,12 +13,14 @@ import numpy as np
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import float_above
+from leakwise.mechanism import Kernel, randomized_response
 from leakwise.optimize.problem.cone import Cone
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.priors import PriorSet
+from leakwise.proof import least_mass_prover
 from leakwise.types import Floats
 
-__all__ = ["RobustCone", "ball_range"]
+__all__ = ["RobustCone", "ball_range", "conservative_lift"]
 
 
 _PAIRS = 64  # of columns that a set which is cut by its worst members is tried on
@@ -29,22 +31,28 @@ class RobustCone(Cone):
     """ε-PML for every prior of a convex set, over all its letters; those the nominal prior never saw included."""
 
     def __init__(self, priors: PriorSet, ratio: Fraction) -> None:
-        if not priors.convex:
-            raise InvalidInput(
-                f"A design needs a convex set of priors: a ball, a box, a hull, a KL ball or all priors. Got "
-                f"{type(priors).__name__} instead, whose least mass need not be concave."
-            )
         self.priors = priors
         self.prior = priors.nominal
         self.ratio = ratio
         self.ratio_float = float_above(ratio)
         self._rows = priors.scale_rows()
-        if self._rows is None:
+        # The checker's own bound decides where no prior attains the set's.
+        self._least_mass = priors.exact_least_mass if priors.convex else least_mass_prover(priors)
+        if self._rows is None and priors.convex:
             _refuse_unless_concave(priors)
 
+    @property
+    def kind(self) -> str:
+        """``"set"``, or ``"bounded"`` where the set need not be convex and only membership is known."""
+        return "set" if self.priors.convex else "bounded"
+
     def inequalities(self) -> Floats:
-        size = len(self.prior)
-        rows = self._rows
+        if not self.priors.convex:
+            raise InvalidInput(
+                "Further limits, and searches by linear programs, need a convex set of priors: a ball, a box, a hull, "
+                f"a KL ball or all priors. Got {type(self.priors).__name__}, whose least mass need not be concave."
+            )
+        size, rows = len(self.prior), self._rows
         if rows is None:
             rows = np.append(-self.priors.worst_member(np.ones(size)), 1.0)[None, :]
         below = np.zeros((size, rows.shape[1]))
@@ -60,8 +68,17 @@ class RobustCone(Cone):
         return np.append(-member, 1.0)[None, :]
 
     def contains(self, column: Sequence[int]) -> bool:
-        # The checker's own bound decides: its last digits may differ from the set's where logarithms are involved.
-        return max(column) <= self.ratio * self.priors.exact_least_mass(column)
+        return max(column) <= self.ratio * self._least_mass(column)
+
+    def entry_box(self) -> tuple[Floats, Floats]:
+        if self.priors.convex:
+            return super().entry_box()
+        with np.errstate(divide="ignore"):
+            high = np.minimum(self.ratio_float if self.priors.holds_nominal else np.inf, 1 / self.prior.probabilities)
+        return np.zeros(len(high)), high
+
+    def plain(self) -> Kernel:
+        return randomized_response(len(self.prior), lift=self.ratio).kernel  # ε-LDP serves every set
 
     def lift_range(self) -> LiftRange | None:
         if self.priors.is_everything or (self.priors.moved or 0) <= min(self.prior.fractions):
@@ -75,6 +92,20 @@ def ball_range(priors: PriorSet, ratio: Fraction) -> LiftRange | None:
         return LiftRange(Fraction(0), ((Fraction(0), ratio),))
     c = priors.moved
     return None if c is None else LiftRange(Fraction(0), ((ratio / (1 + c * ratio), c * ratio / (1 + c * ratio)),), c)
+
+
+def conservative_lift(ball: PriorSet, lift: Fraction) -> Fraction:
+    """The e^{ε''} at the estimate that serves e^ε = ``lift`` on the whole l1 ball; 1 when none does.
+
+    e^ε/(1 + ce^ε) always; e^ε(1 + c/π_min)/(1 + ce^ε/π_min) where it is larger, as in the first privacy region.
+    """
+    c = ball.moved
+    assert c is not None
+    serves = [Fraction(1), lift / (1 + c * lift)]
+    if ball.nominal.support.all():
+        share = c / ball.nominal.least_probability
+        serves.append(lift * (1 + share) / (1 + share * lift))
+    return max(serves)
 
 
 def _refuse_unless_concave(priors: PriorSet) -> None:

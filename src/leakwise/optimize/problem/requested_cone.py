@@ -13,15 +13,26 @@ from leakwise.proof import AskedLimits, is_exact
 
 __all__ = ["constraint_cone", "provable_ratio"]
 
-_GIVE = "Give a limit: epsilon= (nats) or lift= for leakage, or anyone=, ldp=, lip=, lift_of=, ceiling=, floor=."
+_GIVE = (
+    "Give a limit: epsilon= (nats) or lift= for leakage, or anyone=, ldp=, lip=, lift_of=, ceiling=, floor=, within=."
+)
 
 
-def constraint_cone(priors: PriorSet, asked: AskedLimits) -> Cone:
-    """Return the cone of columns that keep every limit asked for, on the safe side of e^ε."""
-    return _for_one(priors, asked) if isinstance(priors, Prior) else _for_all(priors, asked)
+def constraint_cone(priors: PriorSet, asked: AskedLimits, within: Cone | None = None) -> Cone:
+    """Return the cone of columns that keep every limit asked for, on the safe side of e^ε, and are ``within``."""
+    cones = _for_one(priors.nominal, asked) if priors is priors.nominal else _for_all(priors, asked)
+    if within is not None and within.prior.fractions != priors.nominal.fractions:
+        raise InvalidInput(
+            f"within must be a cone over the {len(priors.nominal)} values of the prior that have mass, and at that "
+            f"prior. Got one over {len(within.prior)} values, at another."
+        )
+    cones += [] if within is None else [within]
+    if not cones:
+        raise InvalidInput(_GIVE)
+    return cones[0] if len(cones) == 1 else Intersection(cones)
 
 
-def _for_all(priors: PriorSet, asked: AskedLimits) -> Cone:
+def _for_all(priors: PriorSet, asked: AskedLimits) -> list[Cone]:
     """Every limit for every prior of a set."""
     if asked.lip is not None:
         raise InvalidInput(
@@ -34,9 +45,7 @@ def _for_all(priors: PriorSet, asked: AskedLimits) -> Cone:
         cones.append(LDPCone(priors.nominal, asked.anyone.below))
     if asked.by_value:
         cones.append(RobustValueLimits(priors, asked))
-    if not cones:
-        raise InvalidInput(_GIVE)
-    return cones[0] if len(cones) == 1 else Intersection(cones)
+    return cones
 
 
 def provable_ratio(priors: PriorSet, ratio: Fraction) -> Fraction:
@@ -44,25 +53,21 @@ def provable_ratio(priors: PriorSet, ratio: Fraction) -> Fraction:
     return ratio if is_exact(priors) else max(ratio * (1 - Fraction(1, 1 << 26)), Fraction(1))
 
 
-def _for_one(prior: Prior, asked: AskedLimits) -> Cone:
-    cones: list[Cone] = []
+def _for_one(prior: Prior, asked: AskedLimits) -> list[Cone]:
+    boxes, cones = list[LiftBox](), list[Cone]()
     bound = Fraction(0) if asked.lip is None else asked.lip.below
     ratio = None if asked.anyone is None else asked.anyone.below
     if 1 in (bound, ratio) or (asked.level is not None and asked.level.below == 1):
-        return pml_cone(prior, Fraction(1))  # only constant columns, which keep every other limit as well
+        return [pml_cone(prior, Fraction(1))]  # only constant columns, which keep every other limit as well
     if asked.lip is not None:
         high = bound if asked.level is None else min(bound, asked.level.below)
-        cones.append(lip_cone(prior, 1 / bound, high))
+        boxes.append(lip_cone(prior, 1 / bound, high))
     elif asked.level is not None:
-        cones.append(pml_cone(prior, asked.level.below))
+        boxes.append(pml_cone(prior, asked.level.below))
     if ratio is not None:
         # Rows within a factor of t have lifts within 1/t and t: a bound on lifts that is wider says nothing.
-        cones = [
-            cone for cone in cones if not (isinstance(cone, LiftBox) and cone.high >= ratio and cone.low * ratio <= 1)
-        ]
+        boxes = [box for box in boxes if box.high < ratio or box.low * ratio > 1]
         cones.append(LDPCone(prior, ratio))
     if asked.by_value:
         cones.append(ValueLimits(prior, asked))
-    if not cones:
-        raise InvalidInput(_GIVE)
-    return cones[0] if len(cones) == 1 else Intersection(cones)
+    return [*boxes, *cones]

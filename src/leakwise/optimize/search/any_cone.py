@@ -1,73 +1,68 @@
-"""Column generation for any cone and any f-information, priced by climbing and proven by branch and bound."""
+"""Column generation for any cone and any convex utility, priced by climbing and proven by branch and bound."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from leakwise.optimize.bounds.chord import Function
 from leakwise.optimize.pricing.branch_and_bound import BranchPricing
 from leakwise.optimize.problem.cones import Cone
+from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.search.generate import Priced, Proof, generate
 from leakwise.optimize.search.limits import Found, Limits
-from leakwise.optimize.search.master import Master
+from leakwise.optimize.search.master import Master, MasterSolution
+from leakwise.types import Floats
 
 __all__ = ["search_generic", "search_vertices"]
 
-_ROUNDS = 300
-_NODES = 20_000
+_ROUNDS = 200
+# Up to so many letters branch and bound closes the gap: there it may take its time.
+BRANCHED = 7
+_NODES = {True: 20_000, False: 4_000}
+_FINEST = 1e-9  # the gap that linear programs over a cone can be trusted with
 
 
-def search_generic(cone: Cone, f: Function, limits: Limits) -> Found:
+def search_generic(cone: Cone, utility: Utility, limits: Limits) -> Found:
     """The optimum over a cone known only through linear programs; exact for small alphabets, bounded for others."""
-    pricing = BranchPricing(cone, f)
-    p = cone.prior.probabilities
-    size = len(p)
-    generator = np.random.default_rng(size)
-    starts = cone.linear_max(generator.standard_normal((size, 8 * size)))[1]
+    pricing, prior, size = BranchPricing(cone, utility), cone.prior, len(cone.prior)
+    generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
+    starts = cone.linear_max(generator.standard_normal((size, 4 * size)))[1]
     columns = np.concatenate([np.ones((size, 1)), starts], axis=1)
-    master = Master(p @ f(columns), columns)
-    best = (np.inf, np.zeros(size), np.inf)
-    stopped = False
-    solution = master.solve(limits.remaining)
-    for _ in range(_ROUNDS):
-        y = solution.duals
-        climbed = pricing.climb(y, cone.linear_max(generator.standard_normal((size, 2 * size)) - y[:, None])[1])
-        costs = pricing.value(climbed, y)
-        better = np.flatnonzero(costs > max(1e-9, limits.tolerance))
-        if len(better):
-            better = better[np.argsort(-costs[better])[: 2 * size]]
-            master.add(p @ f(climbed[:, better]), climbed[:, better])
-            solution = master.solve(limits.remaining)
-            if limits.exhausted:
-                stopped = True
-                break
-            continue
-        # Climbing found nothing more: prove it, or find what it missed.
-        found, largest = pricing.price(y, limits, accuracy=max(limits.tolerance, 1e-10), nodes=_NODES)
-        bound = float(y.sum()) + max(largest, 0.0)
-        if bound < best[0]:
-            best = (bound, y, largest)
-        limits.tell("columns", solution.value, best[0])
-        costs = pricing.value(found, y)
-        missed = costs > max(1e-9, limits.tolerance)
-        if not missed.any():
-            break
-        if limits.exhausted:
-            stopped = True
-            break
-        master.add(p @ f(found[:, missed]), found[:, missed])
-        solution = master.solve(limits.remaining)
-    if not np.isfinite(best[0]):
-        _, largest = pricing.price(solution.duals, limits, accuracy=1e-9, nodes=1)
-        best = (0.0, solution.duals, largest)
-    used = solution.weights > 0
-    return Found(master.columns[:, used], solution.weights[used], best[1], best[2], "branch", stopped=stopped)
+    master = Master(utility.columns_worth(columns, prior), columns)
+    accuracy = max(limits.tolerance, _FINEST)
+
+    def price(solution: MasterSolution) -> Priced:
+        y, largest = solution.duals, np.inf
+        wild = generator.standard_normal((size, size)) * prior.probabilities.max()
+        found = pricing.climb(y, cone.linear_max(wild - y[:, None])[1])
+        better = pricing.value(found, y) > accuracy
+        if not better.any():  # climbing found nothing more: prove it, or find what it missed
+            found, largest = pricing.price(y, limits, accuracy=accuracy, nodes=_NODES[size <= BRANCHED])
+            better = pricing.value(found, y) > accuracy
+        return Priced(utility.columns_worth(found[:, better], prior), found[:, better], largest)
+
+    done = generate(master, price, limits, rounds=_ROUNDS)
+    proof = done.proof
+    # Stopped before the first proof, or ended with a gap: one box with the last duals, or with those of its chords.
+    if proof.bound - done.solution.value > accuracy:
+        slopes, constant = utility.chord(pricing.low, pricing.high, prior)
+        chords = slopes + constant * prior.probabilities
+        others = [
+            Proof(y, pricing.price(y, limits, accuracy=accuracy, nodes=0)[1]) for y in (done.solution.duals, chords)
+        ]
+        proof = min(proof, *others, key=lambda proof: proof.bound)
+    used = done.solution.weights > 0
+    slack = _FINEST * (
+        1 + float(np.abs(proof.duals).sum())
+    )  # the tolerances of linear programs, on top of their optimum
+    stopped = done.stopped or (limits.exhausted and proof.bound - done.solution.value > 1e-6)
+    largest = proof.largest + slack
+    return Found(master.columns[:, used], done.solution.weights[used], proof.duals, largest, "branch", stopped=stopped)
 
 
-def search_vertices(cone: Cone, f: Function, vertices: np.ndarray, limits: Limits) -> Found:
+def search_vertices(cone: Cone, utility: Utility, vertices: Floats, limits: Limits) -> Found:
     """Return the linear program over a complete list of vertices (N × V), as in [EX] Theorem 5."""
-    p = cone.prior.probabilities
-    columns = np.concatenate([np.ones((len(p), 1)), vertices], axis=1)
-    master = Master(p @ f(columns), columns)
+    columns = np.concatenate([np.ones((len(cone.prior), 1)), vertices], axis=1)
+    master = Master(utility.columns_worth(columns, cone.prior), columns)
     solution = master.solve(limits.remaining)
     largest = float((master.utilities - solution.duals @ columns).max())
     used, late = solution.weights > 0, limits.exhausted

@@ -14,9 +14,10 @@ import numpy as np
 
 from leakwise.mechanism import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.catalog import BITS
-from leakwise.priors import Prior
+from leakwise.priors import Prior, PriorSet
+from leakwise.proof import least_mass_prover
 
-__all__ = ["ClosedForm", "closed_form"]
+__all__ = ["ClosedForm", "binary_kernel", "closed_form"]
 
 _UNIT = 1 << BITS
 
@@ -94,3 +95,23 @@ def _uniform(size: int, lift: Fraction) -> Kernel:
         weights[(places + 1 + step) % size, places] = top
     weights[places, places] += partly
     return DenseKernel(weights, _UNIT)
+
+
+def binary_kernel(priors: PriorSet, ratio: Fraction) -> DenseKernel:
+    """The optimum for two letters, every ε and every set: only the least and the largest mass of a letter matter.
+
+    With l ≤ Q_1 ≤ u, k_1 = max(0, (1-tl)/(t(1-l))), k_2 = max(0, (1-t(1-u))/(tu)):  p_11 = (1-k_2)/(1-k_1k_2) and
+    p_21 = k_1 p_11. The integers round p_11 down and p_21 up, which keeps both columns inside.
+    """
+    # For a layer cake the checker's word is below the set's own, and it is what a certificate rests on.
+    prove = least_mass_prover(priors)
+    least, most = prove([1, 0]), 1 - prove([0, 1])
+    first = Fraction(0) if least == 1 else max(Fraction(0), (1 - ratio * least) / (ratio * (1 - least)))
+    second = Fraction(0) if most == 0 else max(Fraction(0), (1 - ratio * (1 - most)) / (ratio * most))
+    if first * second >= 1:
+        return DenseKernel(np.full((2, 1), _UNIT, dtype=np.int64), _UNIT)
+    upper = (1 - second) / (1 - first * second)
+    lower = first * upper
+    p11, p21 = int(upper * _UNIT), -int(-lower * _UNIT // 1)
+    weights = np.array([[p11, _UNIT - p11], [p21, _UNIT - p21]], dtype=np.int64)
+    return DenseKernel(weights[:, weights.sum(axis=0) > 0], _UNIT)

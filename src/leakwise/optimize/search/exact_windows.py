@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -12,14 +13,14 @@ from leakwise.optimize.pricing.lift_box import Groups, LiftPricing, Vertices
 from leakwise.optimize.pricing.shared_tables import tables_of
 from leakwise.optimize.pricing.subset_sums import HalfTables
 from leakwise.optimize.problem.cones import LiftBox
+from leakwise.optimize.search.generate import Generated, Priced, generate
 from leakwise.optimize.search.limits import Found, Limits
-from leakwise.optimize.search.master import Master
+from leakwise.optimize.search.master import Master, MasterSolution
 from leakwise.types import Floats
 
 __all__ = ["search_windows", "windows_fit"]
 
 
-_ROUNDS = 400
 _FIRST_WINDOW, _LARGEST_WINDOW = 30_000, 1_500_000
 _SLOW = 0.02
 # A search that cannot list subset masses ends at this relative gap, or after so many slow rounds.
@@ -43,7 +44,7 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
     wild = generator.standard_normal((len(start), 6 * len(y)))
     corners = pricing.from_linear(np.concatenate([np.eye(len(start)), -np.eye(len(start)), wild], axis=1))
     optimum = _generate(pricing, corners.joined(vertices), limits)
-    lifts, weights = _spread(optimum.vertices, optimum.weights, pricing)
+    lifts, weights = _spread(optimum.vertices, optimum.generated.solution.weights, pricing)
 
     def inner() -> tuple[Floats, Floats] | None:
         """The optimum of a slightly smaller box, whose rounding to integers is inside this one and keeps zeros."""
@@ -52,27 +53,18 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
             return None
         near = LiftPricing(smaller, f, pricing.tables)
         again = _generate(near, near.completed(optimum.vertices.counts, optimum.vertices.free), limits)
-        return None if again.stopped else _spread(again.vertices, again.weights, near)
+        stopped = again.generated.stopped
+        return None if stopped else _spread(again.vertices, again.generated.solution.weights, near)
 
-    return Found(
-        lifts,
-        weights,
-        groups.per_letter(optimum.duals),
-        optimum.largest,
-        optimum.proof,
-        stopped=optimum.stopped,
-        inner=inner,
-    )
+    proof, stopped = optimum.generated.proof, optimum.generated.stopped
+    duals = groups.per_letter(proof.duals / groups.sizes)
+    return Found(lifts, weights, duals, proof.largest, proof.how or "chord", stopped=stopped, inner=inner)
 
 
 @dataclass(frozen=True)
 class _Optimum:
     vertices: Vertices
-    weights: Floats  # of the constant column, then of the vertices
-    duals: Floats
-    largest: float
-    proof: str
-    stopped: bool
+    generated: Generated
 
 
 def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Optimum:
@@ -84,36 +76,30 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
         np.concatenate([[0.0], _utilities(vertices, pricing)]),
         np.concatenate([constant, _averages(vertices, pricing)], axis=1),
     )
-    bound, duals, largest, proof = np.inf, np.zeros(count), np.inf, "chord"
-    window, waited = _FIRST_WINDOW, 0
-    stopped = False
-    solution = master.solve(limits.remaining)
-    for _ in range(_ROUNDS):
+    kept, window, waited = [vertices], _FIRST_WINDOW, 0
+
+    def price(solution: MasterSolution) -> Priced:
         y = solution.duals / sizes
-        priced = pricing.price(y, most=3 * count, above=0.25 * limits.tolerance, largest_window=window)
-        if float(solution.duals.sum()) + max(priced.largest, 0.0) < bound:
-            bound = float(solution.duals.sum()) + max(priced.largest, 0.0)
-            duals, largest, proof = y, priced.largest, "windows" if priced.complete else "chord"
-        limits.tell("columns", solution.value, bound)
-        enough = limits.tolerance if pricing.tables else max(limits.tolerance, _ENOUGH * abs(bound))
-        finished = bound - solution.value <= enough or not len(priced.vertices)
-        if finished and (priced.complete or window == _LARGEST_WINDOW):
-            break
-        if limits.exhausted:
-            stopped = True
-            break
-        before = solution.value
-        master.add(_utilities(priced.vertices, pricing), _averages(priced.vertices, pricing))
-        vertices = vertices.joined(priced.vertices)
-        solution = master.solve(limits.remaining)
-        if solution.value <= before and priced.complete and priced.largest < 1e-9:
-            break  # what is left is below the accuracy of the linear program
-        if not priced.complete and solution.value - before <= _SLOW * (bound - before):
+        found = pricing.price(y, most=3 * count, above=0.25 * limits.tolerance, largest_window=window)
+        kept.append(found.vertices)
+        columns, how = _averages(found.vertices, pricing), "windows" if found.complete else "chord"
+        farthest = found.complete or window == _LARGEST_WINDOW
+        return Priced(_utilities(found.vertices, pricing), columns, found.largest, how, farthest)
+
+    def ended(before: float, value: float, bound: float, priced: Priced) -> bool:
+        nonlocal window, waited
+        if priced.how == "windows":
+            return value <= before and priced.largest < 1e-9  # what is left is below the accuracy of linear programs
+        if value - before <= _SLOW * (bound - before):
             window = min(8 * window, _LARGEST_WINDOW)  # what is close at hand is used up: look farther
             waited += 1
-            if pricing.tables is None and waited == _PATIENCE:
-                break
-    return _Optimum(vertices, solution.weights, duals, largest, proof, stopped)
+        return pricing.tables is None and waited == _PATIENCE
+
+    def enough(bound: float) -> float:
+        return limits.tolerance if pricing.tables else max(limits.tolerance, _ENOUGH * abs(bound))
+
+    generated = generate(master, price, limits, enough=enough, ended=ended)
+    return _Optimum(reduce(Vertices.joined, kept), generated)
 
 
 def _utilities(vertices: Vertices, pricing: LiftPricing) -> Floats:

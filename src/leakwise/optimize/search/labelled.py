@@ -16,20 +16,54 @@ import numpy as np
 from leakwise.errors import NotConverged
 from leakwise.lp import LinearProgram
 from leakwise.optimize.problem.cones import Band, Cone
-from leakwise.optimize.search.limits import Found, Limits
+from leakwise.optimize.problem.labelled_utilities import LinearUtility
+from leakwise.optimize.search.generate import Priced, generate
+from leakwise.optimize.search.limits import Answer, Found, Limits
+from leakwise.optimize.search.master import Master, MasterSolution
 from leakwise.types import Floats, Indices
 
-__all__ = ["SCALE", "Sheet", "search_linear"]
+__all__ = ["SCALE", "Sheet", "search_labelled"]
 
 
 # The solver's tolerances are absolute: utilities multiplied by this come out that much sharper.
 SCALE = 1e4
 
 
-def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
+def search_labelled(cone: Cone, utility: LinearUtility, limits: Limits) -> Answer:
     """Return max Σ_w Σ_i π_i g_iw v_iw over columns v_w of the cone with Σ_w v_w = 1."""
-    values = cone.prior.probabilities[:, None] * gains
-    found = _solve(cone, values, limits)
+    values = utility.weighted(cone.prior)
+    bands = cone.bands()
+    if bands is None:
+        return Answer(_columns(cone, values, limits), "columns, one linear program for each guess")
+    return Answer(_banded(cone, bands, values, limits), "one linear program over what the outputs say")
+
+
+def _columns(cone: Cone, values: Floats, limits: Limits) -> Found:
+    """Column generation: each guess is priced by one linear program over the cone, so the optimum is exact."""
+    size = len(values)
+    labels = [np.array([int(values.sum(axis=0).argmax())]), np.arange(values.shape[1])]
+    columns = np.concatenate([np.ones((size, 1)), cone.linear_max(values)[1]], axis=1)
+    master = Master(np.sum(values[:, np.concatenate(labels)] * columns, axis=0), columns)
+    close = max(limits.tolerance, 1e-10)
+
+    def price(solution: MasterSolution) -> Priced:
+        costs, vertices = cone.linear_max(values - solution.duals[:, None])
+        chosen = np.flatnonzero(costs > close)
+        labels.append(chosen)
+        worth = np.sum(values[:, chosen] * vertices[:, chosen], axis=0)
+        return Priced(worth, vertices[:, chosen], float(costs.max()))
+
+    done = generate(master, price, limits, enough=lambda bound: close)
+    used, proof = done.solution.weights > 0, done.proof
+    said = np.concatenate(labels)[: len(used)][used]
+    # The solver's own tolerances come on top of its optimum.
+    slack = 1e-9 * (1 + float(np.abs(values).sum(axis=0).max() + np.abs(proof.duals).sum()))
+    lifts, weights = master.columns[:, used], done.solution.weights[used]
+    return Found(lifts, weights, proof.duals, proof.largest + slack, "linear", said, done.stopped)
+
+
+def _banded(cone: Cone, bands: list[Band], values: Floats, limits: Limits) -> Found:
+    found = _solve(cone, bands, values, limits)
     if found is None:
         return _constant(cone, values)
     costs, _ = cone.linear_max(values - found.duals[:, None])
@@ -40,7 +74,8 @@ def search_linear(cone: Cone, gains: Floats, limits: Limits) -> Found:
     def inner() -> tuple[Floats, Floats] | None:
         """Return the answer for a slightly smaller cone, if it uses the same outputs."""
         smaller = None if limits.exhausted else cone.slightly_smaller()
-        again = None if smaller is None else _solve(smaller, values, limits)
+        narrower = None if smaller is None else smaller.bands()
+        again = None if smaller is None or narrower is None else _solve(smaller, narrower, values, limits)
         same = again is not None and np.array_equal(_labels(again), _labels(found))
         return (again.lifts, again.weights) if again is not None and same else None
 
@@ -57,11 +92,9 @@ def _worth(found: Found, values: Floats) -> Floats:
     return worth
 
 
-def _solve(cone: Cone, values: Floats, limits: Limits) -> Found | None:
+def _solve(cone: Cone, bands: list[Band], values: Floats, limits: Limits) -> Found | None:
     """The program and its answer as columns; None when the time is up."""
     letters, labels = values.shape
-    bands = cone.bands()
-    assert bands is not None  # what this search is for
     program = _program(values, cone.prior.probabilities, bands)
     solution = program.solve(limits.remaining)
     if solution.status == "time_limit":

@@ -8,6 +8,7 @@ for all: a round of pricing is one pass over them. The boxes are priced by windo
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 
@@ -17,14 +18,14 @@ from leakwise.optimize.finish.permutations import Patterns, fewest_columns, spre
 from leakwise.optimize.pricing.lift_box import Groups, LiftPricing, Vertices
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.lift_range import LiftRange
+from leakwise.optimize.search.generate import Priced, generate
 from leakwise.optimize.search.limits import Found, Limits
-from leakwise.optimize.search.master import Master
+from leakwise.optimize.search.master import Master, MasterSolution
 from leakwise.types import Floats, Indices
 
 __all__ = ["search_ranges"]
 
 _MOST_SETS = 1 << 20
-_ROUNDS = 400
 _WINDOW = 400_000
 _SLOW = 1e-9  # a round that brings less than this share of the value ends a search without a complete list
 
@@ -44,43 +45,37 @@ def search_ranges(cone: Cone, where: LiftRange, f: Function, limits: Limits) -> 
         table = _SomeSets(groups, where, f, generator)
     if cone.prior.support.all() and complete:
         boxes = [LiftPricing(LiftBox(cone.prior, low, high), f) for low, high in where.boxes()]
-    patterns = _start(table, boxes, groups, generator)
-    master = Master(patterns.utilities(f, groups.masses, groups.sizes), patterns.averages(groups.sizes))
-    solution = master.solve(limits.remaining)
-    best, stopped = (np.inf, solution.duals / groups.sizes, np.inf), False
-    for _ in range(_ROUNDS):
+    kept = [_start(table, boxes, groups, generator)]
+    master = Master(kept[0].utilities(f, groups.masses, groups.sizes), kept[0].averages(groups.sizes))
+
+    def price(solution: MasterSolution) -> Priced:
         y = solution.duals / groups.sizes
         found, largest = table.priced(y, 3 * len(y), 0.25 * limits.tolerance)
         for box in boxes:
             priced = box.price(y, most=3 * len(y), above=0.25 * limits.tolerance, largest_window=_WINDOW)
             largest = max(largest, priced.largest)
             found = found.joined(_boxed(priced.vertices, box))
-        bound = float(solution.duals.sum()) + max(largest, 0.0)
-        if complete and bound < best[0]:
-            best = (bound, y, largest)
-        limits.tell("columns", solution.value, best[0])
-        if best[0] - solution.value <= limits.tolerance or not len(found):
-            break
-        if limits.exhausted:
-            stopped = True
-            break
-        before = solution.value
-        master.add(found.utilities(f, groups.masses, groups.sizes), found.averages(groups.sizes))
-        patterns = patterns.joined(found)
-        solution = master.solve(limits.remaining)
-        gained = solution.value - before
-        if gained <= (_SLOW * abs(before) if not complete else 0.0) and (not complete or largest < 1e-9):
-            break
+        kept.append(found)
+        worth = found.utilities(f, groups.masses, groups.sizes)
+        return Priced(worth, found.averages(groups.sizes), largest if complete else np.inf)
+
+    def ended(before: float, value: float, bound: float, priced: Priced) -> bool:
+        if not complete:
+            return value - before <= _SLOW * abs(before)
+        return value <= before and priced.largest < 1e-9
+
+    done = generate(master, price, limits, ended=ended)
+    duals, largest = done.proof.duals / groups.sizes, done.proof.largest
     if not complete:
-        best = _outer_bound(cone, where, f, groups, solution.duals / groups.sizes, solution.value)
-    lifts, weights = spread(patterns, solution.weights, groups.letters)
+        duals, largest = _outer_bound(cone, where, f, groups, done.solution.duals / groups.sizes, done.solution.value)
+    lifts, weights = spread(reduce(Patterns.joined, kept), done.solution.weights, groups.letters)
     lifts, weights = fewest_columns(lifts, weights, cone.prior.probabilities @ f(lifts))
-    return Found(lifts, weights, groups.per_letter(best[1]), best[2], "ranges", stopped=stopped)
+    return Found(lifts, weights, groups.per_letter(duals), largest, "ranges", stopped=done.stopped)
 
 
 def _outer_bound(
     cone: Cone, where: LiftRange, f: Function, groups: Groups, y: Floats, value: float
-) -> tuple[float, Floats, float]:
+) -> tuple[Floats, float]:
     """The better of two bounds over intervals of the least lift: with no duals, and if that leaves a gap with them."""
     answers: list[tuple[float, Floats, float]] = []
     for duals in (np.zeros(len(y)), y):
@@ -89,7 +84,7 @@ def _outer_bound(
         spread_out = groups.per_letter(duals)
         largest = range_bound(f, cone.prior.probabilities, spread_out, where)
         answers.append((float(spread_out.sum()) + max(largest, 0.0), duals, largest))
-    return min(answers, key=lambda answer: answer[0])
+    return min(answers, key=lambda answer: answer[0])[1:]
 
 
 class _EverySet:

@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.errors import NotConverged
 from leakwise.types import Floats, Indices
 
-__all__ = ["Found", "Limits", "Progress"]
+__all__ = ["Answer", "Found", "Limits", "Progress"]
 
 Progress = Callable[[str, float, float], None]
 """Called with what is being done, the best value so far and the best bound so far."""
@@ -95,3 +95,11 @@ class Found:
             return self.proven
         size = float(np.abs(self.duals).sum())
         return float(self.duals.sum()) + max(self.largest, 0.0) + size * (len(self.duals) + 4) * 2.0**-52
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a search found, and how in words."""
+
+    found: Found
+    how: str

@@ -11,8 +11,9 @@ import numpy as np
 
 from leakwise.optimize.bounds.chord import Function, chord_duals, chord_maximum
 from leakwise.optimize.problem.cones import LiftBox
+from leakwise.optimize.search.generate import Priced, Proof, generate
 from leakwise.optimize.search.limits import Found, Limits
-from leakwise.optimize.search.master import Master
+from leakwise.optimize.search.master import Master, MasterSolution
 from leakwise.types import Bools, Floats
 
 __all__ = ["search_near_perfect"]
@@ -29,9 +30,7 @@ def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
     """Return near-optimal columns with the better of two chord bounds."""
     p = cone.prior.probabilities
     low, high = cone.entry_box()
-    global_duals = chord_duals(f, p, low, high)
-    duals, largest = global_duals, chord_maximum(f, p, low, high, global_duals)
-    bound = float(duals.sum()) + max(largest, 0.0)
+    chords = chord_duals(f, p, low, high)
     generator = np.random.default_rng(len(p))  # not for privacy: the search is the same every time
     size = len(p)
     found = _columns(cone, f, np.zeros(size), 1.0, 3 * size, generator, limits)
@@ -40,30 +39,28 @@ def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
     wild = cone.linear_max(p[:, None] * generator.standard_normal((size, 6 * size if heavy else 0)))[1]
     columns = np.concatenate([np.ones((size, 1)), _special(cone), found, wild], axis=1)
     master = Master(p @ f(columns), columns)
-    solution = master.solve(limits.remaining)
-    stopped = False
-    for _ in range(_ROUNDS):
-        y = solution.duals
-        chord = chord_maximum(f, p, low, high, y)
-        if float(y.sum()) + max(chord, 0.0) < bound:
-            duals, largest, bound = y, chord, float(y.sum()) + max(chord, 0.0)
-        limits.tell("columns", solution.value, bound)
-        gap = bound - solution.value
-        if gap <= max(limits.tolerance, _RELATIVE_GAP * abs(bound)):
-            break
-        if limits.exhausted:
-            stopped = True
-            break
-        density = (global_duals - y) / p
-        found = _columns(cone, f, density, float(density.std()), size // 2, generator, limits)
-        master.add(p @ f(found), found)
-        before = solution.value
-        solution = master.solve(min(limits.remaining or _ONE_SOLVE, _ONE_SOLVE))
+
+    def price(solution: MasterSolution) -> Priced:
+        largest = chord_maximum(f, p, low, high, solution.duals)
+        proof = min(first, Proof(solution.duals, largest), key=lambda proof: proof.bound)
+        if proof.bound - solution.value <= enough(proof.bound):  # no column is looked for in vain
+            return Priced(np.empty(0), np.empty((size, 0)), largest, "chord")
+        density = (chords - solution.duals) / p
+        more = _columns(cone, f, density, float(density.std()), size // 2, generator, limits)
+        return Priced(p @ f(more), more, largest, "chord", conclusive=False)
+
+    def enough(bound: float) -> float:
+        return max(limits.tolerance, _RELATIVE_GAP * abs(bound))
+
+    def slow(before: float, value: float, bound: float, priced: Priced) -> bool:
         # Masses on a lattice (counts) leave every column the same rest: then more columns bring nothing.
-        if solution.value - before < _SLOW * gap:
-            break
-    used = solution.weights > 0
-    return Found(master.columns[:, used], solution.weights[used], duals, largest, "chord", stopped=stopped)
+        return value - before < _SLOW * (bound - before)
+
+    first = Proof(chords, chord_maximum(f, p, low, high, chords), "chord")
+    done = generate(master, price, limits, rounds=_ROUNDS, proof=first, enough=enough, ended=slow, longest=_ONE_SOLVE)
+    used = done.solution.weights > 0
+    lifts, proof = master.columns[:, used], done.proof
+    return Found(lifts, done.solution.weights[used], proof.duals, proof.largest, "chord", stopped=done.stopped)
 
 
 def _special(cone: LiftBox) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from leakwise.mechanism import DenseKernel, Kernel
-from leakwise.mechanism.catalog import BITS, randomized_response, same_pml_randomized_response
-from leakwise.optimize.problem.cones import Cone, LDPCone, LiftBox
+from leakwise.mechanism.catalog import BITS
+from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utility import Utility
 from leakwise.types import Indices
 
@@ -16,15 +16,12 @@ _UNIT = 1 << BITS
 
 
 def without_search(cone: Cone, utility: Utility) -> tuple[Kernel, float, Indices | None]:
-    """Randomized response of the same PML where that is in the cone, else the best constant answer.
+    """A well-known mechanism where one is in the cone, else the best constant answer.
 
     Nothing beats the release of the secret itself (data processing), whose utility is the bound.
     """
     prior, bound = cone.prior, utility.most(cone.prior)
     constant = DenseKernel(np.full((len(prior), 1), _UNIT), _UNIT)
     says = utility.best_constant(prior)
-    if says is None and isinstance(cone, LiftBox) and cone.low == 0:
-        return same_pml_randomized_response(prior, cone.level()).kernel, bound, None
-    if says is None and isinstance(cone, LDPCone):
-        return randomized_response(len(prior), lift=cone.ratio).kernel, bound, None
-    return constant, bound, says
+    plain = cone.plain() if says is None else None
+    return constant if plain is None else plain, bound, says

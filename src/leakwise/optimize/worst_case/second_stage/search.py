@@ -14,8 +14,9 @@ import numpy as np
 
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.optimize.problem.utilities import Expected, FInformation, LinearUtility, Utility
+from leakwise.optimize.search.generate import Priced, generate
 from leakwise.optimize.search.limits import Limits
-from leakwise.optimize.search.master import Master
+from leakwise.optimize.search.master import Master, MasterSolution
 from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
 from leakwise.optimize.worst_case.least_ratio.packing import Packing
 from leakwise.priors import Prior
@@ -24,7 +25,6 @@ from leakwise.types import Floats, Indices
 __all__ = ["Second", "second_stage"]
 
 
-_ROUNDS = 400
 _DUST = 1e-13
 _CRUMB = 1e-9
 _MOST_VERTICES = 150_000
@@ -73,29 +73,19 @@ def second_stage(
     size = columns.size
     # Artificial columns keep the master feasible however tight the ratio is; they cost more than any dual should.
     penalty = -1e3 * (1.0 + float(np.abs(utilities).max()))
-    master = Master(np.concatenate([np.full(size, penalty), utilities]), np.concatenate([np.eye(size), lifts], axis=1))
-    says = np.concatenate([np.full(size, -1), outputs])
-    bound, stopped = np.inf, False
-    for _ in range(_ROUNDS):
-        try:
-            solution = master.solve(limits.remaining)
-        except NotConverged:  # numbers of very different size: without the smallest of them, then
-            kept = np.where(master.columns > _CRUMB * ratio, master.columns, 0.0)
-            master = Master(master.utilities, kept)
-            solution = master.solve(limits.remaining)
+    master = _Sturdy(np.concatenate([np.full(size, penalty), utilities]), np.concatenate([np.eye(size), lifts], axis=1))
+    says = [np.full(size, -1), outputs]
+
+    def price(solution: MasterSolution) -> Priced:
         priced = pricing.price(solution.duals)
-        bound = min(bound, float(solution.duals.sum()) + priced.largest)
-        limits.tell("second utility", solution.value, bound)
         gain = priced.values - solution.duals @ priced.lifts
         better = np.flatnonzero(gain > max(limits.tolerance, 1e-11))
-        if not len(better) or bound - solution.value <= limits.tolerance:
-            break
-        if limits.exhausted:
-            stopped = True
-            break
         better = better[np.argsort(-gain[better])[: 4 * size]]
-        master.add(priced.values[better], priced.lifts[:, better])
-        says = np.concatenate([says, priced.outputs[better]])
+        says.append(priced.outputs[better])
+        return Priced(priced.values[better], priced.lifts[:, better], priced.largest)
+
+    done = generate(master, price, limits, stage="second utility")
+    solution, said = done.solution, np.concatenate(says)
     if (solution.weights[:size] > 1e-9).any():
         return None
     real = np.arange(size, len(solution.weights))
@@ -104,12 +94,24 @@ def second_stage(
     return Second(
         master.columns[:, found],
         np.where(solution.weights[found] > _DUST, solution.weights[found], 0.0),
-        says[found],
+        said[found],
         pricing.utilities,
-        bound + scale * (size + 16) * 2.0**-50,
+        done.proof.bound + scale * (size + 16) * 2.0**-50,
         pricing.how,
-        stopped,
+        done.stopped,
     )
+
+
+class _Sturdy(Master):
+    """A master that goes on without the smallest numbers where they differ too much in size."""
+
+    def solve(self, seconds: float | None = None) -> MasterSolution:
+        try:
+            return super().solve(seconds)
+        except NotConverged:
+            kept = np.where(self.columns > _CRUMB * self.columns.max(), self.columns, 0.0)
+            super().__init__(self.utilities, kept)
+            return super().solve(seconds)
 
 
 class _Linear:
