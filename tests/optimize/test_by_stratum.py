@@ -123,6 +123,8 @@ def test_a_value_that_cannot_occur_is_left_out_of_its_stratum_alone() -> None:
     assert d.mechanism.impossible("m") == ()
     assert lw.epsilon(d.mechanism["x"], cp["x"]) == 0
     assert d.certificate.ratios["x"] == 1
+    for utility in ("frequencies", "guessing"):
+        assert lw.design(cp, lift=1.5, anyone=20, utility=utility).certificate.holds
 
 
 def test_small_strata_of_a_sample_fall_back_and_are_counted() -> None:

@@ -72,7 +72,7 @@ def _designed(design: Callable[..., Design], priors: PriorByStratum, options: di
     )
     certificate = certify_by_stratum(stratified, priors, problem.limits).verify()
     told = {key: solved[key][1] for key in priors}
-    result = StratifiedDesign(stratified, certificate, priors, told, problem.goal.name, problem.constraint)
+    result = StratifiedDesign(stratified, certificate, priors, told, problem.goal.name, problem.limits.describe())
     problem.tell(result)
     return result
 
@@ -89,7 +89,6 @@ class _Problem:
         self._answers: dict[object, Design] = {}
         self._warned: dict[str, int] = {}
         self.goal = as_utility(options.get("utility", "mutual_information"))
-        self.constraint = ""
         self.limits = asked_limits(**{name: value for name, value in options.items() if name in _LIMITS})
 
     def solved(self, key: Label) -> tuple[Mechanism, StratumDesign]:
@@ -100,7 +99,7 @@ class _Problem:
         source = "shared" if token in self._answers else "own"
         own = self._answers[token] if token in self._answers else self._attempt(known, key)
         if own is not None and (isinstance(known, Prior) or not self._loses(own, known)):
-            self._answers[token], self.constraint = own, own.constraint
+            self._answers[token] = own
             return own.mechanism, StratumDesign(own.value, own.bound, own.method, source)
         general = self.every_prior
         if general is None:
@@ -108,7 +107,6 @@ class _Problem:
                 f"No design was found where {self.priors.given_columns.described(key)}: its set of priors is too wide, "
                 "and this utility has no mechanism that holds for every prior. Merge the stratum with another."
             )
-        self.constraint = self.constraint or general.constraint
         # No mechanism is worth more than the secret itself.
         most = self._worth(identity(self.priors.labels), known)[1] if own is None else own.bound
         value = self._worth(general.mechanism, known)[0]
@@ -125,8 +123,10 @@ class _Problem:
 
     def _attempt(self, known: PriorSet, key: Label) -> Design | None:
         if isinstance(known, Prior):
+            # Where the given columns determine the secret, a constant outcome keeps every limit there is.
+            alone = known.support.sum() == 1
             try:
-                return self._called(known, limits_in_stratum(self.limits, known))
+                return self._called(known, asked_limits(lift=1) if alone else limits_in_stratum(self.limits, known))
             except Infeasible as error:
                 where = self.priors.given_columns.described(key)
                 raise Infeasible(f"Where {where}: {error}", witness=error.witness) from error

@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.alphabet import encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import ratio_array
-from leakwise.mechanism import CommonLawKernel, Mechanism
+from leakwise.mechanism import CommonLawKernel, Mechanism, StratifiedMechanism
 from leakwise.tables.estimate.fit import fits
 from leakwise.tables.estimate.groups import Groups
 from leakwise.tables.estimate.result import Estimate, GroupedEstimate
@@ -32,7 +32,7 @@ __all__ = ["estimate"]
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
+    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Mechanism] | None = None,
     column: Hashable = None,
     *,
     by: None = None,
@@ -44,7 +44,7 @@ def estimate(
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
+    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Mechanism] | None = None,
     column: Hashable = None,
     *,
     by: Hashable,
@@ -55,7 +55,7 @@ def estimate(
 
 def estimate(
     released: Any,
-    mechanism: Mechanism | Mapping[Any, Mechanism] | None = None,
+    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Mechanism] | None = None,
     column: Hashable = None,
     *,
     by: Hashable = None,
@@ -76,13 +76,14 @@ def estimate(
         the counts: a mapping from outcomes to how often each was released.
     mechanism
         The mechanism that released it, or a mapping from all released columns to theirs. Parquet and Arrow files that
-        :func:`release` wrote contain theirs, and so does an Arrow table read from one: it can then be left out.
+        :func:`release` wrote contain theirs, and so does an Arrow table read from one: it can then be left out. With a
+        stratified mechanism (and a table in memory) strata are pooled by their known sizes.
     column
         The released column of a table; a tuple of columns if they were released together. It can be left out where the
         file says that one column was released.
     by
-        Another column of the table, which was not randomized: one estimate for each of its values. A released one is
-        refused, because its groups are not those of the true values.
+        Another column of the table, which was not randomized (with a stratified mechanism also a list of them): one
+        estimate for each of its values. A released one is refused, because its groups are not those of the true values.
     confidence
         The confidence of each interval, or of all intervals together if ``simultaneous`` (Bonferroni).
 
@@ -99,6 +100,10 @@ def estimate(
     ([0.7, 0.3], [0.0098, 0.0098])
     """
     _check_confidence(confidence)
+    if isinstance(mechanism, StratifiedMechanism):
+        from leakwise.tables.strata.estimate import estimate_by_stratum
+
+        return estimate_by_stratum(released, mechanism, column, by, confidence, simultaneous)
     given: Any = mechanism
     if isinstance(mechanism, Mapping):
         _refuse_released(by, [name for key in mechanism for name in (key if isinstance(key, tuple) else (key,))])

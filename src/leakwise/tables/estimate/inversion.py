@@ -22,9 +22,9 @@ from leakwise.tables.estimate.intervals import LinearEstimates, program_interval
 from leakwise.tables.estimate.mixture import likelihood_gap, mixture_proportions
 from leakwise.types import Bools, Floats, Indices
 
-__all__ = ["Inversion", "invert", "invert_structured"]
+__all__ = ["GAP", "Inversion", "invert", "invert_structured", "most_likely"]
 
-Method: TypeAlias = Literal["inverse", "maximum_likelihood"]
+Method: TypeAlias = Literal["inverse", "maximum_likelihood", "pooled"]
 
 GAP = 1e-9
 """Largest certified loss of log-likelihood per row at which an answer counts as converged."""
@@ -55,7 +55,7 @@ class Inversion:
         Whether no other p is as likely.
     method
         ``"inverse"`` where P⁻¹ applied to the observed law is itself a law (it is then the most likely one), else
-        ``"maximum_likelihood"``.
+        ``"maximum_likelihood"``; ``"pooled"`` for strata with mechanisms of their own.
     log_likelihood
         Σ_j c_j log (pP)_j in nats, without the multinomial coefficient.
     gap
@@ -134,7 +134,7 @@ def invert(counts: ArrayLike, matrix: ArrayLike, *, confidence: float = 0.95, si
     group = group.reshape(-1)
     size = np.bincount(group)
 
-    x, method = _most_likely(laws, c, n)
+    x, method = most_likely(laws, c, n)
     q = x @ laws
     seen = c > 0
     gap = likelihood_gap(laws[:, seen], c[seen] / n, x)
@@ -270,8 +270,8 @@ def _structured_covariance(identified: bool, q: Floats, d: float, n: int, letter
 # ------------------------------------------------------------------------------------------- the most likely p
 
 
-def _most_likely(laws: Floats, c: Floats, n: int) -> tuple[Floats, Method]:
-    """The most likely proportions; by the plain inverse where it gives a law."""
+def most_likely(laws: Floats, c: Floats, n: int) -> tuple[Floats, Method]:
+    """Return the most likely proportions; by the plain inverse where it gives a law."""
     count, outcomes = laws.shape
     if count == outcomes:
         try:

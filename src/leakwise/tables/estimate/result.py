@@ -25,6 +25,7 @@ __all__ = ["Estimate", "GroupedEstimate"]
 # More letters than this are shown by the most frequent ones.
 _SHOWN = 200
 _MOST_FREQUENT = 20
+_HOW = {"inverse": "by the inverse", "maximum_likelihood": "by maximum likelihood", "pooled": "pooled over strata"}
 _HEADERS = ["value", "frequency", "standard error", "low", "high", "s.e. without randomization"]
 
 
@@ -144,7 +145,7 @@ class Estimate(Drawn):
 
     def _title(self) -> str:
         kind = "together" if self.simultaneous else "each"
-        how = "by the inverse" if self.method == "inverse" else "by maximum likelihood"
+        how = _HOW[self.method]
         rows = "row" if self.sample_size == 1 else "rows"
         return (
             f"Frequencies of {len(self):,} values from {self.sample_size:,} released {rows}, {how}; intervals at "

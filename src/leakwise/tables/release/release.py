@@ -6,7 +6,8 @@ import os
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeVar, cast
 
-from leakwise.mechanism import Mechanism
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.release.arrow_streams import is_reader, release_reader
 from leakwise.tables.release.certain_values import warn_of_certainty
@@ -23,7 +24,7 @@ Data = TypeVar("Data")
 
 def release(
     data: Data,
-    mechanism: Mechanism | Mapping[Any, Mechanism],
+    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Mechanism],
     column: Hashable = None,
     *,
     out: str | os.PathLike[str] | SqlTable | None = None,
@@ -51,7 +52,11 @@ def release(
     mechanism
         A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms. A tuple of
         columns (that is not itself the name of a column) is a joint secret: the inputs and outputs of its mechanism are
-        tuples with a value for each. Numbers may be binned by ``lw.bins``; what is released are bins.
+        tuples with a value for each. Numbers may be binned by ``lw.bins``; what is released are bins. Or a
+        StratifiedMechanism, for a table in memory: each row is drawn for by the mechanism of its stratum, given columns
+        that are binned go out as bins, and the secret is the mechanism's own unless ``column`` names another. The
+        guarantee is for anyone who sees the given columns beside the outcome: drop other columns that go with the
+        secret first.
     column
         The secret column of a table, or a tuple of columns.
     out
@@ -81,6 +86,12 @@ def release(
     """
     stream = seeded_stream(unsafe_seed)
     check_order(order)
+    if isinstance(mechanism, StratifiedMechanism):
+        if out is not None or overwrite:
+            raise InvalidInput(f"out must be left out for a table in memory, which is handed back. Got out={out!r}.")
+        from leakwise.tables.strata.release import release_by_stratum
+
+        return cast(Data, release_by_stratum(data, mechanism, column, order=order, stream=stream, stacklevel=2))
     if is_reader(data) and out is None:
         reader = cast(Any, data)
         read = secrets_of(reader.schema.names, mechanism, column)

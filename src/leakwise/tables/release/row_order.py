@@ -19,7 +19,7 @@ from leakwise.errors import InvalidInput, RowOrderWarning
 from leakwise.tables.release.row_order_tests import Finding, Trace
 from leakwise.types import Indices
 
-__all__ = ["FALSE_ALARM", "OrderVerdict", "RowOrder", "check_order", "refuse_order", "warn_of_order"]
+__all__ = ["FALSE_ALARM", "OrderVerdict", "RowOrder", "check_order", "refuse_order", "warn_of_order", "warn_of_verdict"]
 
 FALSE_ALARM = 1e-7
 """The p-value below which the order is held to tell the secret. Ten secrets in one table stay below 1e-6 together."""
@@ -184,8 +184,13 @@ def refuse_order(watched: RowOrder, secret: str) -> None:
 def warn_of_order(watched: RowOrder, secret: str, stacklevel: int, ways_out: str | None = None) -> None:
     """Warn that a release keeps a row order that reveals the secret."""
     if (verdict := watched.verdict()).dependent:
-        words = f"{_told(verdict, secret)} The released rows keep that order. {ways_out or _WAYS_OUT}"
-        warnings.warn(words, RowOrderWarning, stacklevel=stacklevel + 1)
+        warn_of_verdict(verdict, secret, stacklevel + 1, ways_out)
+
+
+def warn_of_verdict(verdict: OrderVerdict, secret: str, stacklevel: int, ways_out: str | None = None) -> None:
+    """Warn of what a test of the order has found."""
+    words = f"{_told(verdict, secret)} The released rows keep that order. {ways_out or _WAYS_OUT}"
+    warnings.warn(words, RowOrderWarning, stacklevel=stacklevel + 1)
 
 
 def _told(verdict: OrderVerdict, secret: str) -> str:

@@ -1,0 +1,143 @@
+"""Estimates from tables released by strata: unbiased, of the stated variance, with intervals that cover."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+from leakwise.data import adult_table
+from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.tables.strata.pooling import Cell, pooled
+
+COUNTS = {"f": [300, 500, 200], "m": [900, 50, 550], "x": [0, 60, 40]}
+
+
+@cache
+def designed() -> tuple[lw.PriorByStratum, lw.results.StratifiedDesign]:
+    cp = lw.PriorByStratum.from_counts(COUNTS, given="sex", secret="s")
+    return cp, lw.design(cp, lift=1.6, anyone=16, utility="frequencies")
+
+
+def drawn(generator: np.random.Generator) -> list[Cell]:
+    """One release: secrets of given stratum sizes drawn from their priors, outcomes from their mechanisms."""
+    cp, d = designed()
+    cells = []
+    for u in cp:
+        m, prior = d.mechanism[u], cp[u].nominal
+        secrets = generator.multinomial(sum(COUNTS[str(u)]), prior.probabilities)
+        counts = sum(generator.multinomial(n, row) for n, row in zip(secrets, m.matrix, strict=True))
+        cells.append(Cell(m.matrix, d.mechanism.support(u), np.asarray(counts)))
+    return cells
+
+
+def test_intervals_over_all_strata_cover_and_the_variance_is_that_of_the_formula() -> None:
+    cp, d = designed()
+    generator = np.random.default_rng(11)
+    found = [pooled(drawn(generator), confidence=0.95, simultaneous=False) for _ in range(1000)]
+    truth = cp.marginal.probabilities
+    inside = [(one.intervals[:, 0] <= truth) & (truth <= one.intervals[:, 1]) for one in found]
+    assert ((np.mean(inside, axis=0) > 0.93) & (np.mean(inside, axis=0) < 0.97)).all()
+    rows = sum(map(sum, COUNTS.values()))
+    formula = -d.value / rows
+    stated = float(np.mean([(one.standard_error**2).sum() for one in found]))
+    seen = float(np.var([one.frequencies for one in found], axis=0).sum())
+    assert abs(stated / formula - 1) < 0.03
+    assert abs(seen / formula - 1) < 0.1  # a thousand draws show a variance to some percent
+    assert np.abs(np.mean([one.frequencies for one in found], axis=0) - truth).max() < 5 * np.sqrt(formula / 1000)
+
+
+def test_intervals_within_a_stratum_cover() -> None:
+    from leakwise.tables.estimate.inversion import invert
+
+    cp, _ = designed()
+    generator = np.random.default_rng(5)
+    truth = cp["f"].nominal.probabilities
+    inside = []
+    for _ in range(1000):
+        cell = drawn(generator)[0]
+        ends = invert(cell.counts, cell.matrix).intervals
+        inside.append((ends[:, 0] <= truth) & (truth <= ends[:, 1]))
+    assert ((np.mean(inside, axis=0) > 0.93) & (np.mean(inside, axis=0) < 0.97)).all()
+
+
+def test_a_released_table_gives_back_its_frequencies_over_all_and_by_given_columns() -> None:
+    table = adult_table()
+    marital = sorted(set(table["marital_status"]))
+    cp = lw.PriorByStratum.from_data(table, "marital_status", given=["sex", "income"], domain=marital)
+    sm = lw.design(cp, lift=2, anyone=20, utility="frequencies").mechanism
+    released = lw.release(table, sm)
+    e = lw.estimate(released, sm)
+    truth = cp.marginal.probabilities
+    assert (np.abs(e.frequencies - truth) < 6 * e.standard_error).all()
+    assert e.sample_size == 32_561
+    assert e.frequencies.sum() == pytest.approx(1)
+    assert "pooled over strata" in repr(e)
+    assert e.inversion.covariance().shape == (7, 7)
+    by = lw.estimate(released, sm, by="sex")
+    assert list(by) == ["Female", "Male"]
+    for sex in by:
+        rows = [place for place, one in enumerate(table["sex"]) if one == sex]
+        own = lw.Prior.from_data([table["marital_status"][row] for row in rows], marital).probabilities
+        assert (np.abs(by[sex].frequencies - own) < 6 * by[sex].standard_error).all()
+    both = lw.estimate(released, sm, by=["sex", "income"], simultaneous=True)
+    assert list(both) == [("Female", "<=50K"), ("Female", ">50K"), ("Male", "<=50K"), ("Male", ">50K")]
+    assert both.by == ("sex", "income")
+    assert both["Male", ">50K"].sample_size == cp.sample_sizes["Male", ">50K"]
+
+
+def test_an_untouched_column_that_is_not_given_may_group_too() -> None:
+    generator = np.random.default_rng(2)
+    table = {
+        "sex": generator.choice(["f", "m"], 6000).tolist(),
+        "s": generator.choice([0, 1, 2], 6000).tolist(),
+        "g": generator.choice(["p", "q"], 6000).tolist(),
+    }
+    _, d = designed()
+    released = lw.release(table, d.mechanism, order="keep")
+    by = lw.estimate(released, d.mechanism, by="g")
+    assert set(by) == {"p", "q"}
+    assert (np.abs(by["p"].frequencies - 1 / 3) < 6 * by["p"].standard_error).all()
+
+
+def test_a_value_that_a_stratum_cannot_have_is_exactly_zero_there() -> None:
+    _, d = designed()
+    table = {"sex": ["x"] * 400, "s": [1, 2] * 200}
+    e = lw.estimate(lw.release(table, d.mechanism, order="keep"), d.mechanism)
+    assert e.frequencies[0] == 0
+    assert e.intervals[0].tolist() == [0, 0]
+    assert e.identifiable
+
+
+def test_what_a_stratum_does_not_tell_widens_the_interval() -> None:
+    told = lw.randomized_response(["no", "yes"], lift=4)
+    nothing = lw.Mechanism([["1/2", "1/2"], ["1/2", "1/2"]], inputs=["no", "yes"], outputs=["no", "yes"])
+    sm = lw.StratifiedMechanism({"f": told, "m": nothing}, given={"sex": ["f", "m"]}, secret="s")
+    table = {"sex": ["f"] * 3000 + ["m"] * 1000, "s": ["no"] * 4000}
+    e = lw.estimate(lw.release(table, sm, order="keep"), sm)
+    assert not e.identifiable
+    low, high = e.intervals[1]
+    assert low < 0.01
+    assert 0.25 <= high < 0.32
+
+
+def test_outcomes_of_another_mechanism_are_refused_or_warned_of() -> None:
+    weak = lw.randomized_response(["no", "yes"], lift=2)
+    other = lw.Mechanism([["1/2", "1/2"], ["1/4", "3/4"]], inputs=["no", "yes"], outputs=["no", "maybe"])
+    sm = lw.StratifiedMechanism({"f": weak, "m": other}, given={"sex": ["f", "m"]}, secret="s")
+    with pytest.raises(InvalidInput, match="Where sex = f, released has outcomes that the mechanism never gives"):
+        lw.estimate({"sex": ["f", "m"], "s": ["maybe", "maybe"]}, sm)
+    with pytest.raises(InvalidInput, match="is a released column itself"):
+        lw.estimate({"sex": ["f", "m"], "s": ["no", "maybe"]}, sm, by="s")
+    with pytest.raises(InvalidInput, match="outside the declared domain"):
+        lw.estimate({"sex": ["f", "m"], "s": ["no", "perhaps"]}, sm)
+    rows: dict[str, list[Any]] = {"sex": ["m"] * 4000, "s": ["no"] * 3900 + ["maybe"] * 100}
+    with pytest.warns(LeakwiseWarning, match="do not fit this mechanism in 1 strata"):
+        lw.estimate(rows, sm)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lw.estimate({"sex": ["m"] * 4, "s": ["no"] * 4}, sm)
