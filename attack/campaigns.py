@@ -15,6 +15,7 @@ import pyarrow.parquet
 from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
 from forgeries import forgeries, wrong_methods
+from masks import masks
 from orders import orders
 from roundings import roundings
 from truth import must
@@ -201,4 +202,5 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "budgets": budgets,
     "orders": orders,
     "roundings": roundings,
+    "masks": masks,
 }

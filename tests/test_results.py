@@ -44,6 +44,7 @@ RESULTS = {
     lw.Gain: lambda: lw.Gain(MASK),
     lw.results.GroupedEstimate: lambda: lw.estimate({"s": ["a", "b", "c"] * 20, "g": [0, 1] * 30}, RR, "s", by="g"),
     lw.Hull: lambda: lw.Hull([PRIOR, {"a": 0.2, "b": 0.3, "c": 0.5}]),
+    lw.results.InvariantComparison: lambda: lw.best_invariant(RR, PRIOR),
     lw.KLBall: lambda: lw.KLBall(PRIOR, 0.01),
     lw.LayerCake: lambda: COUNTS.confidence(0.01, "layer-cake"),
     lw.results.LeastLeakage: lambda: lw.least_leakage(PRIOR, MASK),

@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.optimize import FInformation as FInformation
     from leakwise.optimize import Gain as Gain
     from leakwise.optimize import WorstCase as WorstCase
+    from leakwise.optimize import best_invariant as best_invariant
     from leakwise.optimize import design as design
     from leakwise.optimize import distance_utility as distance_utility
     from leakwise.optimize import least_leakage as least_leakage
@@ -115,6 +116,7 @@ __all__ = [
     "audit",
     "audit_program",
     "audit_samples",
+    "best_invariant",
     "bins",
     "certify",
     "compose",
@@ -171,7 +173,7 @@ _PLACES = {
         "symmetric_channel truncated_geometric"
     ),
     "leakwise.optimize": (
-        "Expected FInformation Gain WorstCase design distance_utility least_leakage ordered_utility "
+        "Expected FInformation Gain WorstCase best_invariant design distance_utility least_leakage ordered_utility "
         "read_utility tradeoff utility_safe worst_case_curve"
     ),
     "leakwise.optimize.from_data": "design_from_data",

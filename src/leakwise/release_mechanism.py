@@ -37,6 +37,7 @@ def certified_mechanism(
     mechanism: Mechanism | None,
     columns: tuple[str, ...],
     time_limit: float,
+    keep: bool = False,
 ) -> tuple[Design | DataDesign | None, Certificate, Certificate]:
     """Return the mechanism's proof, and the one that the receiver may see; a mechanism beyond the limit is refused.
 
@@ -48,11 +49,11 @@ def certified_mechanism(
         if mechanism is None:
             from leakwise.optimize import design
 
-            found = design(known, asked, utility=_utility(use, len(known.nominal)), time_limit=time_limit)
+            found = design(known, asked, utility=_utility(use, len(known.nominal), keep), time_limit=time_limit)
     else:
         known, public = basis.prior.confidence(basis.failure, "layer-cake"), RoundedLayerCake(*basis)
         if mechanism is None:
-            found = _from_rows(basis, asked, use, time_limit)
+            found = _from_rows(basis, asked, use, time_limit, keep)
             if found.certificate is not None and isinstance(found.certificate.prior, AllPriors):
                 known = public = AllPriors(public.nominal)
     proven = None if found is None else found.certificate
@@ -82,7 +83,7 @@ def certified_mechanism(
     return found, certificate, shown
 
 
-def _from_rows(basis: Sample, asked: Level | None, use: str, time_limit: float) -> DataDesign:
+def _from_rows(basis: Sample, asked: Level | None, use: str, time_limit: float, keep: bool) -> DataDesign:
     """Return a mechanism that follows from the rounded frequencies alone."""
     from leakwise.optimize.from_data import design_from_data
 
@@ -91,7 +92,7 @@ def _from_rows(basis: Sample, asked: Level | None, use: str, time_limit: float) 
         asked,
         failure=basis.failure,
         strategy="certified",
-        utility=_utility(use, len(basis.prior)),
+        utility=_utility(use, len(basis.prior), keep),
         compare=False,
         rounded=True,
         time_limit=time_limit,
@@ -100,20 +101,22 @@ def _from_rows(basis: Sample, asked: Level | None, use: str, time_limit: float) 
     if isinstance(found.certificate.prior, AllPriors) and len(basis.prior) > 1:
         warnings.warn(
             f"The table's {basis.prior.sample_size:,} rows are too few to gain anything from an estimated prior: "
-            "randomized response is used, whose guarantee holds for every prior.",
+            f"{'a mechanism' if keep else 'randomized response'} is used, whose guarantee holds for every prior.",
             LeakwiseWarning,
             stacklevel=4,
         )
     return found
 
 
-def _utility(use: str, letters: int) -> Any:
-    """Least variance of the frequencies; or agreement with the truth, with the letters as outcomes."""
+def _utility(use: str, letters: int, keep: bool) -> Any:
+    """Least variance of the frequencies; or agreement with the truth, the letters as outcomes, as frequent if kept."""
     if use == "statistics":
         return "frequencies"
     from leakwise.optimize import Expected
+    from leakwise.optimize.problem.kept_frequencies import kept_frequencies
 
-    return Expected(np.eye(letters))
+    agreement = Expected(np.eye(letters))
+    return kept_frequencies(agreement, None, None) if keep else agreement
 
 
 def _spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:

@@ -13,7 +13,15 @@ from leakwise.leakage import (
     ShannonCapacity,
 )
 from leakwise.mechanism import Composition
-from leakwise.optimize import Design, LeastLeakage, StratifiedDesign, Tradeoff, UtilitySafe, WorstCaseCurve
+from leakwise.optimize import (
+    Design,
+    InvariantComparison,
+    LeastLeakage,
+    StratifiedDesign,
+    Tradeoff,
+    UtilitySafe,
+    WorstCaseCurve,
+)
 from leakwise.optimize.from_data import DataDesign
 from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.tables import Estimate, GroupedEstimate
@@ -32,6 +40,7 @@ __all__ = [
     "EnvelopeCurve",
     "Estimate",
     "GroupedEstimate",
+    "InvariantComparison",
     "LeastLeakage",
     "PrivacyProfile",
     "Protection",

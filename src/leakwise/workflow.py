@@ -42,6 +42,7 @@ def protect(
     prior: Any = None,
     failure: float | None = None,
     use: str = "statistics",
+    keep_frequencies: bool | None = None,
     mechanism: Mechanism | None = None,
     time_limit: float = 30.0,
     out: str | os.PathLike[str] | SqlTable | None = None,
@@ -80,6 +81,11 @@ def protect(
     use
         ``"statistics"`` (frequencies can be estimated best; outcomes are not values) or ``"reading"`` (outcomes are
         values and agree with the true one as often as possible).
+    keep_frequencies
+        With ``use="reading"``, where it is on by default: each outcome comes as often as its value does under the
+        prior, so that the released column has the right frequencies as it stands, if the table's are those of the
+        prior. (They can be read from the mechanism: with ``prior="table"`` they are the rounded ones.) False lets
+        outcomes come as often as agrees best with the truth; rare values may then never come out.
     mechanism
         A mechanism to use instead of designing one. It is refused when it exceeds ``epsilon`` or ``lift``; ``use`` and
         ``time_limit`` then have no effect.
@@ -128,6 +134,7 @@ prior (rows independent).
         raise InvalidInput(
             f"use (--for) must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}"
         )
+    keep = _keep(keep_frequencies, use, mechanism)
     letters = _letters(domain, prior, mechanism, column)
     public = None if isinstance(prior, str) else over_letters(_as_prior(prior), letters)
     files = {"data": file_of(data), "out": file_of(out)}
@@ -154,7 +161,7 @@ prior (rows independent).
         refuse_impossible(occurring, public, columns)
     counts = occurring.tolist()
     basis = Sample(Prior.from_integers(letters, counts, sum(counts)), failure) if public is None else public
-    found, certificate, shown = certified_mechanism(basis, asked, use, mechanism, columns, time_limit)
+    found, certificate, shown = certified_mechanism(basis, asked, use, mechanism, columns, time_limit, keep)
     if certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
             certified(certificate)
@@ -204,6 +211,17 @@ def _asked(epsilon: object, lift: object, mechanism: Mechanism | None) -> Level 
     if mechanism is not None and epsilon is None and lift is None:
         return None
     return level(epsilon, lift)
+
+
+def _keep(keep_frequencies: bool | None, use: str, mechanism: Mechanism | None) -> bool:
+    """Return whether outcomes are to come as often as the values; refuse it where nothing would follow from it."""
+    if keep_frequencies is not None and (use != "reading" or mechanism is not None):
+        beside = "mechanism=" if mechanism is not None else f"use={use!r}"
+        raise InvalidInput(
+            f"keep_frequencies (--keep-frequencies) goes with use='reading' (--for reading), not with {beside}: for "
+            "statistics the frequencies are estimated (lw.estimate), and a given mechanism keeps what it keeps."
+        )
+    return use == "reading" if keep_frequencies is None else bool(keep_frequencies)
 
 
 def _check_prior(prior: Any, failure: Any) -> None:

@@ -193,3 +193,35 @@ def test_what_a_sample_cannot_be_asked(options: tuple[str, ...], words: str) -> 
     code, _, told = run("--counts", "no=70000,yes=30000", "--lift", "2", *options)
     assert code != 0
     assert words in " ".join(told.split()).replace("Did", "did")
+
+
+def test_frequencies_kept_with_pairs_forbidden_and_shares_kept() -> None:
+    words = (*PRIOR, "--lift", "2", "--keep-frequencies")
+    code, said, _ = run(*words, "--forbidden", "b:c", "--keep-at-least", "c=0.3", "--json")
+    assert code == 0
+    prior = lw.Prior({"a": "0.5", "b": "0.3", "c": "0.2"})
+    same = lw.design(
+        prior, lift=2, utility="guessing", keep_frequencies=True, forbidden=[("b", "c")], keep_at_least={"c": 0.3}
+    )
+    assert json.loads(said)["mechanism"] == json.loads(json.dumps(same.mechanism.to_dict()))
+    assert run(*words, "--keep-at-least", "0.1")[0] == 0
+    for wrong, told in {
+        ("--forbidden", "b"): "VALUE:OUTCOME",
+        ("--keep-at-least", "z=0.1"): "not a value of the prior",
+        ("--keep-at-least", "0.1", "--keep-at-least", "0.2"): "one probability for all",
+        ("--utility", "frequencies"): "does not go with utility='frequencies'",
+    }.items():
+        code, _, error = run(*words, *wrong)
+        assert code == 2
+        assert told in error
+    code, _, error = run(*PRIOR, "--lift", "2", "--forbidden", "b:c")
+    assert (code, "keep_frequencies" in error) == (2, True)
+
+
+def test_frequencies_kept_for_the_true_prior_of_a_sample() -> None:
+    words = ("--counts", "a=5000,b=3000,c=2000", "--lift", "2", "--failure", "1e-6", "--strategy", "certified")
+    code, said, _ = run(*words, "--keep-frequencies", "--json")
+    assert code == 0
+    assert json.loads(said)["certificate"]["holds"]
+    assert json.loads(said)["utility"] == "guessing"
+    assert run(*words, "--forbidden", "a:b")[0] == 2

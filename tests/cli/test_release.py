@@ -275,3 +275,26 @@ def test_estimate_points_to_the_mechanism_next_to_the_table(survey, tmp_path):
     code, _, said = run("estimate", tmp_path / "survey.released.csv")
     assert code == 2
     assert "survey.released.mechanism.json" in said
+
+
+def test_reading_keeps_the_frequencies_unless_told_otherwise(survey, tmp_path):
+    prior = lw.Prior({"no": 0.7, "yes": 0.3})
+    words = (
+        "--column",
+        "smokes",
+        "--domain",
+        "no,yes",
+        "--lift",
+        "1.4",
+        "--prior",
+        "no=0.7,yes=0.3",
+        "--for",
+        "reading",
+    )
+    for option, kept in ((), True), (("--no-keep-frequencies",), False):
+        assert run("release", survey, *words, *option, "--overwrite")[0] == 0
+        shift = lw.measures.frequency_shift(lw.Mechanism.load(tmp_path / "survey.released.mechanism.json"), prior)
+        assert (shift <= 2.0**-50) is kept
+    code, _, error = run("release", survey, *OPTIONS, "--keep-frequencies", "--overwrite")
+    assert code == 2
+    assert "--for reading" in error

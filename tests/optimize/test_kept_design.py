@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -28,7 +27,7 @@ def agreement(prior, **limits):
     ("limits", "share"),
     [
         ({"lift": 2}, 0.680),
-        ({"lift": 2, "ldp": math.log(20)}, 0.677),
+        ({"lift": 2, "anyone": 20}, 0.677),
         ({"lift": 3}, 0.773),
         ({"lift": 5}, 0.888),
         ({"lift": 1}, 0.340),
@@ -101,7 +100,8 @@ def test_what_else_is_refused():
     for words, more in {
         "forbidden names 'z'": {"forbidden": [("a", "z")]},
         "pairs": {"forbidden": ["ab"]},
-        "does not go with ldp=": {"forbidden": [("a", "b")], "ldp": 3},
+        "does not go with anyone=": {"forbidden": [("a", "b")], "anyone": 20},
+        "do not go with lift_of=": {"keep_at_least": 0.1, "ceiling": {"a": 0.9}},
         "keep_at_least must be": {"keep_at_least": 1.5},
         "keep_at_least names": {"keep_at_least": {"z": 0.5}},
         "square": {"utility": lw.Expected(np.ones((3, 2)))},
@@ -169,3 +169,23 @@ def test_the_time_limit_leaves_an_independent_draw():
         design = lw.design(prior, lift=2, utility="guessing", keep_frequencies=True, time_limit=1e-9)
     assert design.value <= design.bound
     assert lw.certify(design.mechanism, prior, lift=2).holds
+
+
+@pytest.mark.parametrize("around", [lw.AllPriors, lambda p: p.ball(0.02), lambda p: p.confidence(1e-6, "layer-cake")])
+@pytest.mark.filterwarnings("ignore::leakwise.LeakwiseWarning")
+def test_a_set_of_priors_with_a_limit_for_anyone(adult, around):
+    priors = around(adult)
+    design = agreement(priors, lift=2, anyone=20, keep_frequencies=True)
+    assert lw.certify(design.mechanism, priors, lift=2, anyone=20).holds
+    assert lw.measures.frequency_shift(design.mechanism, adult) <= 2.0**-50
+    assert 0.4 < design.value <= design.bound
+
+
+def test_limits_of_single_values_are_kept_as_well(adult):
+    design = agreement(adult, lift=3, keep_frequencies=True, lift_of={"Widowed": 1.5}, ceiling={"Divorced": 0.2})
+    lifts = design.mechanism.matrix / adult.probabilities
+    widowed, divorced = adult.labels.index("Widowed"), adult.labels.index("Divorced")
+    assert lifts[widowed].max() <= 1.5 + 1e-9
+    assert adult.probabilities[divorced] * lifts[divorced].max() <= 0.2 + 1e-9
+    assert design.gap < 1e-6
+    assert design.certificate.verify().holds

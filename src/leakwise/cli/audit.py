@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.output import JsonOption, show
+from leakwise.cli.output import JsonOption, print_json, show
 from leakwise.cli.reading import (
     ColumnOption,
     CountsOption,
@@ -21,6 +21,7 @@ from leakwise.cli.reading import (
     read_mechanism,
     read_prior,
 )
+from leakwise.errors import InvalidInput
 
 __all__ = ["register"]
 
@@ -47,6 +48,17 @@ def audit(
     delta: Annotated[
         str, typer.Option("--delta", help="Report the leakage exceeded with at most this probability.")
     ] = "0.01",
+    invariant: Annotated[
+        bool,
+        typer.Option(
+            "--invariant",
+            help="For a matrix whose outcomes are values (PRAM): compare it with the best one that keeps the "
+            "frequencies and leaks no more, or prove that there is none.",
+        ),
+    ] = False,
+    saved: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE", help="With --invariant: save the better mechanism.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
     ] = None,
@@ -62,15 +74,34 @@ def audit(
     leakwise audit randomized-response:letters=no/yes,lift=3 --counts no=700,yes=300 --failure 1e-6
     leakwise audit matrix.csv --prior uniform --lift 3 --json
     leakwise audit mechanism.json --data people.csv --column smokes --domain no,yes
+    leakwise audit pram.csv --counts counts.csv --invariant --save better.json
     leakwise audit k-singular:n=4,k=2 --prior uniform --plot audit.html
     """
     from leakwise.leakage import audit as look
 
+    if saved is not None and not invariant:
+        raise InvalidInput("--save goes with --invariant: it saves the mechanism that keeps the frequencies.")
+    if invariant and failure is not None:
+        raise InvalidInput("--invariant compares at one prior, the frequencies that are kept. Leave --failure out.")
     chosen = read_mechanism(mechanism)
     found = read_prior(prior, counts, data, column, domain, mechanism=chosen)
     known = every_prior_left(found, failure)
-    result = look(named_after(chosen, found), known, epsilon, lift=lift, delta=delta)
-    show(result, as_json)
+    named = named_after(chosen, found)
+    result = look(named, known, epsilon, lift=lift, delta=delta)
+    if not invariant:
+        show(result, as_json)
+    else:
+        from leakwise.optimize import best_invariant
+
+        beside = best_invariant(named, found)
+        if as_json:
+            print_json({**result.to_dict(), "invariant": beside.to_dict()})
+        else:
+            show(result, as_json)
+            show(beside, as_json)
+        if saved is not None:
+            beside.design.mechanism.save(saved)
+            typer.echo(f"Mechanism saved: {saved}", err=True)
     if plot is not None:
         from leakwise.charts.render import save
 

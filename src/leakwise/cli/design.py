@@ -99,6 +99,31 @@ def design(
         str | None,
         typer.Option("--lip", metavar="NATS", help="A limit on local information privacy as well (or alone)."),
     ] = None,
+    keep_frequencies: Annotated[
+        bool,
+        typer.Option(
+            "--keep-frequencies",
+            help="Outcomes are values and come as often as they do under the prior. The utility is then guessing (how "
+            "many rows keep their value), or a square --utility-matrix.",
+        ),
+    ] = False,
+    forbidden: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--forbidden",
+            metavar="VALUE:OUTCOME",
+            help="With --keep-frequencies: a pair that must never occur. May be repeated.",
+        ),
+    ] = None,
+    keep_at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep-at-least",
+            metavar="[VALUE=]PROBABILITY",
+            help="With --keep-frequencies: the least probability that a value (or every value) is released as it is. "
+            "May be repeated.",
+        ),
+    ] = None,
     method: Annotated[
         str, typer.Option("--method", metavar="NAME", help="auto, columns, or enumeration for small domains.")
     ] = "auto",
@@ -131,11 +156,15 @@ def design(
     leakwise design --counts no=700,yes=300 --epsilon 0.5 --save mechanism.json --certificate proof.json
     leakwise design --prior uniform:7 --epsilon 0.8 --utility frequencies --plot mechanism.svg
     leakwise design --prior prior.csv --epsilon 1 --ldp 2 --utility-matrix worth.csv
+    leakwise design --counts counts.csv --lift 2 --keep-frequencies --forbidden male:pregnant --keep-at-least flu=0.2
     leakwise design --prior prior.csv --epsilon 1.5 --time-limit 10 --json
     leakwise design --data survey.csv --column smokes --domain no,yes --lift 2 --failure 1e-6
     """
     known = read_prior(prior, counts, data, column, domain)
+    if keep_frequencies and utility is None and utility_matrix is None:
+        utility = "guessing"
     goal = read_utility(utility, utility_matrix, known)
+    masks = {"forbidden": _pairs(forbidden, known), "keep_at_least": _shares(keep_at_least, known)}
     found: Design | DataDesign
     if failure is None and strategy is not None:
         raise InvalidInput("--strategy goes with --failure: how often the sample may mislead, such as 1e-6.")
@@ -144,6 +173,12 @@ def design(
             raise InvalidInput("--failure goes with --epsilon or --lift alone, not with --ldp, --lip or --method.")
         from leakwise.optimize.from_data import design_from_data
 
+        if keep_frequencies:
+            from leakwise.optimize.problem.kept_frequencies import kept_frequencies as kept
+
+            goal = kept(goal, **masks)
+        elif forbidden or keep_at_least:
+            raise InvalidInput("--forbidden and --keep-at-least go with --keep-frequencies.")
         found = design_from_data(
             known,
             _given(epsilon, "--epsilon"),
@@ -164,6 +199,8 @@ def design(
                 utility=goal,
                 ldp=_given(ldp, "--ldp"),
                 lip=_given(lip, "--lip"),
+                keep_frequencies=keep_frequencies,
+                **masks,
                 method=method,
                 time_limit=time_limit,
                 progress=told,
@@ -190,6 +227,44 @@ def design(
 
 def _given(text: str | None, option: str) -> Any:
     return None if text is None else number(text, option)
+
+
+def _pairs(texts: list[str] | None, prior: Prior) -> Any:
+    """Return the pairs of --forbidden; a value may contain a colon itself, so they are looked for among the values."""
+    if not texts:
+        return None
+    known = {f"{value}:{outcome}": (value, outcome) for value in prior.labels for outcome in prior.labels}
+    for text in texts:
+        if text not in known:
+            raise InvalidInput(
+                f"--forbidden must be VALUE:OUTCOME, both of them values of the prior "
+                f"({', '.join(map(str, prior.labels))}). Got {text!r} instead."
+            )
+    return [known[text] for text in texts]
+
+
+def _shares(texts: list[str] | None, prior: Prior) -> Any:
+    """Return the shares of --keep-at-least, by value or for all values."""
+    if not texts:
+        return None
+    labels = {str(value): value for value in prior.labels}
+    shares = {}
+    for text in texts:
+        value, sign, share = text.rpartition("=")
+        if not sign:
+            if len(texts) > 1:
+                raise InvalidInput(
+                    "--keep-at-least takes one probability for all values, or VALUE=PROBABILITY for each. Got "
+                    f"{' and '.join(texts)}."
+                )
+            return number(text, "--keep-at-least")
+        if value not in labels:
+            raise InvalidInput(
+                f"--keep-at-least names {value!r}, which is not a value of the prior. Its values are "
+                f"{', '.join(labels)}."
+            )
+        shares[labels[value]] = number(share, "--keep-at-least")
+    return shares
 
 
 def read_utility(name: str | None, matrix: Path | None, prior: Prior) -> Any:

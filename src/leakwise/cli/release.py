@@ -70,6 +70,15 @@ def release(
             "as possible).",
         ),
     ] = "statistics",
+    keep_frequencies: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-frequencies/--no-keep-frequencies",
+            help="With --for reading: outcomes come as often as the values do under the prior [default], or as agrees "
+            "best with the truth.",
+            show_default=False,
+        ),
+    ] = None,
     prior: Annotated[
         str | None,
         typer.Option(
@@ -153,11 +162,13 @@ def release(
     table written, atomically. Other columns stay as they are. A table whose row order reveals the secret is refused,
     unless --order says what to do. The prior is a choice that you must make. With --prior-from-table the mechanism is
     designed for rounded frequencies of the table and certified for every prior that its rows leave possible, except
-    with probability --failure.
+    with probability --failure. With --for reading the released column has the right frequencies as it stands, if the
+    table's are those of the prior.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
     leakwise release adult.parquet -c income --domain '<=50K,>50K' --lift 1.5 --prior-from-table --failure 1e-6
+    leakwise release adult.csv -c marital_status --lift 2 --prior marital.csv --for reading
     leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
@@ -190,6 +201,7 @@ def release(
             prior=_prior(prior, prior_from_table, values),
             failure=failure,
             use=use,
+            keep_frequencies=keep_frequencies,
             mechanism=given,
             time_limit=time_limit,
             out=target,

@@ -33,6 +33,7 @@ from leakwise.leakage.measures.average import (
 )
 from leakwise.leakage.measures.differential import ldp, privacy_profile, probabilistic_ldp, probabilistic_ldp_bound
 from leakwise.leakage.measures.events import event_leakage
+from leakwise.leakage.measures.frequency_shift import frequency_shift
 from leakwise.leakage.measures.information import f_information, mutual_information
 from leakwise.leakage.measures.information_privacy import InformationPrivacy, local_information_privacy, zeros_allowed
 from leakwise.leakage.measures.pointwise import epsilon, lifts, pml
@@ -71,6 +72,7 @@ __all__ = [
     "event_leakage",
     "f_information",
     "failure_probability",
+    "frequency_shift",
     "g_leakage",
     "g_vulnerability",
     "ldp",

@@ -2,6 +2,7 @@
 
 from leakwise.optimize.design import design
 from leakwise.optimize.design_result import Design
+from leakwise.optimize.kept_comparison import InvariantComparison, best_invariant
 from leakwise.optimize.problem.utilities import Expected, FInformation, Frequencies, Gain, Utility
 from leakwise.optimize.stratified_result import StratifiedDesign
 from leakwise.optimize.tradeoff import tradeoff
@@ -26,6 +27,7 @@ __all__ = [
     "FInformation",
     "Frequencies",
     "Gain",
+    "InvariantComparison",
     "LeastLeakage",
     "Mask",
     "StratifiedDesign",
@@ -34,6 +36,7 @@ __all__ = [
     "UtilitySafe",
     "WorstCase",
     "WorstCaseCurve",
+    "best_invariant",
     "design",
     "distance_utility",
     "least_leakage",

@@ -209,8 +209,8 @@ def designed(
     if isinstance(goal, KeptFrequencies):
         from leakwise.optimize.kept_design import kept_design, kept_for_all
 
-        if not known and not asked.further and within is None:
-            return kept_for_all(priors, level(asked.level), goal, limits)
+        if not known:
+            return kept_for_all(priors, asked, goal, limits, within)
         cone = constraint_cone(letters, asked, within)
         return kept_design(priors, cone, goal, _allowed(priors, cone, asked, within), limits)
     cone = constraint_cone(letters, asked, within)

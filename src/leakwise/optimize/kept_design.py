@@ -18,11 +18,12 @@ from leakwise.optimize.finish.finished import Allowed, Solution, finished, with_
 from leakwise.optimize.finish.integers import Integers
 from leakwise.optimize.finish.kept_frequencies import kept_integers, miss
 from leakwise.optimize.finish.optimality_claim import margin
-from leakwise.optimize.problem.cones import Cone, LDPCone, pml_cone
+from leakwise.optimize.problem.cones import Cone, LDPCone
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, Masks
+from leakwise.optimize.problem.requested_cone import constraint_cone
 from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Hull, Prior, PriorSet
-from leakwise.proof import Certificate, certify
+from leakwise.proof import AskedLimits, Certificate, certify
 from leakwise.types import Floats
 
 __all__ = ["kept_design", "kept_for_all"]
@@ -30,7 +31,8 @@ __all__ = ["kept_design", "kept_for_all"]
 _UNIT = 1 << BITS
 # How far inside the limits a linear program looks, so that integers fit: the first that holds πP = π exactly. The last
 # is for values so rare that the others leave no room at all.
-_MARGINS = (2.0**-40, 2.0**-30, 2.0**-20)
+_MARGINS = (0.0, 2.0**-40, 2.0**-30, 2.0**-20)
+_CLOSE = Fraction(1, 1 << 50)  # the most that πP may miss π by
 _HOW = "one linear program, a transportation problem over what the outcomes say"
 _INDEPENDENT = "an independent draw from the prior: nothing else fits"
 _NARROWED = "the design of the nominal prior at the largest lift that the set allows"
@@ -62,29 +64,30 @@ def kept_design(priors: PriorSet, cone: Cone, goal: KeptFrequencies, allowed: Al
     return finished(solution, priors, goal.within(missed), replace(allowed, words=words), limits)
 
 
-def kept_for_all(priors: PriorSet, asked: Level, goal: KeptFrequencies, limits: Limits) -> Design:
+def kept_for_all(
+    priors: PriorSet, asked: AskedLimits, goal: KeptFrequencies, limits: Limits, within: Cone | None = None
+) -> Design:
     """Return a design for every prior of a set; it keeps the frequencies of the nominal one.
 
     The optimum for convex sets. Else (a layer cake; masks) the optimum of the nominal prior at the largest lift found
-    whose integers keep the limit for the whole set, with the bound of the nominal prior.
+    whose integers keep the limits for the whole set, with the bound of the nominal prior.
     """
-    from leakwise.optimize.problem.prior_set_cone import RobustCone
-    from leakwise.optimize.problem.requested_cone import provable_ratio
-
-    nominal, words = priors.nominal, f"PML {asked.words} for every prior of the set"
-    allowed = Allowed(asked, words, high=asked.above)
-    if priors.is_everything:
-        return kept_design(priors, LDPCone(with_mass(nominal), asked.below), goal, allowed, limits)
+    nominal, words = priors.nominal, f"{asked.describe()} for every prior of the set"
+    first = level(asked.level)
+    allowed = Allowed(asked, words, high=first.above)
+    if priors.is_everything and not asked.further and within is None:
+        return kept_design(priors, LDPCone(with_mass(nominal), first.below), goal, allowed, limits)
     if priors.convex and nominal.support.all() and goal.masks(nominal).empty:
-        return kept_design(priors, RobustCone(priors, provable_ratio(priors, asked.below)), goal, allowed, limits)
+        return kept_design(priors, constraint_cone(priors, asked, within), goal, allowed, limits)
 
     def attempt(lift: Level) -> tuple[Design, Certificate]:
-        cone = pml_cone(with_mass(nominal), lift.below)
-        found = kept_design(nominal, cone, goal, Allowed(lift, words, high=lift.above), limits.part(_ATTEMPT))
-        return found, certify(found.mechanism, priors, lift=asked.below)
+        tried = replace(asked, level=lift)
+        cone = constraint_cone(with_mass(nominal), tried, within)
+        found = kept_design(nominal, cone, goal, Allowed(tried, words, high=lift.above), limits.part(_ATTEMPT))
+        return found, certify(found.mechanism, priors, asked)
 
-    first, proof = attempt(asked)
-    best, low, high = (first, proof), Fraction(1), asked.below
+    known, proof = attempt(first)
+    best, low, high = (known, proof), Fraction(1), first.below
     if proof.holds:
         low = high
     else:
@@ -99,8 +102,8 @@ def kept_for_all(priors: PriorSet, asked: Level, goal: KeptFrequencies, limits: 
         best = (tried, proof) if proof.holds else best
     found, proof = best
     # A set without its nominal prior may allow more than that prior does: then only the secret itself is a bound.
-    bound = goal.most(nominal) if isinstance(priors, Hull) and not priors.holds_nominal else first.bound
-    proof = replace(proof, asked=asked, remark="the set is served by the design of its nominal prior at a smaller lift")
+    bound = goal.most(nominal) if isinstance(priors, Hull) and not priors.holds_nominal else known.bound
+    proof = replace(proof, remark="the set is served by the design of its nominal prior at a smaller lift")
     proof.verify_for_the_set()
     return replace(found, bound=max(bound, found.value), method=_NARROWED, certificate=proof, prior=priors)
 
@@ -110,11 +113,11 @@ def _refuse_too_much(masks: Masks, cone: Cone) -> None:
     bands = cone.bands()
     if masks.zeros.any() and (bands is None or any(band.low for band in bands)):
         raise InvalidInput(
-            "forbidden does not go with ldp=, lip= or any other limit that allows no outcome to be impossible for a "
-            "value. Leave that limit out, or allow the pairs."
+            "forbidden does not go with anyone=, ldp=, lip= or any other limit that allows no outcome to be impossible "
+            "for a value. Give anyone=None, and leave such limits out."
         )
     if not masks.empty and bands is None:
-        raise InvalidInput("forbidden and keep_at_least go with limits on the lift, ldp= and lip=, not with others.")
+        raise InvalidInput("forbidden and keep_at_least do not go with lift_of=, ceiling= and floor=. Leave them out.")
     most = cone.entry_box()[1] * cone.prior.probabilities
     for label, share, largest in zip(cone.prior.labels, masks.shares, most.tolist(), strict=True):
         if share > Fraction(largest):
@@ -147,13 +150,13 @@ def _searched(cone: Cone, gains: Floats, masks: Masks, limits: Limits) -> Soluti
             if near is not None and step == _MARGINS[-1]:
                 break
             try:
-                lifts = search_transport(cone, gains, masks, step, limits).lifts
+                lifts = search_transport(cone, gains, masks, step, limits).lifts if step else found.lifts
             except Infeasible:
                 break  # no room inside these limits, which themselves can be kept
             for matrix in kept_integers(lifts, prior, inside):
                 if not miss(matrix, prior):
                     return Solution(DenseKernel(matrix, _UNIT), bound, _HOW, found.duals)
-                near = matrix if near is None else near
+                near = matrix if near is None and miss(matrix, prior) <= _CLOSE else near
     except NotConverged as error:
         if not masks.empty:
             raise

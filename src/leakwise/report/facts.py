@@ -12,7 +12,7 @@ from typing import Any
 from leakwise.alphabet import label_to_plain
 from leakwise.exact import float_above, float_below, log_upper
 from leakwise.guarantee import at_most
-from leakwise.leakage import ldp
+from leakwise.leakage import frequency_shift, ldp
 from leakwise.leakage.measures.differential import ldp_ratio
 from leakwise.leakage.measures.posteriors import posterior_ranges
 from leakwise.mechanism import Mechanism
@@ -127,6 +127,11 @@ class Facts:
         return max(self.mechanism.shape) <= MOST_LETTERS
 
     @cached_property
+    def kept(self) -> str | None:
+        """Where the frequencies come from that outcomes keep, as ``origin``; None where they do not keep them."""
+        return self.origin if self.small and frequency_shift(self.mechanism, self.prior) <= 2.0**-50 else None
+
+    @cached_property
     def ldp(self) -> float:
         """The ε that holds whatever the prior is, infinite where nothing does."""
         return ldp(self.mechanism)
@@ -239,6 +244,7 @@ class Facts:
             "row_order": self.row_order,
             "time": self.time.isoformat(timespec="seconds"),
             "use": self.use,
+            "frequencies_kept": self.kept is not None,
             "unsafe_seed": self.unsafe_seed,
             "promise": self._promise(),
             "ldp": None if math.isinf(self.ldp) else self.ldp,

@@ -31,6 +31,12 @@ _USES = {
     "reading": "reading: outcomes are values, and agree with the true one as often as the guarantee allows.",
     "given": "as the mechanism that was given.",
 }
+_KEPT = {
+    "given": " The released column has the right frequencies as it stands, if the table's are those of the prior; "
+    "otherwise it is drawn towards them.",
+    "table": " The released column has the right frequencies as it stands, up to the rounding: the mechanism keeps "
+    "the table's rounded frequencies, which anyone can read from it.",
+}
 
 
 def page(facts: Facts) -> str:
@@ -67,7 +73,7 @@ def _facts(facts: Facts) -> str:
         ("Rows", f"{facts.rows:,}"),
         ("Order of the rows", facts.row_order),
         ("Released", facts.time.strftime("%Y-%m-%d %H:%M UTC")),
-        ("Made for", _USES[facts.use]),
+        ("Made for", _USES[facts.use] + _KEPT.get(facts.kept or "", "")),
     ]
     if facts.unsafe_seed:
         pairs.insert(0, ("Warning", SEEDED))

@@ -45,7 +45,7 @@ def kept_integers(lifts: Floats, prior: Prior, inside: Callable[[Integers], bool
     for row in matrix:
         row[int(np.argmax(row))] += _UNIT - int(row.sum())
     near = _moved(matrix, prior, exact=False)
-    found = [] if near is None else [_moved(near, prior, exact=True), near]
+    found = [matrix] if near is None else [_moved(near, prior, exact=True), near, matrix]
     return [one for one in found if one is not None and one.min() >= 0 and inside(one)]
 
 
