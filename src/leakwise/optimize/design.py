@@ -215,6 +215,8 @@ def designed(
         return kept_design(priors, cone, goal, _allowed(priors, cone, asked, within), limits)
     cone = constraint_cone(letters, asked, within)
     restricted = goal.on_support(priors.nominal) if known else goal
+    if goal.kind == "convex":
+        restricted.checked(letters.nominal)
     # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
     shape = goal if goal.labelled else restricted
     found = _closed(letters, asked, shape, cone) if method == "auto" else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from leakwise.mechanism import DenseKernel
 from leakwise.optimize.finish.finished import with_mass
 from leakwise.optimize.problem.utilities import Frequencies, as_utility
 from leakwise.optimize.problem.utility import Utility
+from optimize.brute_force import best_of, normalised, rays
 
 DISTANCE = -np.abs(np.subtract.outer(range(4), range(4))).astype(float)
 
@@ -130,3 +133,25 @@ def test_a_utility_that_is_not_what_it_says_is_refused_with_an_example() -> None
         with pytest.raises(lw.InvalidInput, match=words):
             utility.checked(prior)
     assert all(utility.checked(lw.Prior([0.4, 0.3, 0.2, 0.1])) is utility for utility in CONVEX.values())
+
+
+@pytest.mark.parametrize("method", ["auto", "columns", "enumeration"])
+@pytest.mark.parametrize("utility", [Largest(), Fourth()], ids=lambda utility: utility.name)
+def test_a_utility_of_ones_own_is_designed_for_like_any_other(utility: Utility, method: str) -> None:
+    law, t = [Fraction(part, 20) for part in (8, 6, 4, 2)], Fraction(9, 5)
+    rows = [[t * p - (i == letter) for i, p in enumerate(law)] for letter in range(4)]
+    prior, lifts = lw.Prior(law), normalised(rays(rows, 4), law)
+    best = best_of(lifts, utility.columns_worth(lifts, prior))
+    design = lw.design(prior, lift=t, utility=utility, method=method)
+    assert design.value == pytest.approx(best, rel=1e-8)
+    assert design.value <= best + 1e-9 <= design.bound + 2e-9
+    assert design.gap <= 1e-8 * (1 + abs(best))
+    assert design.certificate.verify().ratio <= t
+    assert design.certificate.optimality is None
+    assert utility.name in str(design.certificate.remark)
+
+
+def test_a_utility_of_ones_own_leaves_out_letters_without_mass() -> None:
+    whole = lw.design({"a": 0.5, "b": 0.3, "c": 0.2}, lift=1.6, utility=Largest())
+    more = lw.design({"a": 0.5, "b": 0.3, "never": 0, "c": 0.2}, lift=1.6, utility=Largest())
+    assert more.value == whole.value

@@ -73,6 +73,12 @@ class FInformation(Utility):
         slopes = p * np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
         return slopes, float(p @ at_low - slopes @ low)
 
+    def chord_gaps(self, low: Floats, high: Floats, point: Floats, prior: Prior) -> Floats:
+        width, at_low = high - low, self.f(low)
+        share = np.divide(point - low, width, out=np.zeros_like(width), where=width > 0)
+        gaps: Floats = prior.probabilities * (at_low + share * (self.f(high) - at_low) - self.f(point))
+        return gaps
+
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
         if not isinstance(kernel, CommonLawKernel):
             return super().interval(kernel, prior)

@@ -25,6 +25,7 @@ __all__ = ["Utility", "seen", "summed"]
 _STEP = 1e-6
 _MOST_SOLVED = 300
 _TRIALS = 64
+_CORNERS = 9  # up to so many letters boxes have few enough corners to look at them all
 
 
 def seen(kernel: Kernel, prior: Prior) -> tuple[Floats, Floats]:
@@ -39,6 +40,17 @@ def summed(terms: Floats) -> tuple[float, float]:
     value, size = math.fsum(terms), math.fsum(np.abs(terms))
     slack = (size + 2.0) * 256 * 2.0**-53
     return max(value - slack, 0.0), value + slack
+
+
+def _corners(low: Floats, high: Floats, p: Floats) -> Floats:
+    """The corners of a box of lift vectors: all but one entry at an end (N×C)."""
+    ends = np.where(np.arange(1 << len(p)) >> np.arange(len(p))[:, None] & 1, high[:, None], low[:, None])
+    free = ends + (1 - p @ ends) / p[:, None]
+    close = 1e-12 * (1 + np.abs(high))[:, None]
+    letters, columns = np.nonzero((free >= low[:, None] - close) & (free <= high[:, None] + close))
+    corners: Floats = ends[:, columns]
+    corners[letters, np.arange(len(letters))] = np.maximum(free[letters, columns], 0.0)
+    return corners
 
 
 class Utility(ABC):
@@ -103,17 +115,19 @@ class Utility(ABC):
             rise, width = self.columns_worth(corners, prior) - at_low, high - low
             slopes = np.divide(rise, width, out=np.zeros(len(p)), where=width > 0)
             return slopes, at_low - float(slopes @ low)
-        # Lift vectors above ``low`` are averages of the corners of a simplex, where a convex function is largest; so
-        # are those below ``high``, of another simplex, as far as its corners are lift vectors.
-        corner, room = low, 1 - float(p @ low)
-        if (high >= (excess := float(p @ high) - 1) / p).all() and excess < room:
-            corner, room = high, -excess
-        if abs(room) < 1e-14:
-            return np.zeros(len(p)), float(self.columns_worth(corner[:, None], prior)[0])
-        worth = self.columns_worth(corner[:, None] + np.diag(room / p), prior)
+        if len(p) <= _CORNERS and (corners := _corners(low, high, p)).shape[1]:
+            # A function above μ at the corners of the box, which are lift vectors, is above it everywhere between.
+            worth = self.columns_worth(corners, prior)
+            slopes = np.linalg.lstsq(corners.T, worth, rcond=None)[0].astype(np.float64)
+            return slopes, float((worth - slopes @ corners).max())
+        # Lift vectors above ``low`` are averages of the corners of a simplex.
+        room = 1 - float(p @ low)
+        if room < 1e-14:
+            return np.zeros(len(p)), float(self.columns_worth(low[:, None], prior)[0])
+        worth = self.columns_worth(low[:, None] + np.diag(room / p), prior)
         middle = float(p @ worth)
         slopes = p * (worth - middle) / room
-        return slopes, middle - float(slopes @ corner)
+        return slopes, middle - float(slopes @ low)
 
     def chord_gaps(self, low: Floats, high: Floats, point: Floats, prior: Prior) -> Floats:
         """Return for each letter how far the chord along it is above μ at a point: where a box is best cut."""

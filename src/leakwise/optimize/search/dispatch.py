@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from leakwise.errors import InvalidInput, NotConverged
-from leakwise.optimize.pricing.vertex_list import list_vertices
+from leakwise.optimize.pricing.vertex_list import list_vertices, vertex_count
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.utilities import FInformation
 from leakwise.optimize.problem.utility import Utility
@@ -33,6 +33,8 @@ _RAREST = 1e-9
 _OPEN = 1e-4
 # Larger lifts have weights that are roundings of zero.
 _LARGEST_LIFT = 1e12
+# So many vertices make a linear program of less than a second.
+_SHORT = 20_000
 
 
 def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
@@ -44,7 +46,9 @@ def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
             lower=-math.inf,
             upper=math.inf,
         )
-    if method == "enumeration":
+    # Of some utilities nothing is known but that they are convex: a short list of all vertices serves them best.
+    short = method == "auto" and utility.kind == "convex" and 0 < vertex_count(cone) <= _SHORT
+    if method == "enumeration" or short:
         answer = _listed(cone, utility, limits)
     else:
         kinds = [(cone.kind, utility.kind), (cone.kind, "any"), ("any", utility.kind), ("any", "any")]
