@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leakwise as lw
-from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.cones import LiftBox
 from leakwise.optimize.problem.utilities import as_utility
 from optimize.promises import F_UTILITIES, UTILITIES, check, priors
@@ -46,7 +45,7 @@ def test_never_below_randomized_response_of_the_same_pml(prior, epsilon, utility
     design = lw.design(prior, epsilon=epsilon, utility=utility)
     check(design, prior, epsilon)
     response = lw.randomized_response(len(prior), pml=epsilon, prior=prior)
-    value = utility_interval(response.kernel, prior, as_utility(utility))[0]
+    value = as_utility(utility).interval(response.kernel, prior)[0]
     assert (
         design.value >= value - 1e-6 * max(1.0, abs(value))
         if utility == "frequencies"

@@ -250,7 +250,8 @@ def _allowed(priors: PriorSet, cone: Cone, asked: AskedLimits, within: Cone | No
         words = f"{words}, in a {type(within).__name__}" if words else f"in a {type(within).__name__}"
         return Allowed(asked, words, unchecked=f"no checker for a {type(within).__name__}")
     if not known:
-        return Allowed(asked, words, high=first.above if first is not None else None)
+        unchecked = "no checker for a set of priors without a limit on its lifts" if first is None else None
+        return Allowed(asked, words, high=None if first is None else first.above, unchecked=unchecked)
     if first is not None and cone.kind == "box" and cone.entry_box()[1].max() <= 1:
         return Allowed(asked, words, Fraction(0), first.above)  # only constant columns are left
     low = Fraction(0) if both is None else 1 / both.above

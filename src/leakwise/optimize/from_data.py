@@ -203,7 +203,7 @@ def design_from_data(
             f"rounded needs strategy='certified' or 'layer-cake': the others rest on exact counts. Got {strategy!r}."
         )
     prior = _sample(column, domain)
-    asked, goal, chance = level(epsilon, lift), as_utility(utility), checked_failure(failure)
+    asked, goal, chance = level(epsilon, lift), as_utility(utility, averaged=True), checked_failure(failure)
     ways = Strategies(prior, asked, goal, np.random.default_rng(seed), rounded=rounded, seconds=time_limit)
     wanted = _CHOICES[strategy]
     tried = [ways.attempt(name, chance / len(wanted)) for name in wanted]

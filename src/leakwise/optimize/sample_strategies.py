@@ -15,10 +15,9 @@ from leakwise.exact import Level, level, log_lower
 from leakwise.leakage import epsilon_from_sample
 from leakwise.mechanism import Mechanism, constant, randomized_response
 from leakwise.optimize.design_result import Design
-from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies
 from leakwise.optimize.problem.prior_set_cone import conservative_lift
-from leakwise.optimize.problem.utilities import FInformation, LinearUtility, Utility
+from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.limits import Limits
 from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.priors.confidence import confidence
@@ -104,12 +103,8 @@ class Strategies:
         return Alternative(strategy, mechanism, epsilon, value, float(failure), note, certificate)
 
     def _value(self, mechanism: Mechanism) -> float:
-        plan = self._plan(counts_of(self.prior))
-        if isinstance(self.goal, LinearUtility) and mechanism.outputs != self.goal.says(self.prior).labels:
-            # What an outcome says is then read off the column: the best guess after seeing it.
-            gains = self.goal.gains(plan) * plan.probabilities[:, None]
-            return float((gains.T @ mechanism.matrix).max(axis=0).sum())
-        return utility_interval(mechanism.kernel, plan, self.goal)[0]
+        # What an outcome says is read off its column: the best guess after seeing it.
+        return self.goal.interval(mechanism.kernel, self._plan(counts_of(self.prior)))[0]
 
     def _plan(self, counts: Sequence[int]) -> Prior:
         """What to design for: the estimate, a letter that was never seen counted as half a row; or a rounded one."""
@@ -199,7 +194,7 @@ class Strategies:
 
     def _ball(self, failure: Fraction) -> Alternative:
         ball = confidence(self.prior, failure, "weissman-phi")
-        if isinstance(self.goal, FInformation) or len(self.prior) <= 20:
+        if self.goal.kind == "information" or len(self.prior) <= 20:
             found = self._for_all(ball)
             return self._option("ball", found.mechanism, found.epsilon, failure, found.method, found.certificate)
         return self._conservative(failure)

@@ -65,9 +65,7 @@ def tradeoff(
     >>> curve.randomized_response.round(4).tolist(), curve.ldp.round(4).tolist()
     ([0.0, 0.0072, 0.052], [0.0, 0.005, 0.0303])
     """
-    known, goal = as_prior(prior), as_utility(utility)
-    if goal.kind == "worst_case":
-        raise InvalidInput("utility must be one that averages over outcomes. For lw.WorstCase use lw.worst_case_curve.")
+    known, goal = as_prior(prior), as_utility(utility, averaged=True)
     asked = [level(epsilon, name="epsilons") for epsilon in (_grid(known) if epsilons is None else _given(epsilons))]
     supported, matched = with_mass(known), goal.on_support(known)
     designs, responses, local = [], [], []

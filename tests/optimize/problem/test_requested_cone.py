@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.exact import level
-from leakwise.optimize.finish.utility_interval import utility_interval
 from leakwise.optimize.problem.cones import LDPCone
 from leakwise.optimize.problem.utilities import as_utility
 from optimize.promises import priors
@@ -28,7 +27,7 @@ def test_ldp_design_is_ldp_and_below_the_pml_optimum(prior, epsilon):
 def test_ldp_binary_is_warner():
     design = lw.design(lw.Prior([0.3, 0.7]), ldp=1.0)
     response = lw.randomized_response(2, epsilon=1.0)
-    expected = utility_interval(response.kernel, lw.Prior([0.3, 0.7]), as_utility("mutual_information"))[0]
+    expected = as_utility("mutual_information").interval(response.kernel, lw.Prior([0.3, 0.7]))[0]
     assert design.value == pytest.approx(expected, abs=1e-12)
 
 

@@ -161,6 +161,12 @@ class Expected(_Matrix):
     def __init__(self, matrix: Any, outputs: int | Iterable[Label] | None = None) -> None:
         self._set(matrix, outputs, "expected")
 
+    said = True
+
+    def worth_said(self, lifts: Floats, says: Indices, prior: Prior) -> Floats:
+        worth: Floats = np.einsum("ij,ij->j", self.weighted(prior)[:, says], lifts)
+        return worth
+
     def on_support(self, prior: Prior) -> Utility:
         gains = self.gains(prior)
         return self if prior.support.all() else Expected(gains[prior.support], self.says(prior))

@@ -208,9 +208,14 @@ _NAMED: dict[str, Utility] = {
 }
 
 
-def as_utility(utility: Any) -> Utility:
-    """Return a utility from its name or from an object."""
+def as_utility(utility: Any, *, averaged: bool = False) -> Utility:
+    """Return a utility from its name or from an object; ``averaged``: only one that averages over outcomes."""
     if isinstance(utility, Utility):
+        if averaged and utility.kind == "worst_case":
+            raise InvalidInput(
+                "utility must be one that averages over outcomes. For lw.WorstCase use lw.design or "
+                "lw.worst_case_curve."
+            )
         return utility
     if isinstance(utility, str) and utility in _NAMED:
         return _NAMED[utility]

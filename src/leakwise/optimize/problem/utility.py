@@ -68,6 +68,8 @@ class Utility(ABC):
         Whether it treats letters of equal mass alike, as the closed form for uniform priors needs.
     labelled
         Whether its outputs have labels of their own, so that outcomes which say the same are added up.
+    said
+        Whether an outcome is worth what it says, not what is read from it.
     structured
         Whether what a common law plus a diagonal is worth needs no matrix, so that there may be any number of letters.
     least
@@ -89,6 +91,7 @@ class Utility(ABC):
     separable: bool = False
     symmetric: bool = False
     labelled: bool = False
+    said: bool = False
     structured: bool = False
     least: float = -np.inf
 
@@ -137,6 +140,10 @@ class Utility(ABC):
         worth = self.columns_worth(np.concatenate([point[:, None], *ends], axis=1), prior)
         gaps: Floats = (1 - share) * worth[1 : 1 + size] + share * worth[1 + size :] - worth[0]
         return gaps
+
+    def worth_said(self, lifts: Floats, says: Indices, prior: Prior) -> Floats:
+        """Return what lift vectors are worth that say something: the same, where it is read from the outcome."""
+        return self.columns_worth(lifts, prior)
 
     def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
         """Return U of the mechanism with these lifts (N×M) and this output law."""

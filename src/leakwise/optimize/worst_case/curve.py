@@ -14,7 +14,7 @@ from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.optimize.worst_case.comparison import pml_exponential, pml_randomized_response, worst_utility
-from leakwise.optimize.worst_case.least_leakage import LeastLeakage, on_mask
+from leakwise.optimize.worst_case.least_leakage import LeastLeakage, on_mask, ratio_on
 from leakwise.optimize.worst_case.mask import Levels, utility_matrix
 from leakwise.optimize.worst_case.utility_safe import safe_on
 from leakwise.priors import Prior, PriorSet, as_prior_set
@@ -92,7 +92,7 @@ class WorstCaseCurve(Drawn):
 
         The exponential mechanism and randomized response are made ε-PML by local differential privacy ([WC] (10)–(11)).
         """
-        scores = Levels(self.utility, self.by)._scores
+        scores = np.asarray(Levels(self.utility, self.by)._scores, dtype=float)
         safe = self.levels[self.utility_safe <= epsilon + 1e-12]
         found = {
             "least leakage": self.best_level(epsilon),
@@ -100,7 +100,7 @@ class WorstCaseCurve(Drawn):
         }
         if isinstance(self.prior, Prior):
             for name, make in _PEERS.items():
-                found[name] = worst_utility(make(self.prior, self.utility, epsilon), np.asarray(scores, dtype=float))
+                found[name] = worst_utility(make(self.prior, self.utility, epsilon), scores)
         return found
 
     def _shown(self) -> Parts:
@@ -215,7 +215,7 @@ def worst_case_curve(prior: Any, utility: Any, *, by: str = "value", outputs: An
         )
     solutions: list[LeastLeakage] = []
     safe: list[float] = []
-    work = _Shared(priors)
+    found: tuple[Any, Any] = (None, None)
     for threshold in thresholds.tolist():
         mask = levels.mask(threshold)
         before = solutions[-1] if solutions else None
@@ -223,25 +223,7 @@ def worst_case_curve(prior: Any, utility: Any, *, by: str = "value", outputs: An
             solutions.append(LeastLeakage(before.mechanism, before.method, before.certificate, mask))
             safe.append(safe[-1])
             continue
-        solutions.append(work.solve(mask))
+        found = ratio_on(priors, mask, before=found[0])
+        solutions.append(on_mask(priors, mask, searched=found))
         safe.append(safe_on(priors, mask).epsilon)
     return WorstCaseCurve(thresholds, tuple(solutions), np.array(safe), by, priors, values)
-
-
-class _Shared:
-    """What one level hands on to the next: the duals that proved it, and the columns that attained it."""
-
-    def __init__(self, priors: PriorSet) -> None:
-        self.priors = priors
-        self.last: Any = None
-
-    def solve(self, mask: Any) -> LeastLeakage:
-        if not isinstance(self.priors, Prior):
-            return on_mask(self.priors, mask)
-        from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
-        from leakwise.optimize.worst_case.least_ratio.large_masks import least_ratio_of
-
-        support = self.priors.support
-        columns = MaskColumns(mask.allowed[support], self.priors.probabilities[support])
-        self.last = least_ratio_of(columns, before=self.last)
-        return on_mask(self.priors, mask, found=self.last)

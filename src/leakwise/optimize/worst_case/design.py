@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from leakwise.exact import Level, float_below
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.finished import Allowed, Solution, finished, with_mass
 from leakwise.optimize.search.limits import Limits
-from leakwise.optimize.worst_case.least_leakage import LeastLeakage, on_mask
+from leakwise.optimize.worst_case.least_leakage import LeastLeakage, on_mask, ratio_on
 from leakwise.optimize.worst_case.mask import Levels, Mask
 from leakwise.optimize.worst_case.second_stage.design import exact_kernel, labelled, second_best
 from leakwise.optimize.worst_case.utility import WorstCase
@@ -127,8 +127,8 @@ def design_worst_case(priors: PriorSet, asked: Level, goal: WorstCase, limits: L
     how = f"search over {len(thresholds)} levels; {least.method}"
     if goal.then is not None:
         assert isinstance(priors, Prior)
-        found = second_best(priors, asked, mask, goal.then, limits, least)
-        mechanism, says, second, second_bound = found.mechanism, found.says, found.value, found.bound
+        found, says = second_best(priors, asked, mask, goal.then, limits, least)
+        mechanism, second, second_bound = found.mechanism or mechanism, found.value, found.bound
         how = f"search over {len(thresholds)} levels; then {goal.then.name}: {found.how}"
     solution = Solution(mechanism.kernel, bound, how, mechanism=mechanism, value=level)
     design = finished(solution, priors, goal, Allowed(asked, f"PML {asked.words}", high=asked.above), limits)
@@ -187,20 +187,11 @@ def _best_level(
 
 
 def _within(priors: PriorSet, mask: Mask, target: float, work: Any) -> tuple[bool, Any]:
-    slack = 1 + 1e-12
-    if isinstance(priors, Prior):
-        from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
-        from leakwise.optimize.worst_case.least_ratio.large_masks import least_ratio_of
-
-        columns = MaskColumns(mask.allowed[priors.support], priors.probabilities[priors.support])
-        found = least_ratio_of(columns, before=work, target=target)
-        return found.upper <= target * slack, found
-    from leakwise.optimize.worst_case.least_ratio.prior_sets import robust_ratio
-
     try:
-        return robust_ratio(priors, mask.allowed)[0].upper <= target * slack, None
+        found, _ = ratio_on(priors, mask, before=work, target=target)
     except Infeasible:
         return False, None
+    return found.upper <= target * (1 + 1e-12), found
 
 
 def _exactly(priors: PriorSet, asked: Level, least: LeastLeakage) -> LeastLeakage | None:
@@ -213,12 +204,9 @@ def _exactly(priors: PriorSet, asked: Level, least: LeastLeakage) -> LeastLeakag
     if found is None:
         return None
     matrix, used = found
-    names = least.mask.names(priors.alphabet)
-    mechanism, _ = labelled(exact_kernel(matrix), np.array(used), priors, least.mask, names)
+    mechanism, _ = labelled(exact_kernel(matrix), np.array(used), priors, least.mask)
     guarantee = certify(mechanism, priors)
     if guarantee.ratio is None or not asked.allows(guarantee.ratio):
         return None
-    from dataclasses import replace
-
     certificate = replace(least.certificate, guarantee=guarantee).verify_for_the_set()
     return LeastLeakage(mechanism, f"{least.method}, in fractions", certificate, least.mask)

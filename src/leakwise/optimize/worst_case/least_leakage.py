@@ -17,11 +17,11 @@ from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.worst_case.mask import Mask, as_mask
 from leakwise.optimize.worst_case.rounding import DUST, round_columns
-from leakwise.priors import Prior, PriorSet, as_prior_set
+from leakwise.priors import PriorSet, as_prior_set
 from leakwise.proof import MaskCertificate, certify
 from leakwise.types import Bools, Floats
 
-__all__ = ["LeastLeakage", "least_leakage", "on_mask", "whole_numbers"]
+__all__ = ["LeastLeakage", "least_leakage", "on_mask", "ratio_on", "whole_numbers"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,20 +163,27 @@ def _wrong_outputs(labels: int, columns: int) -> Exception:
     return InvalidInput(f"outputs must be as many as the columns of the mask. Got {labels} for {columns}.")
 
 
-def on_mask(priors: PriorSet, mask: Mask, *, found: Any = None) -> LeastLeakage:
-    """Return the least leakage on a checked mask; ``found`` is a search that was made already."""
-    support = np.asarray(priors.support, dtype=np.bool_)
-    if isinstance(priors, Prior):
-        from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
-        from leakwise.optimize.worst_case.least_ratio.large_masks import least_ratio_of
+def ratio_on(priors: PriorSet, mask: Mask, *, before: Any = None, target: float | None = None) -> tuple[Any, Any]:
+    """Search the least ratio on a checked mask: what was found, and for a set of priors the witnesses of its proof.
 
-        if found is None:
-            found = least_ratio_of(MaskColumns(mask.allowed[support], priors.probabilities[support]))
-        witnesses = None
-    else:
+    ``before`` is what was found on a larger mask; with a ``target`` the search ends once it is known to be within.
+    """
+    if priors is not priors.nominal:
         from leakwise.optimize.worst_case.least_ratio.prior_sets import robust_ratio
 
-        found, witnesses = robust_ratio(priors, mask.allowed)
+        return robust_ratio(priors, mask.allowed)
+    from leakwise.optimize.worst_case.least_ratio.columns import MaskColumns
+    from leakwise.optimize.worst_case.least_ratio.large_masks import least_ratio_of
+
+    support = priors.support
+    columns = MaskColumns(mask.allowed[support], priors.nominal.probabilities[support])
+    return least_ratio_of(columns, before=before, target=target), None
+
+
+def on_mask(priors: PriorSet, mask: Mask, *, searched: tuple[Any, Any] | None = None) -> LeastLeakage:
+    """Return the least leakage on a checked mask; ``searched`` is a search that was made already."""
+    support = np.asarray(priors.support, dtype=np.bool_)
+    found, witnesses = ratio_on(priors, mask) if searched is None else searched
     duals = np.zeros(len(support))
     duals[support] = found.y
     matrix = without_dust(found.matrix, priors.nominal.probabilities[support])
@@ -211,7 +218,4 @@ def mechanism_on(matrix: Floats, mask: Mask, support: Bools, letters: Alphabet) 
         share = np.where(allowed, full[support].sum(axis=0), 0.0)
         full[letter] = share if share.any() else allowed.astype(np.float64)
     used = np.flatnonzero(full.any(axis=0))
-    weights = round_columns(full[:, used], BITS)
-    names = mask.names(letters)
-    chosen = Alphabet([names.labels[place] for place in used], name="outcomes", declared=True)
-    return Mechanism.from_kernel(DenseKernel(weights, 1 << BITS), letters, chosen)
+    return mask.mechanism(DenseKernel(round_columns(full[:, used], BITS), 1 << BITS), used, letters)

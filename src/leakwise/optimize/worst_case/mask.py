@@ -17,8 +17,10 @@ import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet, Label, as_alphabet
 from leakwise.errors import Infeasible, InvalidInput, did_you_mean, some_of
+from leakwise.mechanism import DenseKernel, Mechanism
+from leakwise.optimize.finish.outcome_names import distinct
 from leakwise.priors import PriorSet
-from leakwise.types import Bools, Floats
+from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["Levels", "Mask", "as_mask", "ranks", "utility_matrix"]
 
@@ -56,6 +58,12 @@ class Mask:
             return self.outputs
         size = self.allowed.shape[1]
         return letters if size == len(letters) else Alphabet.numbered(size)
+
+    def mechanism(self, kernel: DenseKernel, outputs: Indices, letters: Alphabet) -> Mechanism:
+        """Return the mechanism whose outcomes are named after the outputs that they say."""
+        names = self.names(letters).labels
+        chosen = Alphabet(distinct(names[place] for place in outputs), name="outcomes", declared=True)
+        return Mechanism.from_kernel(kernel, letters, chosen)
 
     def __repr__(self) -> str:
         rows, columns = self.shape

@@ -32,8 +32,8 @@ class WorstCase(Utility):
         the best; equal utilities have equal ranks.
     then
         What to maximise among the mechanisms of the best level: a utility by name or object (an f-information,
-        ``"guessing"``, ``lw.Gain``, or ``lw.Expected`` over the same outputs). None: the least leakage, which is often
-        a nearly constant answer.
+        ``"guessing"``, ``lw.Gain``, ``lw.Expected`` over the same outputs, or a convex utility of your own). None: the
+        least leakage, which is often a nearly constant answer.
     outputs
         Labels of the outputs; the letters themselves for a square matrix.
 
@@ -60,9 +60,9 @@ class WorstCase(Utility):
         self.utility, self.outputs = utility_matrix(utility, outputs)
         self.by = by
         self.then = None if then is None else as_utility(then)
-        if self.then is not None and self.then.kind not in ("information", "labelled"):
+        if self.then is not None and self.then.kind in ("frequencies", "worst_case"):
             raise InvalidInput(
-                "then= must be an f-information, lw.Gain, lw.Expected or 'guessing'. "
+                "then= must be an f-information, lw.Gain, lw.Expected, 'guessing' or a convex utility of your own. "
                 f"Got {self.then.name!r} instead: leave then= out."
             )
         self.name = f"worst case by {by}" + ("" if self.then is None else f", then {self.then.name}")

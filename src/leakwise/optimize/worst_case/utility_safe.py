@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.alphabet import Alphabet
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.errors import InvalidInput
 from leakwise.exact import round_integer_rows
@@ -149,9 +148,7 @@ def safe_on(priors: PriorSet, mask: Mask) -> UtilitySafe:
         kernel = DenseKernel(weights, common)
     else:
         kernel = DenseKernel(_even_rows(allowed), 1 << BITS)
-    names = mask.names(priors.alphabet)
-    chosen = Alphabet([names.labels[place] for place in used], name="outcomes", declared=True)
-    mechanism = Mechanism.from_kernel(kernel, priors.alphabet, chosen)
+    mechanism = mask.mechanism(kernel, used, priors.alphabet)
     return UtilitySafe(mechanism, certify(mechanism, priors), mask, priors)
 
 
