@@ -67,6 +67,8 @@ def test_without_the_frequencies_more_rows_agree_and_rare_values_may_vanish(prio
 
 @pytest.mark.parametrize("beside", [{}, {"use": "reading", "mechanism": lw.randomized_response(["a", "b"], lift=2)}])
 def test_keep_frequencies_is_refused_where_nothing_follows_from_it(beside):
+    with pytest.raises(lw.InvalidInput, match="must be True, False or left out"):
+        lw.protect(["a", "b"], prior={"a": 0.5, "b": 0.5}, lift=2, keep_frequencies="no", **beside)
     with pytest.raises(lw.InvalidInput, match=r"keep_frequencies .* goes with use='reading'"):
         lw.protect(["a", "b"], prior={"a": 0.5, "b": 0.5}, lift=2, keep_frequencies=True, **beside)
 

@@ -215,13 +215,15 @@ def _asked(epsilon: object, lift: object, mechanism: Mechanism | None) -> Level 
 
 def _keep(keep_frequencies: bool | None, use: str, mechanism: Mechanism | None) -> bool:
     """Return whether outcomes are to come as often as the values; refuse it where nothing would follow from it."""
+    if keep_frequencies not in (None, True, False):
+        raise InvalidInput(f"keep_frequencies must be True, False or left out. Got {keep_frequencies!r} instead.")
     if keep_frequencies is not None and (use != "reading" or mechanism is not None):
         beside = "mechanism=" if mechanism is not None else f"use={use!r}"
         raise InvalidInput(
             f"keep_frequencies (--keep-frequencies) goes with use='reading' (--for reading), not with {beside}: for "
             "statistics the frequencies are estimated (lw.estimate), and a given mechanism keeps what it keeps."
         )
-    return use == "reading" if keep_frequencies is None else bool(keep_frequencies)
+    return use == "reading" if keep_frequencies is None else keep_frequencies
 
 
 def _check_prior(prior: Any, failure: Any) -> None:

@@ -107,6 +107,7 @@ def test_what_else_is_refused():
         "square": {"utility": lw.Expected(np.ones((3, 2)))},
         "no outcome 'c'": {"utility": lw.Expected(np.eye(3), outputs=["a", "b", "x"])},
         "enumeration": {"method": "enumeration"},
+        "must be True or False": {"keep_frequencies": "no"},
         "WorstCase": {"utility": lw.WorstCase(np.eye(3))},
         "go with keep_frequencies": {"keep_frequencies": False, "keep_at_least": 0.1},
     }.items():

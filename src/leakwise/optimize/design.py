@@ -128,6 +128,8 @@ def design(
         _check_outcomes(outcomes, utility)
     limits = Limits(tolerance, time_limit, progress, outcomes=outcomes)
     asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, lift_of=lift_of, ceiling=ceiling, floor=floor)
+    if not isinstance(keep_frequencies, bool):
+        raise InvalidInput(f"keep_frequencies must be True or False. Got {keep_frequencies!r} instead.")
     if keep_frequencies:
         utility = kept_frequencies(utility, forbidden, keep_at_least)
     elif forbidden is not None or keep_at_least is not None:
