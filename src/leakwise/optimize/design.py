@@ -79,7 +79,7 @@ def design(
     utility
         ``"mutual_information"``, ``"total_variation"``, ``"chi_square"``, ``"hellinger"``, ``"guessing"``,
         ``"frequencies"``, or an object: ``lw.FInformation(f)``, ``lw.Gain(matrix)``, ``lw.Expected(matrix)``,
-        ``lw.WorstCase(matrix)``.
+        ``lw.WorstCase(matrix)``, or of a subclass of ``leakwise.optimize.Utility`` of your own.
     anyone, ldp
         A second limit, alone or with ε, for anyone, whatever they knew: the largest lift for any prior whatever; or the
         same in nats, the ε of local differential privacy.
@@ -103,8 +103,8 @@ def design(
         engine" in the documentation.
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
-        generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values,
-        f-informations and ``"frequencies"``.
+        generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values and
+        utilities whose outputs have no labels.
     tolerance
         The gap to stop at.
     time_limit

@@ -129,9 +129,24 @@ def test_a_utility_that_is_not_what_it_says_is_refused_with_an_example() -> None
         def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
             return lifts.max()
 
-    for utility, words in ((Root(), "not convex"), (Claims(), "Leave separable out"), (Scalar(), "one finite number")):
+    class Listed(Largest):
+        def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
+            return list(lifts.max(axis=0))
+
+    class Infinite(Largest):
+        def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
+            return np.full(lifts.shape[1], np.inf)
+
+    wrong = {
+        Root: "not convex",
+        Claims: "Leave separable out",
+        Scalar: "one finite",
+        Listed: "array",
+        Infinite: "finite",
+    }
+    for utility, words in wrong.items():
         with pytest.raises(lw.InvalidInput, match=words):
-            utility.checked(prior)
+            lw.design(prior, lift=2, utility=utility())
     assert all(utility.checked(lw.Prior([0.4, 0.3, 0.2, 0.1])) is utility for utility in CONVEX.values())
 
 

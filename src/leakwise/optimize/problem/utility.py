@@ -222,10 +222,10 @@ class Utility(ABC):
         ends = generator.exponential(size=(2, len(p), _TRIALS)) * generator.integers(0, 2, (2, len(p), _TRIALS)) + 1e-3
         first, second = ends / (p @ ends)[:, None, :]
         worth = [self.columns_worth(lifts, prior) for lifts in (first, second, (first + second) / 2)]
-        if any(np.shape(values) != (_TRIALS,) for values in worth) or not np.isfinite(worth).all():
+        if any(getattr(values, "shape", None) != (_TRIALS,) for values in worth) or not np.isfinite(worth).all():
             raise InvalidInput(
-                f"columns_worth of the utility {self.name!r} must return one finite number for each column of lifts. "
-                f"Got an array of shape {np.shape(worth[0])} for {_TRIALS} columns."
+                f"columns_worth of the utility {self.name!r} must return an array of one finite number for each column "
+                f"of lifts. Got {type(worth[0]).__name__} of shape {np.shape(worth[0])} for {_TRIALS} columns."
             )
         above = worth[2] - (worth[0] + worth[1]) / 2
         worst = int(above.argmax())

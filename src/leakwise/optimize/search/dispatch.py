@@ -108,7 +108,7 @@ def _listed(cone: Cone, utility: Utility, limits: Limits) -> Answer:
     """Every vertex, as in [EX] Theorem 5."""
     if utility.labelled:
         raise InvalidInput(
-            'method="enumeration" is for f-informations and frequencies. '
+            'method="enumeration" is for utilities whose outputs have no labels. '
             f"Got utility {utility.name!r}: leave method= out."
         )
     vertices = list_vertices(cone)
