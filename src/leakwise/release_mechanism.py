@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leakwise.errors import CertificateRejected, LeakwiseWarning
-from leakwise.exact import Level
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior, PriorSet
 from leakwise.priors.sets.rounded import RoundedLayerCake
-from leakwise.proof import Certificate, certify
+from leakwise.proof import AskedLimits, Certificate, certify
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
@@ -32,7 +31,7 @@ class Sample(NamedTuple):
 
 def certified_mechanism(
     basis: PriorSet | Sample,
-    asked: Level | None,
+    asked: AskedLimits,
     use: str,
     mechanism: Mechanism | None,
     columns: tuple[str, ...],
@@ -44,6 +43,7 @@ def certified_mechanism(
     They differ where the prior comes from the table: the receiver's rests on its rounded frequencies alone.
     """
     found: Design | DataDesign | None = None
+    asked.warn_of_idle(basis if isinstance(basis, PriorSet) else basis.prior, 3)
     if isinstance(basis, PriorSet):
         known = public = basis
         if mechanism is None:
@@ -64,7 +64,7 @@ def certified_mechanism(
     if proven is None:
         certificate = certify(mechanism, known, asked)
     elif proven.mechanism is mechanism and proven.prior == known:
-        certificate = replace(proven, asked=asked)
+        certificate = replace(proven, asked=asked.level)
     else:
         certificate = certify(mechanism, known, asked)
         certificate = replace(certificate, optimality=proven.optimality, remark=proven.remark)
@@ -83,7 +83,7 @@ def certified_mechanism(
     return found, certificate, shown
 
 
-def _from_rows(basis: Sample, asked: Level | None, use: str, time_limit: float, keep: bool) -> DataDesign:
+def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, keep: bool) -> DataDesign:
     """Return a mechanism that follows from the rounded frequencies alone."""
     from leakwise.optimize.from_data import design_from_data
 

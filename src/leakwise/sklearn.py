@@ -11,6 +11,7 @@ from leakwise.alphabet import as_alphabet, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, require
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet, over_letters
+from leakwise.release_limits import TEN_TIMES, release_limits
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
 from leakwise.tables.release.draw import draw_codes
@@ -47,6 +48,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     ----------
     epsilon, lift
         The most that an outcome may reveal: ε in nats, or e^ε. One of the two.
+    anyone
+        The same limit for anyone, whatever they knew: ten times the lift unless it is given; None switches it off.
     domain
         Every value that can occur, whether it does or not: a list, or ``lw.bins(low, high, count)`` for numbers, for
         all columns; or a mapping from columns (names, or numbers where there are none) to such domains. May be left out
@@ -95,6 +98,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         epsilon: Any = None,
         *,
         lift: Any = None,
+        anyone: Any = TEN_TIMES,
         domain: Any = None,
         utility: Any = "frequencies",
         prior: Any = None,
@@ -103,6 +107,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     ) -> None:
         self.epsilon = epsilon
         self.lift = lift
+        self.anyone = anyone
         self.domain = domain
         self.utility = utility
         self.prior = prior
@@ -219,8 +224,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             sample = Prior.from_data(values, domain)
             return design_from_data(
                 sample,
-                self.epsilon,
-                lift=self.lift,
+                release_limits(self.epsilon, self.lift, anyone=self.anyone),
                 failure=self.failure,
                 utility=self.utility,
                 strategy="certified",
@@ -231,7 +235,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         codes = encode_column(values, known.alphabet, name=title)
         refuse_impossible(counted(codes, len(known.alphabet)), known, [name])
         self._priors.append(known)
-        found: Design = design(known, self.epsilon, lift=self.lift, utility=self.utility, time_limit=self.time_limit)
+        asked = release_limits(self.epsilon, self.lift, anyone=self.anyone, prior=known)
+        found: Design = design(known, asked, utility=self.utility, time_limit=self.time_limit)
         return found
 
     def _columns(self, X: Any, *, reset: bool) -> dict[Hashable, Any]:

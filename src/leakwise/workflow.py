@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.documents import created_like
 from leakwise.errors import InvalidInput, did_you_mean
-from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet, over_letters
 from leakwise.priors.sample import coarse_prior
 from leakwise.proof import Certificate
+from leakwise.release_limits import TEN_TIMES, release_limits
 from leakwise.release_mechanism import Sample, certified_mechanism, how_found
 from leakwise.report import Facts, Protection
 from leakwise.tables.formats import is_path
@@ -39,6 +39,10 @@ def protect(
     domain: Any = None,
     epsilon: object = None,
     lift: object = None,
+    anyone: object = TEN_TIMES,
+    lift_of: Mapping[Any, object] | None = None,
+    ceiling: Mapping[Any, object] | None = None,
+    floor: Mapping[Any, object] | None = None,
     prior: Any = None,
     failure: float | None = None,
     use: str = "statistics",
@@ -71,6 +75,10 @@ def protect(
         (or the mechanism) names the values.
     epsilon, lift
         The most that an outcome may reveal: ε in nats, or e^ε, "at most ``lift`` times as likely".
+    anyone
+        The same limit for anyone, whatever they knew: ten times the lift unless it is given; None switches it off.
+    lift_of, ceiling, floor
+        Limits of single values, as for :func:`leakwise.design`.
     prior
         What is known beforehand, from public sources: a prior, or a set of priors for all of which the guarantee then
         holds. Or ``"table"`` to estimate it from the table: the mechanism is designed for rounded frequencies, which
@@ -116,7 +124,7 @@ def protect(
     >>> r = protect(table, "smokes", prior=lw.Prior({"no": 0.75, "yes": 0.25}), lift=2)
     >>> print(r.guarantee)
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
-prior (rows independent).
+prior, nor more than 20 times as likely for anyone, whatever they knew (rows independent).
     """
     from leakwise.tables.ledger.column_digest import Digester
     from leakwise.tables.ledger.ledger import Ledger as LedgerBook
@@ -128,7 +136,16 @@ prior (rows independent).
 
     if mechanism is not None:
         check_mechanism(mechanism)
-    asked = _asked(epsilon, lift, mechanism)
+    asked = release_limits(
+        epsilon,
+        lift,
+        anyone=anyone,
+        prior=prior,
+        mechanism=mechanism,
+        lift_of=lift_of,
+        ceiling=ceiling,
+        floor=floor,
+    )
     _check_prior(prior, failure)
     if use not in _USES:
         raise InvalidInput(
@@ -205,12 +222,6 @@ prior (rows independent).
         order=source.order,
     )
     return Protection(table, certificate, found, facts, entry, {**files, **ledger_files(account, "ledger")})
-
-
-def _asked(epsilon: object, lift: object, mechanism: Mechanism | None) -> Level | None:
-    if mechanism is not None and epsilon is None and lift is None:
-        return None
-    return level(epsilon, lift)
 
 
 def _keep(keep_frequencies: bool | None, use: str, mechanism: Mechanism | None) -> bool:

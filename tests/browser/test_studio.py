@@ -438,6 +438,30 @@ def test_the_bound_can_be_typed_and_mistakes_are_told(visit: Visit) -> None:
     expect(page.locator("#promise")).to_contain_text("says nothing")
 
 
+def test_both_limits_are_knobs(visit: Visit) -> None:
+    page = visit.open({**make_state(["no", "yes"], ["0.5", "0.5"]), "anyone": "20"})
+    expect(page.locator("#promise")).to_contain_text("nor more than 20 times as likely for anyone")
+    assert page.input_value("#anyone") == "20"
+    # The second follows the first as long as it is ten times that.
+    page.fill("#lift", "1.5")
+    page.keyboard.press("Enter")
+    visit.settled()
+    assert page.input_value("#anyone") == "15"
+    page.locator("#anyone-slider").evaluate(
+        "one => { one.value = '0'; one.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
+    visit.settled()
+    assert page.input_value("#anyone") == "1.5"
+    page.uncheck("#anyone-on")
+    visit.settled()
+    expect(page.locator("#promise")).not_to_contain_text("whatever they knew")
+    page.fill("#lift", "2")
+    page.keyboard.press("Enter")
+    page.check("#anyone-on")
+    visit.settled()
+    assert page.input_value("#anyone") == "20"
+
+
 # --------------------------------------------------------------------------------------------------- to take away
 
 

@@ -183,7 +183,7 @@ def test_a_table_as_a_sample(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("--strategy", "split"), "goes with --failure"),
-        (("--failure", "1e-6", "--ldp", "1"), "not with --ldp"),
+        (("--failure", "1e-6", "--lip", "1"), "does not go with --lip"),
         (("--failure", "2"), "failure must be"),
         (("--failure", "1e-6", "--strategy", "spilt"), "did you mean"),
         (("--failure", "1e-6", "--strategy", "split", "--certificate", "c.json"), "has no certificate"),

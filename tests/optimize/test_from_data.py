@@ -11,12 +11,12 @@ from scipy.stats import binomtest
 
 import leakwise as lw
 from leakwise.errors import Infeasible, InvalidInput
-from leakwise.exact import level
 from leakwise.optimize.from_data import STRATEGIES, design_from_data
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.sample_strategies import Alternative, Strategies
 from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Prior
+from leakwise.proof import asked_limits
 
 SAMPLE = Prior.from_counts({"a": 5_200, "b": 2_900, "c": 1_900})
 
@@ -121,7 +121,10 @@ def test_no_more_designs_are_tried_when_the_time_is_over() -> None:
         exhausted = property(lambda self: True)  # type: ignore[assignment]
 
     tried = Strategies(
-        Prior.from_counts([600, 300, 100]), level(lift=2), as_utility("mutual_information"), np.random.default_rng(1)
+        Prior.from_counts([600, 300, 100]),
+        asked_limits(lift=2),
+        as_utility("mutual_information"),
+        np.random.default_rng(1),
     )
     assert len(list(tried._climb(tried.prior, 0.3, lambda mechanism: 0.4))) > 1
     tried.limits = Over()

@@ -448,3 +448,14 @@ def test_the_report_claims_no_release_and_runs_nothing() -> None:
     assert "Released" not in text
     _, set_files = taken(SAMPLED["a set"])
     assert "Set of priors" in set_files["report"]
+
+
+def test_the_second_limit_is_kept_said_and_reproduced() -> None:
+    plain = make_state(["no", "yes"], ["0.5", "0.5"])
+    alone, both = parts_of(plain)["answer"], parts_of({**plain, "anyone": "20"})["answer"]
+    assert "nor more than 20 times as likely for anyone, whatever they knew" in both["promise"]
+    assert "whatever they knew" not in alone["promise"]
+    assert "For anyone, whatever they knew, it is 20" in both["certificate"]["words"]
+    assert (alone["certificate"]["lift"], round(both["certificate"]["lift"], 4)) == (2.0, 1.9048)
+    assert 'anyone="20"' in both["code"]["python"]
+    assert "--anyone 20" in both["code"]["cli"]

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli import csvfiles
+from leakwise.cli.limits import (
+    AnyoneOption,
+    CeilingOption,
+    FloorOption,
+    LiftOfOption,
+    read_anyone,
+    read_value_limits,
+)
 from leakwise.cli.output import JsonOption, show
 from leakwise.cli.reading import (
     ColumnOption,
@@ -91,9 +99,13 @@ def design(
     ] = None,
     utility: UtilityOption = None,
     utility_matrix: UtilityMatrixOption = None,
+    anyone: AnyoneOption = None,
+    lift_of: LiftOfOption = None,
+    ceiling: CeilingOption = None,
+    floor: FloorOption = None,
     ldp: Annotated[
         str | None,
-        typer.Option("--ldp", metavar="NATS", help="A limit on local differential privacy as well (or alone)."),
+        typer.Option("--ldp", metavar="NATS", help="The limit of --anyone in nats: local differential privacy."),
     ] = None,
     lip: Annotated[
         str | None,
@@ -155,7 +167,8 @@ def design(
     leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2
     leakwise design --counts no=700,yes=300 --epsilon 0.5 --save mechanism.json --certificate proof.json
     leakwise design --prior uniform:7 --epsilon 0.8 --utility frequencies --plot mechanism.svg
-    leakwise design --prior prior.csv --epsilon 1 --ldp 2 --utility-matrix worth.csv
+    leakwise design --prior prior.csv --lift 2 --anyone 20 --utility-matrix worth.csv
+    leakwise design --prior HIV=0.02,flu=0.58,none=0.4 --lift 3 --lift-of HIV=1.2 --ceiling HIV,flu=0.8
     leakwise design --counts counts.csv --lift 2 --keep-frequencies --forbidden male:pregnant --keep-at-least flu=0.2
     leakwise design --prior prior.csv --epsilon 1.5 --time-limit 10 --json
     leakwise design --data survey.csv --column smokes --domain no,yes --lift 2 --failure 1e-6
@@ -165,12 +178,13 @@ def design(
         utility = "guessing"
     goal = read_utility(utility, utility_matrix, known)
     masks = {"forbidden": _pairs(forbidden, known), "keep_at_least": _shares(keep_at_least, known)}
+    values = read_value_limits(lift_of, ceiling, floor, known.labels)
     found: Design | DataDesign
     if failure is None and strategy is not None:
         raise InvalidInput("--strategy goes with --failure: how often the sample may mislead, such as 1e-6.")
     if failure is not None:
-        if ldp is not None or lip is not None or method != "auto":
-            raise InvalidInput("--failure goes with --epsilon or --lift alone, not with --ldp, --lip or --method.")
+        if lip is not None or method != "auto":
+            raise InvalidInput("--failure does not go with --lip or --method.")
         from leakwise.optimize.from_data import design_from_data
 
         if keep_frequencies:
@@ -186,6 +200,9 @@ def design(
             failure=_given(failure, "--failure"),
             strategy=strategy or "best",
             utility=goal,
+            anyone=read_anyone(anyone),
+            ldp=_given(ldp, "--ldp"),
+            **values,
             time_limit=60.0 if time_limit is None else time_limit,
         )
     else:
@@ -197,6 +214,8 @@ def design(
                 _given(epsilon, "--epsilon"),
                 lift=_given(lift, "--lift"),
                 utility=goal,
+                anyone=read_anyone(anyone),
+                **values,
                 ldp=_given(ldp, "--ldp"),
                 lip=_given(lip, "--lip"),
                 keep_frequencies=keep_frequencies,

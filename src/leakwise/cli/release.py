@@ -9,10 +9,12 @@ import typer
 
 from leakwise.cli import csvfiles
 from leakwise.cli.beside_table import BesideTable, waiting
+from leakwise.cli.limits import CeilingOption, FloorOption, LiftOfOption, read_anyone, read_value_limits
 from leakwise.cli.output import JsonOption, print_json
 from leakwise.cli.progress import rows_bar
 from leakwise.cli.reading import TRUTH, number, read_domain, read_mechanism, read_prior
 from leakwise.errors import InvalidInput, LeakwiseError
+from leakwise.release_limits import TEN_TIMES
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
 
 if TYPE_CHECKING:
@@ -61,6 +63,17 @@ def release(
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", metavar="NATS", help="The same limit as ε = log LIFT.")
     ] = None,
+    anyone: Annotated[
+        str,
+        typer.Option(
+            "--anyone",
+            metavar="LIFT",
+            help="A second limit, for anyone, whatever they knew; 'none' switches it off.",
+        ),
+    ] = TEN_TIMES,
+    lift_of: LiftOfOption = None,
+    ceiling: CeilingOption = None,
+    floor: FloorOption = None,
     use: Annotated[
         str,
         typer.Option(
@@ -163,12 +176,14 @@ def release(
     unless --order says what to do. The prior is a choice that you must make. With --prior-from-table the mechanism is
     designed for rounded frequencies of the table and certified for every prior that its rows leave possible, except
     with probability --failure. With --for reading the released column has the right frequencies as it stands, if the
-    table's are those of the prior.
+    table's are those of the prior. Unless --anyone says otherwise, a second limit holds for anyone,
+    whatever they knew: ten times the lift.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
     leakwise release adult.parquet -c income --domain '<=50K,>50K' --lift 1.5 --prior-from-table --failure 1e-6
     leakwise release adult.csv -c marital_status --lift 2 --prior marital.csv --for reading
+    leakwise release clinic.csv -c diagnosis --domain HIV,flu,none --lift 3 --prior d.csv --ceiling HIV=0.05
     leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
@@ -198,6 +213,8 @@ def release(
             domain=values,
             epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
             lift=None if lift is None else number(lift, "--lift"),
+            anyone=anyone if anyone == TEN_TIMES else read_anyone(anyone),
+            **read_value_limits(lift_of, ceiling, floor, values),
             prior=_prior(prior, prior_from_table, values),
             failure=failure,
             use=use,

@@ -8,6 +8,14 @@ from typing import Annotated
 import typer
 
 from leakwise.cli.design import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
+from leakwise.cli.limits import (
+    AnyoneOption,
+    CeilingOption,
+    FloorOption,
+    LiftOfOption,
+    read_anyone,
+    read_value_limits,
+)
 from leakwise.cli.output import JsonOption, show
 from leakwise.cli.reading import CountsOption, PriorOption, number, read_prior
 from leakwise.cli.searching import count_bar
@@ -33,6 +41,10 @@ def tradeoff(
     ] = None,
     utility: UtilityOption = None,
     utility_matrix: UtilityMatrixOption = None,
+    anyone: AnyoneOption = None,
+    lift_of: LiftOfOption = None,
+    ceiling: CeilingOption = None,
+    floor: FloorOption = None,
     time_limit: TimeLimitOption = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves: .png, .svg, .html or .json.")
@@ -55,7 +67,15 @@ def tradeoff(
     goal = read_utility(utility, utility_matrix, known)
     points = None if epsilons is None else [number(word, "--epsilons") for word in epsilons.split(",")]
     with count_bar("designs", not as_json) as told:
-        found = curve(known, points, goal, time_limit=time_limit, progress=told)
+        found = curve(
+            known,
+            points,
+            goal,
+            anyone=read_anyone(anyone),
+            **read_value_limits(lift_of, ceiling, floor, known.labels),
+            time_limit=time_limit,
+            progress=told,
+        )
     show(found, as_json)
     if plot is not None:
         from leakwise.charts.render import save

@@ -215,6 +215,13 @@ def designed(
             return kept_for_all(priors, asked, goal, limits, within)
         cone = constraint_cone(letters, asked, within)
         return kept_design(priors, cone, goal, _allowed(priors, cone, asked, within), limits)
+    found = _two_values(priors, asked, goal) if method == "auto" and within is None else None
+    if found is not None:
+        return finished(found, priors, goal, _allowed(priors, None, asked, within), limits)
+    if not priors.convex and asked.further and within is None:
+        from leakwise.optimize.narrowed import narrowed
+
+        return narrowed(priors, asked, goal, _allowed(priors, None, asked, within), limits)
     cone = constraint_cone(letters, asked, within)
     restricted = goal.on_support(priors.nominal) if known else goal
     if goal.kind == "convex":
@@ -224,11 +231,6 @@ def designed(
     found = _closed(letters, asked, shape, cone) if method == "auto" else None
     if found is None:
         found = _searched(cone, restricted, method, limits)
-    if within is not None and not all(map(within.contains, found.kernel.weights.T.tolist())):
-        raise InvalidInput(
-            f"within must be a convex cone, but columns that the {type(within).__name__} contains add up to one that "
-            "it does not contain. Correct its contains."
-        )
     return finished(found, priors, goal, _allowed(priors, cone, asked, within), limits)
 
 
@@ -248,7 +250,7 @@ def _searched(cone: Cone, goal: Utility, method: str, limits: Limits) -> Solutio
         limits.stopped |= working.stopped
 
 
-def _allowed(priors: PriorSet, cone: Cone, asked: AskedLimits, within: Cone | None) -> Allowed:
+def _allowed(priors: PriorSet, cone: Cone | None, asked: AskedLimits, within: Cone | None) -> Allowed:
     """What the claim of optimality compares with: every mechanism within the limits, on the safe side of e^ε."""
     words, first, both, known = asked.describe(), asked.level, asked.lip, priors is priors.nominal
     words += "" if known else " for every prior of the set"
@@ -259,7 +261,7 @@ def _allowed(priors: PriorSet, cone: Cone, asked: AskedLimits, within: Cone | No
     if not known:
         unchecked = "no checker for a set of priors without a limit on its lifts" if first is None else None
         return Allowed(asked, words, high=None if first is None else first.above, unchecked=unchecked)
-    if first is not None and cone.kind == "box" and cone.entry_box()[1].max() <= 1:
+    if first is not None and cone is not None and cone.kind == "box" and cone.entry_box()[1].max() <= 1:
         return Allowed(asked, words, Fraction(0), first.above)  # only constant columns are left
     low = Fraction(0) if both is None else 1 / both.above
     high = min((end.above for end in (first, both) if end is not None), default=None)
@@ -270,17 +272,30 @@ def _allowed(priors: PriorSet, cone: Cone, asked: AskedLimits, within: Cone | No
     return Allowed(asked, words, low, high, None if asked.anyone is None else asked.anyone.above)
 
 
+def _two_values(priors: PriorSet, asked: AskedLimits, goal: Utility) -> Solution | None:
+    """The optimum for two values of a set of priors, with or without a limit for anyone; None for anything else."""
+    prior, first, anyone = priors.nominal, asked.level, asked.anyone
+    only = AskedLimits(first, anyone) == asked and priors is not prior
+    if not only or first is None or len(prior) != 2 or not goal.closed_forms(prior):
+        return None
+    kernel, best = (
+        binary_kernel(priors, provable_ratio(priors, t), a)
+        for t, a in (
+            (first.below, None if anyone is None else anyone.below),
+            (first.above, None if anyone is None else anyone.above),
+        )
+    )
+    bound = goal.interval(best, prior)[1]
+    duals, root = goal.column_duals(best, prior) if prior.support.all() else (np.empty(0), None)
+    theorem = "closed form for two letters (beyond [ED] Theorem 5)"
+    return Solution(kernel, bound + 1e-12 * (1 + abs(bound)), theorem, duals, root)
+
+
 def _closed(priors: PriorSet, limits: AskedLimits, utility: Utility, cone: Cone) -> Solution | None:
     """A closed form with its bound, where a theorem gives one for this constraint and this utility."""
     prior, asked = priors.nominal, limits.level
     if asked is None or not utility.closed_forms(prior):
         return None
-    if len(prior) == 2 and cone.kind in ("set", "bounded"):
-        kernel, best = (binary_kernel(priors, provable_ratio(priors, t)) for t in (asked.below, asked.above))
-        bound = utility.interval(best, prior)[1]
-        duals, root = utility.column_duals(best, prior) if prior.support.all() else (np.empty(0), None)
-        theorem = "closed form for two letters (beyond [ED] Theorem 5)"
-        return Solution(kernel, bound + 1e-12 * (1 + abs(bound)), theorem, duals, root)
     if cone.kind != "box" or limits.lip is not None:
         return None
     found = closed_form(prior, asked.below, symmetric=utility.symmetric)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +18,7 @@ from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, NotConver
 from leakwise.exact import Level, level
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage import sample_size
+from leakwise.leakage.measures.differential import ldp_ratio
 from leakwise.mechanism import Mechanism
 from leakwise.optimize.design_result import lift_chart
 from leakwise.optimize.problem.utilities import as_utility
@@ -25,7 +26,7 @@ from leakwise.optimize.sample_strategies import STRATEGIES, Alternative, Strateg
 from leakwise.priors import AllPriors, Prior
 from leakwise.priors.sample import coarse_prior, counts_of
 from leakwise.priors.sets.around_estimate import checked_failure, unseen_letters
-from leakwise.proof import Certificate
+from leakwise.proof import NO_LIMITS, AskedLimits, Certificate, asked_limits
 
 __all__ = ["STRATEGIES", "Alternative", "DataDesign", "design_from_data"]
 
@@ -55,6 +56,8 @@ class DataDesign(Drawn):
         What the other ways would have given.
     prior
         The estimate from all data.
+    limits
+        Everything that was asked for.
     """
 
     mechanism: Mechanism
@@ -66,6 +69,7 @@ class DataDesign(Drawn):
     alternatives: tuple[Alternative, ...]
     prior: Prior
     utility: str
+    limits: AskedLimits = NO_LIMITS
 
     @property
     def guarantee(self) -> str:
@@ -79,7 +83,8 @@ class DataDesign(Drawn):
                 f", unless the sample of {self.prior.sample_size:,} rows misleads, which has probability at most "
                 f"{at_most(self.failure)}"
             )
-            words = no_guess(lift, KNEW_THE_TRUE_PRIOR, unless=unless) + (
+            anyone = None if self.limits.anyone is None else ldp_ratio(self.mechanism)
+            words = no_guess(lift, KNEW_THE_TRUE_PRIOR, unless=unless, anyone=anyone) + (
                 " This is about secrets drawn like the sample; the rows that were used for the design are not covered "
                 "themselves."
             )
@@ -150,6 +155,11 @@ def design_from_data(
     domain: Iterable[Label] | Alphabet | None = None,
     strategy: str = "best",
     utility: Any = "mutual_information",
+    anyone: object = None,
+    ldp: object = None,
+    lift_of: Mapping[Any, object] | None = None,
+    ceiling: Mapping[Any, object] | None = None,
+    floor: Mapping[Any, object] | None = None,
     compare: bool = True,
     rounded: bool = False,
     time_limit: float = 60.0,
@@ -176,6 +186,9 @@ def design_from_data(
         that serves better: both leave a certificate.
     utility
         As for ``lw.design``; taken at the estimate.
+    anyone, ldp, lift_of, ceiling, floor
+        Further limits, as for ``lw.design``. That for anyone needs no sample; those of single values are kept for
+        every prior that the sample leaves possible.
     compare
         Whether to work out the other strategies, too, for the table of alternatives.
     rounded
@@ -203,8 +216,10 @@ def design_from_data(
             f"rounded needs strategy='certified' or 'layer-cake': the others rest on exact counts. Got {strategy!r}."
         )
     prior = _sample(column, domain)
-    asked, goal, chance = level(epsilon, lift), as_utility(utility, averaged=True), checked_failure(failure)
-    ways = Strategies(prior, asked, goal, np.random.default_rng(seed), rounded=rounded, seconds=time_limit)
+    limits = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lift_of=lift_of, ceiling=ceiling, floor=floor)
+    asked, goal, chance = level(limits.level), as_utility(utility, averaged=True), checked_failure(failure)
+    limits = limits.on(prior.alphabet)
+    ways = Strategies(prior, limits, goal, np.random.default_rng(seed), rounded=rounded, seconds=time_limit)
     wanted = _CHOICES[strategy]
     tried = [ways.attempt(name, chance / len(wanted)) for name in wanted]
     fallback = ways.everywhere()
@@ -241,6 +256,7 @@ def design_from_data(
         (best, *others),
         prior,
         goal.name,
+        limits,
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from leakwise.charts.table import number
 from leakwise.errors import Infeasible, LeakwiseError
-from leakwise.exact import Level, level, log_lower
+from leakwise.exact import level, log_lower
 from leakwise.leakage import epsilon_from_sample
 from leakwise.mechanism import Mechanism, constant, randomized_response
 from leakwise.optimize.design_result import Design
@@ -23,7 +23,7 @@ from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.priors.confidence import confidence
 from leakwise.priors.sample import coarse_prior, counts_of, log_subsets_upper, log_up
 from leakwise.priors.sets.rounded import RoundedLayerCake
-from leakwise.proof import Certificate, certify
+from leakwise.proof import AskedLimits, Certificate, certify
 
 __all__ = ["STRATEGIES", "Alternative", "Strategies"]
 
@@ -57,16 +57,17 @@ class Strategies:
     def __init__(
         self,
         prior: Prior,
-        asked: Level,
+        limits: AskedLimits,
         goal: Utility,
         generator: np.random.Generator,
         *,
         rounded: bool = False,
         seconds: float = 60.0,
     ) -> None:
-        self.prior, self.asked, self.goal, self.generator = prior, asked, goal, generator
+        self.prior, self.goal, self.generator = prior, goal, generator
+        self.wanted, self.asked = limits, level(limits.level)
         self.rounded, self.letters = rounded, prior.labels
-        self.target = log_lower(asked.below)
+        self.target = log_lower(self.asked.below)
         self.limits = Limits(seconds=seconds)
 
     def attempt(self, strategy: str, failure: Fraction) -> Alternative:
@@ -79,6 +80,17 @@ class Strategies:
 
     def everywhere(self) -> Alternative:
         """Return local differential privacy: for every prior, without a sample."""
+        try:
+            return self._everywhere()
+        except Infeasible as error:
+            return Alternative("all priors", None, math.inf, 0.0, 0.0, str(error))
+
+    @property
+    def _strict(self) -> AskedLimits:
+        """The limits, the first one without the hair that a typed float is allowed."""
+        return replace(self.wanted, level=level(lift=self.asked.below))
+
+    def _everywhere(self) -> Alternative:
         everything = AllPriors(self.prior)
         if isinstance(self.goal, KeptFrequencies):
             everything = AllPriors(self._plan(counts_of(self.prior)))
@@ -86,8 +98,11 @@ class Strategies:
         elif len(self.prior) <= 7 and not self.rounded:
             mechanism = self._for_all(everything).mechanism
         else:
-            mechanism = randomized_response(self.prior.alphabet, lift=self.asked.below)
-        found = certify(mechanism, everything, lift=self.asked.below)
+            others = (one.below for one in (self.wanted.anyone, *(most for _, most in self.wanted.lift_of)) if one)
+            mechanism = randomized_response(self.prior.alphabet, lift=min([self.asked.below, *others]))
+        found = certify(mechanism, everything, self._strict)
+        if not found.holds:
+            raise Infeasible("no mechanism for every prior keeps these limits")
         return self._option("all priors", mechanism, found.epsilon_upper, Fraction(0), "needs no sample", found)
 
     def _option(
@@ -122,7 +137,9 @@ class Strategies:
         if lift <= 1:
             return constant(plan.alphabet)
         part = self.limits.part(_SHARE, _LONGEST)
-        found = designed(plan, level(lift=lift), self.goal, None, None, "auto", part)
+        share = (lift - 1) / (self.asked.below - 1)
+        asked = replace(self.wanted.narrowed(share, plan), level=level(lift=lift))
+        found = designed(plan, asked, self.goal, None, None, "auto", part)
         self.limits.stopped |= part.stopped
         return found.mechanism
 
@@ -130,7 +147,7 @@ class Strategies:
         from leakwise.optimize.design import designed
 
         part = self.limits.part(_SHARE, _LONGEST)
-        found = designed(priors, level(lift=self.asked.below), self.goal, None, None, "auto", part)
+        found = designed(priors, self._strict, self.goal, None, None, "auto", part)
         self.limits.stopped |= part.stopped
         return found
 
@@ -159,9 +176,9 @@ class Strategies:
                 ahead = spent + (self.target - proven) * math.exp(spent - proven)
             else:
                 high = spent
-                ahead = (
-                    spent - 1.02 * (proven - self.target) * math.exp(spent - proven) if math.isfinite(proven) else 0.0
-                )
+                # A little below the target, so that steps from above end there and not ever closer above it.
+                over = 1.02 * (proven - self.target) + 5e-5 * self.target
+                ahead = spent - over * math.exp(spent - proven) if math.isfinite(proven) else 0.0
             spent = ahead if low < ahead < high else (low + high) / 2
             if high - low < 1e-4 * self.target or spent in tried:
                 return
@@ -172,8 +189,9 @@ class Strategies:
         proofs: list[Certificate] = []
 
         def prove(mechanism: Mechanism) -> float:
-            proofs.append(certify(mechanism, around, lift=self.asked.below))
-            return proofs[-1].epsilon_upper
+            proofs.append(certify(mechanism, around, self._strict))
+            kept = all(one.kept for one in proofs[-1].kept)
+            return proofs[-1].epsilon_upper if kept else math.inf
 
         # The set holds for all mechanisms at once, so any number of them may be tried.
         for spent, mechanism, _ in self._climb(self._plan(counts_of(self.prior)), start, prove):
@@ -187,7 +205,7 @@ class Strategies:
         proven, note = found.epsilon_upper, f"ε = {number(spent)} at the {'rounded ' if self.rounded else ''}estimate"
         if isinstance(around, RoundedLayerCake):
             # What can be stored is the proof for the sample itself, which is one of those that round to the same.
-            found = certify(mechanism, confidence(self.prior, failure, "layer-cake"), lift=self.asked.below)
+            found = certify(mechanism, confidence(self.prior, failure, "layer-cake"), self._strict)
         return self._option(strategy, mechanism, proven, failure, note, found)
 
     # -- strategies ---------------------------------------------------------------------------------------------
@@ -215,6 +233,8 @@ class Strategies:
         return self._certified_on("layer-cake", cake, start, failure)
 
     def _split(self, failure: Fraction) -> Alternative:
+        if self.wanted.by_value:
+            raise Infeasible("limits of single values are proven for sets of priors, not by a second half")
         counts = np.array(counts_of(self.prior), dtype=np.int64)
         total = int(counts.sum())
         if total < 4:

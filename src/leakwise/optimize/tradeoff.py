@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.tradeoff_result import Tradeoff
 from leakwise.priors import Prior, as_prior
+from leakwise.proof import asked_limits
 
 __all__ = ["tradeoff"]
 
@@ -35,6 +37,11 @@ def tradeoff(
     epsilons: Iterable[object] | None = None,
     utility: Any = "mutual_information",
     *,
+    anyone: object = None,
+    ldp: object = None,
+    lift_of: Mapping[Any, object] | None = None,
+    ceiling: Mapping[Any, object] | None = None,
+    floor: Mapping[Any, object] | None = None,
     time_limit: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tradeoff:
@@ -52,6 +59,8 @@ def tradeoff(
         The limits in nats. By default 40 points from 0 to ε_max, the borders of the privacy regions among them.
     utility
         As for :func:`leakwise.design`.
+    anyone, ldp, lift_of, ceiling, floor
+        Further limits that every point keeps, as for :func:`leakwise.design`. What it is compared with does not.
     time_limit
         Seconds for each point. A point that was stopped has a larger gap; a warning says how many were.
     progress
@@ -67,12 +76,14 @@ def tradeoff(
     """
     known, goal = as_prior(prior), as_utility(utility, averaged=True)
     asked = [level(epsilon, name="epsilons") for epsilon in (_grid(known) if epsilons is None else _given(epsilons))]
+    further = asked_limits(anyone=anyone, ldp=ldp, lift_of=lift_of, ceiling=ceiling, floor=floor)
     supported, matched = with_mass(known), goal.on_support(known)
     designs, responses, local = [], [], []
     with shared_tables(), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", LeakwiseWarning)
         for bound in asked:
-            designs.append(design(known, epsilon=bound, utility=goal, time_limit=time_limit))
+            limits = replace(further, level=bound)
+            designs.append(design(known, limits, utility=goal, time_limit=time_limit))
             responses.append(_response(supported, bound, matched))
             if len(supported) <= _LDP_LETTERS:
                 local.append(design(known, ldp=bound, utility=goal, time_limit=time_limit).value)

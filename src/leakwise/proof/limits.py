@@ -117,6 +117,28 @@ class AskedLimits:
                 )
         return found
 
+    def narrowed(self, share: Fraction, prior: Prior) -> AskedLimits:
+        """Return limits that leave only a share of the room above (or below) the prior; the one for anyone stays.
+
+        A mechanism that keeps them at one prior keeps the limits themselves at priors that are close to it.
+        """
+        index, masses = prior.alphabet.index, prior.fractions
+
+        def nearer(limit: Level) -> Level:
+            return level(lift=1 + (limit.below - 1) * share)
+
+        def lower(values: tuple[Label, ...], most: Fraction) -> Fraction:
+            before = sum((masses[index[one]] for one in values), Fraction(0))
+            return before + (most - before) * share
+
+        return replace(
+            self,
+            level=None if self.level is None else nearer(self.level),
+            lift_of=tuple((one, nearer(most)) for one, most in self.lift_of),
+            ceiling=tuple((values, lower(values, most)) for values, most in self.ceiling),
+            floor=tuple((one, 1 - (1 - least) * share) for one, least in self.floor),
+        )
+
     def idle(self, priors: PriorSet) -> list[str]:
         """Return the limits that say nothing beside the others, in words."""
         told = []

@@ -11,12 +11,12 @@ from typing import Any
 
 from leakwise.alphabet import label_to_plain
 from leakwise.exact import float_above, float_below, log_upper
-from leakwise.guarantee import at_most
+from leakwise.guarantee import at_most, for_anyone, nor_for_anyone
 from leakwise.leakage import frequency_shift, ldp
 from leakwise.leakage.measures.differential import ldp_ratio
 from leakwise.leakage.measures.posteriors import posterior_ranges
 from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior
+from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate
 from leakwise.report.comparison import Comparison, compare
 
@@ -108,6 +108,13 @@ class Facts:
         return asked.below if asked.exponent is None and proven <= asked.below else asked.above
 
     @property
+    def for_whom(self) -> str:
+        """For whom the guarantee holds, with the looser limit for anyone where there is one."""
+        who, proven = for_anyone(self.certificate.prior), self.certificate.anyone
+        limited = self.certificate.further.anyone is not None and not isinstance(self.certificate.prior, AllPriors)
+        return nor_for_anyone(who, proven) if limited and proven is not None else who
+
+    @property
     def secret(self) -> str:
         """The columns in words."""
         return " and ".join(self.columns)
@@ -169,6 +176,8 @@ class Facts:
         """Return what is not guaranteed."""
         local = ldp_ratio(self.mechanism)
         for_all = "there is no limit" if local is None else f"the lift is at most {at_most(local)}"
+        if self.certificate.further.anyone is None and not isinstance(self.certificate.prior, AllPriors):
+            for_all += " (no limit for anyone was asked for: it was switched off, or no lift was given)"
         words = [
             f"The guarantee is about the value of {self.secret} in a row, for anyone who knew the prior of this "
             "report and sees that row's released value. Someone who knew more about a person beforehand had other "

@@ -10,7 +10,6 @@ from leakwise.charts.table import number
 from leakwise.exact import log_upper
 from leakwise.guarantee import (
     at_most,
-    for_anyone,
     misleads,
     never_certain,
     percent,
@@ -87,11 +86,12 @@ def _promise(facts: Facts) -> str:
     ratio = facts.promised
     strong = (
         f"Seeing the released value of a row makes no guess about its true {facts.secret} more than {at_most(ratio)} "
-        f"times as likely as it was before, {for_anyone(certificate.prior)}."
+        f"times as likely as it was before, {facts.for_whom}."
         if ratio > 1
         else f"The released value of a row says nothing about its true {facts.secret}."
     )
-    asked = "" if certificate.asked is None else f" The limit asked for was {certificate.asked.words}, and it is kept."
+    limits = certificate.limits
+    asked = f" Asked for: {limits.describe()}. All of it is kept." if limits else ""
     detail = (
         f"In numbers: pointwise maximal leakage of at most {at_most(log_upper(ratio), 6)} nats (rounded up), for "
         f"every outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
@@ -99,7 +99,8 @@ def _promise(facts: Facts) -> str:
     if certificate.failure:
         detail += f" It holds for every prior that the sample leaves possible. {misleads(certificate.prior)}"
     certain = paragraph(never_certain(ratio)) if ratio > 1 else ""
-    return section("The guarantee", f'<p class="promise">{escape(strong)}</p>\n', paragraph(detail), certain)
+    values = [paragraph(one.sentence) for one in certificate.kept if one.sentence]
+    return section("The guarantee", f'<p class="promise">{escape(strong)}</p>\n', *values, paragraph(detail), certain)
 
 
 def _before_and_after(facts: Facts) -> str:

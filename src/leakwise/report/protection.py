@@ -79,7 +79,10 @@ class Protection(Drawn):
     def _proven(self) -> str:
         if self.facts.origin != "table":
             return self.certificate.sentence
-        words = no_guess(self.facts.promised, self.certificate.prior)
+        further = self.certificate.further
+        anyone = None if further.anyone is None else self.certificate.anyone
+        words = no_guess(self.facts.promised, self.certificate.prior, anyone=anyone)
+        words += "".join(f" {one.sentence}".rstrip() for one in self.certificate.kept)
         if not isinstance(self.certificate.prior, AllPriors):
             words += " The true prior is that of people drawn like the rows: the table itself was the sample."
         return words

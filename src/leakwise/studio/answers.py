@@ -28,7 +28,7 @@ from leakwise.studio.pictures import (
     which_values,
     without_envelope,
 )
-from leakwise.studio.reading import level_arguments, read_mechanism, read_prior, read_utility
+from leakwise.studio.reading import level_arguments, limit_arguments, read_mechanism, read_prior, read_utility
 from leakwise.studio.seal import about_prior, promise, seal
 from leakwise.studio.state import DesignGoal, Distance, Named, Part, PriorState, State, WorstCaseGoal
 from leakwise.studio.takeaway import files, how_to_reproduce
@@ -78,7 +78,7 @@ def _kind(utility: Named | Distance | WorstCaseGoal) -> str:
 def solve(state: State, *, draft: bool, progress: Progress) -> Solved:
     """Find or read the mechanism, with its certificate."""
     priors = checked_prior(state.prior)
-    asked: dict[str, Any] = level_arguments(state.level)
+    asked: dict[str, Any] = limit_arguments(state)
     if not isinstance(state.goal, DesignGoal):
         mechanism = read_mechanism(state.goal.source, priors.nominal)
         return Solved(state, priors, mechanism, certify(mechanism, priors, **asked), None, True, ())

@@ -12,12 +12,23 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
-from leakwise.studio.state import Catalog, Distance, Level, Matrix, Named, PriorState, WorstCaseGoal
+from leakwise.studio.state import (
+    Catalog,
+    DesignGoal,
+    Distance,
+    Level,
+    Matrix,
+    Named,
+    PriorState,
+    State,
+    WorstCaseGoal,
+)
 
 __all__ = [
     "are_numbers",
     "label",
     "level_arguments",
+    "limit_arguments",
     "matrix_entries",
     "number",
     "read_catalog",
@@ -106,6 +117,18 @@ def _of_samples(prior: Prior, size: int | None) -> Prior:
 def level_arguments(level: Level) -> dict[str, Fraction]:
     """``epsilon=`` or ``lift=`` for the functions of the library."""
     return {level.kind: number(level.value, "ε" if level.kind == "epsilon" else "The factor")}
+
+
+def limit_arguments(state: State) -> dict[str, Fraction]:
+    """Both limits of a design for the functions of the library.
+
+    Worst-case answers rule values out, and go without the second; so does a mechanism that is only looked at.
+    """
+    asked = level_arguments(state.level)
+    goal = state.goal
+    if state.anyone is None or not isinstance(goal, DesignGoal) or isinstance(goal.utility, WorstCaseGoal):
+        return asked
+    return asked | {"anyone": number(state.anyone, "The limit for anyone")}
 
 
 def read_utility(utility: Named | Distance | WorstCaseGoal, prior: Prior) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leakwise.guarantee import for_anyone, misleads, no_guess, taken_as_exact
+from leakwise.guarantee import at_most, for_anyone, misleads, no_guess, nor_for_anyone, taken_as_exact
 from leakwise.priors import Prior
 from leakwise.studio.figures import upper_bound
 
@@ -18,9 +18,14 @@ def promise(solved: Solved) -> str:
     """Return the guarantee in one sentence; where the limit is broken, that it is."""
     certificate = solved.certificate
     if certificate.holds:
-        return no_guess(certificate.ratio, for_anyone(solved.priors))
+        who = for_anyone(solved.priors)
+        if certificate.further.anyone is not None and certificate.anyone is not None:
+            who = nor_for_anyone(who, certificate.anyone)
+        return no_guess(certificate.ratio, who)
     where = "" if isinstance(solved.priors, Prior) else "For a prior that the sample leaves possible: "
     lift = certificate.printed_lift
+    if missed := [one.excess for one in certificate.kept if not one.kept]:
+        return " ".join(missed)
     return f"{where}Some guess becomes {lift} times as likely; you allow {certificate.printed_limit}."
 
 
@@ -32,6 +37,10 @@ def seal(solved: Solved) -> dict[str, Any]:
         allowed += f" (ε = {solved.state.level.value.strip()})"
     if certificate.holds:
         words = f"Proven on exact integers: the largest lift is {lift}, and your limit is {allowed}."
+        if certificate.further.anyone is not None and certificate.anyone is not None:
+            words += f" For anyone, whatever they knew, it is {at_most(certificate.anyone)}, also within your limit."
+    elif missed := [one.excess for one in certificate.kept if not one.kept]:
+        words = f"A limit is broken. {' '.join(missed)} Bring another mechanism, or allow more."
     else:
         words = (
             f"The limit is broken: the largest lift is {lift}, at the outcome {certificate.outcome!r} for the value "

@@ -128,6 +128,7 @@ class State(_Strict, frozen=True):
     level: Level
     goal: DesignGoal | MechanismGoal
     version: Literal[1] = 1
+    anyone: Text | None = None  # the limit for anyone; None, as in links of older pages, is none
 
 
 class Asked(_Strict, frozen=True):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leakwise.leakage import Audit
 from leakwise.priors import Prior
 from leakwise.studio.limits import LIMITS
-from leakwise.studio.reading import are_numbers, label, matrix_entries, utility_matrix
+from leakwise.studio.reading import are_numbers, label, limit_arguments, matrix_entries, utility_matrix
 from leakwise.studio.state import (
     Catalog,
     DesignGoal,
@@ -134,7 +134,9 @@ def python_lines(state: State, prior: Prior) -> str:
     lines = ["import leakwise as lw", "", *_prior_lines(state.prior, prior)]
     known = "prior" if state.prior.sample is None else "priors"
     asked = f"{state.level.kind}={_text(state.level.value.strip())}"
-    goal = state.goal
+    goal, audited = state.goal, asked
+    if len(limit_arguments(state)) > 1 and state.anyone is not None:
+        asked += f", anyone={_text(state.anyone.strip())}"
     if isinstance(goal, DesignGoal):
         lines += [*_utility_lines(goal.utility, prior), ""]
         name = _text(goal.utility.name) if isinstance(goal.utility, Named) else "utility"
@@ -152,7 +154,7 @@ def python_lines(state: State, prior: Prior) -> str:
     return "\n".join(
         [
             *lines,
-            f"print(lw.audit(mechanism, {known}, {asked}))",
+            f"print(lw.audit(mechanism, {known}, {audited}))",
             f"mechanism.save({_text(NAMES['mechanism'])})",
             f"certificate.save({_text(NAMES['certificate'])})",
             "",
@@ -234,6 +236,9 @@ def command_line(state: State, prior: Prior) -> tuple[str | None, list[str], str
         )
     known, reads = _prior_option(state.prior)
     asked = [f"--{state.level.kind}", state.level.value.strip()]
+    audited = asked
+    if len(limit_arguments(state)) > 1 and state.anyone is not None:
+        asked = [*asked, "--anyone", state.anyone.strip()]
     saved = ["--save", NAMES["mechanism"], "--certificate", NAMES["certificate"]]
     goal = state.goal
     if isinstance(goal, DesignGoal):
@@ -250,7 +255,7 @@ def command_line(state: State, prior: Prior) -> tuple[str | None, list[str], str
         return shlex.join([*words, "--time-limit", f"{LIMITS.solve:g}", *saved]), reads, ""
     text, more = _mechanism_argument(goal.source, prior)
     note = "It prints the audit. The Python lines write the certificate as well."
-    return shlex.join(["leakwise", "audit", text, *known, *asked]), [*reads, *more], note
+    return shlex.join(["leakwise", "audit", text, *known, *audited]), [*reads, *more], note
 
 
 def _prior_option(state: PriorState) -> tuple[list[str], list[str]]:

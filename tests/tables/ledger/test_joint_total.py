@@ -110,3 +110,47 @@ def test_too_small_products_leave_the_exact_way():
 def test_nothing_released_reveals_nothing():
     assert together([], lw.Prior.uniform(3)).epsilon == 0.0
     assert np.isfinite(together([lw.constant(3)] * 5, lw.Prior.uniform(3)).epsilon)
+
+
+# ------------------------------------------------------------------------------- releases by the settings of protect()
+
+TABLE = {"smokes": ["no", "yes", "no", "sometimes"]}
+PRIOR = lw.Prior({"no": 0.5, "yes": 0.3, "sometimes": 0.2})
+SETS = {
+    "prior": PRIOR,
+    "ball": PRIOR.ball(0.1),
+    "sample": lw.Prior.from_counts({"no": 5000, "yes": 3000, "sometimes": 2000}).confidence(1e-6, "layer-cake"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The proven gap")
+@pytest.mark.parametrize("priors", SETS)
+def test_any_number_of_releases_by_default_settings_has_a_finite_bound(priors, monkeypatch):
+    monkeypatch.setattr("leakwise.tables.ledger.joint_total.MOST_OUTCOMES", 2000)  # soon beyond what is enumerated
+    m = lw.protect(TABLE, "smokes", prior=SETS[priors], lift=2).mechanism
+    limit = lw.ldp(m)
+    assert limit <= math.log(20) + 1e-9
+    before = 0.0
+    for k in (1, 2, 3, 10, 30, 100):
+        found = together([m] * k, SETS[priors]).epsilon
+        assert before <= found <= k * limit * (1 + 1e-12)
+        assert m.repeat(k).releases == k
+        before = found
+
+
+@pytest.mark.filterwarnings("ignore:The proven gap")
+def test_a_ledger_of_ten_releases_has_a_finite_total(tmp_path, monkeypatch):
+    monkeypatch.setattr("leakwise.tables.ledger.joint_total.MOST_OUTCOMES", 2000)
+    book = lw.Ledger(tmp_path / "ledger.db")
+    done = lw.protect(TABLE, "smokes", prior=PRIOR.ball("1/2"), lift=2, ledger=book, dataset="survey")
+    for _ in range(9):
+        book.confirm(book.reserve("survey", ["smokes"], done.certificate, origin="given", rows=4), released_digest="x")
+    total = book.total("survey", "smokes")
+    assert total.releases == 10
+    assert math.isfinite(total.epsilon)
+
+
+def test_without_the_second_limit_two_releases_may_have_no_bound():
+    priors = lw.Box(PRIOR, [0, 0, 0], [1, 1, 1])
+    free = lw.Mechanism([["1", "0"], ["1/2", "1/2"], ["0", "1"]])
+    assert together([free] * 2, priors).epsilon == math.inf

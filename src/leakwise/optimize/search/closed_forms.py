@@ -97,17 +97,20 @@ def _uniform(size: int, lift: Fraction) -> Kernel:
     return DenseKernel(weights, _UNIT)
 
 
-def binary_kernel(priors: PriorSet, ratio: Fraction) -> DenseKernel:
+def binary_kernel(priors: PriorSet, ratio: Fraction, anyone: Fraction | None = None) -> DenseKernel:
     """The optimum for two letters, every ε and every set: only the least and the largest mass of a letter matter.
 
     With l ≤ Q_1 ≤ u, k_1 = max(0, (1-tl)/(t(1-l))), k_2 = max(0, (1-t(1-u))/(tu)):  p_11 = (1-k_2)/(1-k_1k_2) and
-    p_21 = k_1 p_11. The integers round p_11 down and p_21 up, which keeps both columns inside.
+    p_21 = k_1 p_11. The integers round p_11 down and p_21 up, which keeps both columns inside. A limit for anyone keeps
+    k_1 and k_2 from falling below one over it.
     """
     # For a layer cake the checker's word is below the set's own, and it is what a certificate rests on.
     prove = least_mass_prover(priors)
     least, most = prove([1, 0]), 1 - prove([0, 1])
     first = Fraction(0) if least == 1 else max(Fraction(0), (1 - ratio * least) / (ratio * (1 - least)))
     second = Fraction(0) if most == 0 else max(Fraction(0), (1 - ratio * (1 - most)) / (ratio * most))
+    if anyone is not None:
+        first, second = max(first, 1 / anyone), max(second, 1 / anyone)
     if first * second >= 1:
         return DenseKernel(np.full((2, 1), _UNIT, dtype=np.int64), _UNIT)
     upper = (1 - second) / (1 - first * second)

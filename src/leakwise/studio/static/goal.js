@@ -5,6 +5,8 @@ import { isWorstCase, levelOf } from "./state.js";
 import { atMost, parseMatrix } from "./text.js";
 
 const STEPS = 1000;
+// The limit for anyone: ten times the lift, unless it was set; its slider goes from the lift to a thousand times that.
+const TIMES = 10, FARTHEST = 1000;
 const PARAMETERS = {
   randomized_response: [["lift", "likelihood ratio e^ε", "3"], ["epsilon", "ε of local differential privacy", "1"], ["flip", "probability of a lie", "0.25"]],
   truncated_geometric: [["lift", "ratio of neighbours e^ε", "2"], ["epsilon", "ε of neighbours", "0.7"]],
@@ -23,6 +25,9 @@ export class GoalPanel {
     slider.addEventListener("input", () => this.turn());
     byId("lift").addEventListener("change", () => this.type("lift", byId("lift").value));
     byId("epsilon").addEventListener("change", () => this.type("epsilon", byId("epsilon").value));
+    byId("anyone-slider").addEventListener("input", () => this.turnAnyone());
+    byId("anyone").addEventListener("change", () => this.typeAnyone(byId("anyone").value));
+    byId("anyone-on").addEventListener("change", () => this.setAnyone(byId("anyone-on").checked ? this.tenTimes() : null));
     for (const name of ["goal-kind", "utility"]) {
       for (const input of document.querySelectorAll(`input[name="${name}"]`)) input.addEventListener("change", () => this.read());
     }
@@ -40,8 +45,9 @@ export class GoalPanel {
   place(epsilon) { return STEPS * Math.sqrt(Math.min(1, Math.max(0, epsilon / this.end))); }
 
   turn() {
-    const epsilon = this.at(Number(byId("slider").value));
+    const epsilon = this.at(Number(byId("slider").value)), before = this.tenTimes();
     this.state.level = { kind: "epsilon", value: String(Number(epsilon.toFixed(4))) };
+    this.followed(before);
     this.reading(false);
     this.changed({ turning: true });
   }
@@ -55,7 +61,9 @@ export class GoalPanel {
       byId(kind).setAttribute("aria-invalid", "true");
       return;
     }
+    const before = this.tenTimes();
     this.state.level = { kind, value: text.trim().replace(",", ".") };
+    this.followed(before);
     this.reading();
     this.changed({ settled: true });
   }
@@ -76,7 +84,51 @@ export class GoalPanel {
       ? "Nothing is hidden any more: the secret itself may be released."
       : `Privacy region ${region} of ${this.borders.length}: an outcome may rule out ${zeros === 0 ? "no value" : zeros === 1 ? "at most 1 value" : `at most ${zeros} values`}.`;
     byId("region").textContent = words;
+    this.readAnyone();
     slider.setAttribute("aria-valuetext", `ε ${atMost(epsilon)}: at most ${byId("lift").value} times as likely. ${words}`);
+  }
+
+  // -- the second limit, for anyone ---------------------------------------------------------------------------------
+
+  tenTimes() { return String(Number((TIMES * Math.exp(levelOf(this.state))).toPrecision(4))); }
+
+  // It follows the first one as long as it is ten times that.
+  followed(before) {
+    if (this.state.anyone !== null && this.state.anyone === before) this.state.anyone = this.tenTimes();
+  }
+
+  setAnyone(text) {
+    this.state.anyone = text;
+    this.reading();
+    this.changed({ settled: true });
+  }
+
+  typeAnyone(text) {
+    const value = Number(text.trim().replace(",", "."));
+    if (text.trim() && value >= 1 && Number.isFinite(value)) { this.setAnyone(text.trim().replace(",", ".")); return; }
+    showError("goal-error", `The limit for anyone must be a number of at least 1. Got "${text}".`);
+    byId("anyone").setAttribute("aria-invalid", "true");
+  }
+
+  turnAnyone() {
+    const share = Number(byId("anyone-slider").value) / STEPS;
+    this.state.anyone = String(Number((Math.exp(levelOf(this.state)) * FARTHEST ** share).toPrecision(3)));
+    this.readAnyone(false);
+    this.changed({ turning: true });
+  }
+
+  readAnyone(moveSlider = true) {
+    const { anyone } = this.state, slider = byId("anyone-slider"), off = anyone === null;
+    byId("anyone-on").checked = !off;
+    // Worst-case answers rule values out, and a mechanism that is brought has the limits it has.
+    byId("second-limit").hidden = slider.hidden = isWorstCase(this.state) || this.state.goal.kind !== "design";
+    byId("anyone").disabled = slider.disabled = off;
+    byId("anyone").value = off ? "any number of" : anyone;
+    byId("anyone").removeAttribute("aria-invalid");
+    const share = off ? 1 : Math.log(Number(anyone) / Math.exp(levelOf(this.state))) / Math.log(FARTHEST);
+    if (moveSlider) slider.value = String(Math.round(STEPS * Math.min(1, Math.max(0, share))));
+    slider.style.setProperty("--at", `${(100 * Number(slider.value)) / STEPS}%`);
+    slider.setAttribute("aria-valuetext", off ? "no limit for anyone" : `at most ${anyone} times as likely for anyone`);
   }
 
   setRange(end, borders) {
@@ -129,6 +181,7 @@ export class GoalPanel {
   }
 
   visible() {
+    this.readAnyone();
     showOnly("data-goal", chosen("goal-kind"));
     showOnly("data-utility", chosen("utility"));
     if (chosen("goal-kind") === "design" && isWorstCase(this.state)) this.grid();

@@ -82,7 +82,8 @@ def together(
     found = 0.0 if composed is None else float(epsilon(composed, prior))
     if any(rest):
         # Every sum of so few floats is within an ulp or two for each of them.
-        found = math.fsum([found, *rest]) * (1 + 2.0**-50)
+        limits = [*costs.values(), *(ldp(mechanism) for mechanism in others)]
+        found = min(math.fsum([found, *rest]), math.fsum(limits)) * (1 + 2.0**-50)
         if capped and prior is prior.nominal:
             found = min(found, prior.nominal.epsilon_max)
     return Together(found, not any(rest), 1 if composed is None else composed.count_vectors)

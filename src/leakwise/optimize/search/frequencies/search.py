@@ -87,6 +87,8 @@ def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
     columns, weights = columns[:, used], weights[used]
     if few:
         columns, weights = _fewest(columns, weights, limits)
+        heavy = weights > _DUST  # an outcome that comes once in a billion rows serves nobody
+        columns, weights = columns[:, heavy], weights[heavy]
     # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.
     weights = adding_up(columns, weights)[0]
 
