@@ -59,6 +59,9 @@ RESULTS = {
     lw.results.StratifiedDesign: lambda: lw.design(STRATA, lift=2),
     lw.StratifiedMechanism: lambda: lw.design(STRATA, lift=2).mechanism,
     lw.SqlTable: lambda: lw.SqlTable("a.db", "t"),
+    lw.results.TableAudit: lambda: lw.audit_table(
+        {"s": list("abc") * 20, "g": [0, 1] * 30}, "s", given="g", mechanism=RR
+    ),
     lw.results.Tradeoff: lambda: lw.tradeoff(PRIOR, [0.2, 0.5]),
     lw.results.UtilitySafe: lambda: lw.utility_safe(PRIOR, MASK, 1),
     lw.WorstCase: lambda: lw.WorstCase(MASK),

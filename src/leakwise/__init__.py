@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.tables import SqlTable as SqlTable
     from leakwise.tables.estimate.estimate import estimate as estimate
     from leakwise.tables.release.release import release as release
+    from leakwise.tables.strata.audit import audit_table as audit_table
     from leakwise.workflow import protect as protect
 
 __version__ = "0.1.0"
@@ -116,6 +117,7 @@ __all__ = [
     "audit",
     "audit_program",
     "audit_samples",
+    "audit_table",
     "best_invariant",
     "bins",
     "certify",
@@ -182,6 +184,7 @@ _PLACES = {
     "leakwise.tables": "Ledger SqlTable",
     "leakwise.tables.estimate.estimate": "estimate",
     "leakwise.tables.release.release": "release",
+    "leakwise.tables.strata.audit": "audit_table",
     "leakwise.workflow": "protect",
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}

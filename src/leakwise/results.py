@@ -25,6 +25,7 @@ from leakwise.optimize import (
 from leakwise.optimize.from_data import DataDesign
 from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.tables import Estimate, GroupedEstimate
+from leakwise.tables.strata.audit import TableAudit
 from leakwise.workflow import Protection
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "ShannonCapacity",
     "StratifiedCertificate",
     "StratifiedDesign",
+    "TableAudit",
     "Tradeoff",
     "UtilitySafe",
     "WorstCaseCurve",

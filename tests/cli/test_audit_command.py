@@ -116,3 +116,58 @@ def test_a_mechanism_by_name_takes_the_names_of_the_declared_domain(tmp_path: Pa
     assert done.exit_code == 0, done.output
     rows = done.stdout.split("most about")[1].splitlines()[2:14]
     assert [(row.split()[0], row.split()[-1]) for row in rows] == [(name, name) for name in names]
+
+
+TABLE = "sex,age,smokes\n" + "".join(
+    f"{sex},{age},{smokes}\n"
+    for sex, age, smokes, times in [
+        ("f", 20, "no", 30),
+        ("f", 70, "yes", 10),
+        ("m", 20, "no", 10),
+        ("m", 70, "yes", 30),
+    ]
+    for _ in range(times)
+)
+
+
+def test_a_table_is_audited_with_the_columns_that_go_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE)
+    words = ["randomized-response:letters=no/yes,lift=3", "--table", str(path), "--column", "smokes"]
+    code, said, _ = run(*words, "--given", "sex")
+    assert code == 0
+    assert "By itself sex makes a value up to 1.5 times as likely" in said
+    assert "for the owner of the table" in said
+    code, said, warned = run(*words, "--given", "sex", "--given", "age=bins:0,100,2", "--json")
+    assert code == 0
+    assert "sex and age determine 'smokes'" in warned
+    found = json.loads(said)
+    assert found["for"] == "the owner of the table"
+    assert [one["certain"] for one in found["strata"]] == [True] * 4
+
+
+def test_a_table_is_audited_with_the_mechanisms_of_its_strata(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE)
+    sm = lw.StratifiedMechanism(
+        {sex: lw.randomized_response(["no", "yes"], lift=lift) for sex, lift in (("f", 2), ("m", 4))},
+        given={"sex": ["f", "m"]},
+    )
+    sm.save(tmp_path / "sm.json")
+    code, said, _ = run(str(tmp_path / "sm.json"), "--table", str(path), "--column", "smokes", "--json")
+    assert code == 0
+    assert [round(one["added"]["lift"], 3) for one in json.loads(said)["strata"]] == [1.6, 2.286]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--table", "t.csv"], "--table needs --column"),
+        (["--table", "t.csv", "--column", "s", "--prior", "uniform"], "--table goes without --prior"),
+        (["--prior", "uniform", "--given", "sex"], "--given goes with --table"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
+    code, _, said = run(RESPONSE, *words)
+    assert code == 2
+    assert message in said

@@ -40,6 +40,7 @@ MINIMUM = {
     "docs/how-to/ledger.md": 10,
     "docs/how-to/scikit-learn.md": 15,
     "docs/how-to/spark.md": 24,
+    "docs/how-to/strata.md": 22,
     "docs/how-to/worst-case.md": 25,
     "docs/research/errata.md": 3,
     "docs/research/papers.md": 4,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from leakwise.cli.audit_table import GivenOption, TableOption, audit_a_table
 from leakwise.cli.output import JsonOption, print_json, show
 from leakwise.cli.reading import (
     ColumnOption,
@@ -62,6 +63,8 @@ def audit(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
     ] = None,
+    table: TableOption = None,
+    given: GivenOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show everything that a mechanism leaks: all measures, each outcome, and what it means in words.
@@ -76,7 +79,21 @@ def audit(
     leakwise audit mechanism.json --data people.csv --column smokes --domain no,yes
     leakwise audit pram.csv --counts counts.csv --invariant --save better.json
     leakwise audit k-singular:n=4,k=2 --prior uniform --plot audit.html
+    leakwise audit mechanism.json --table people.csv --column smokes --given sex --given age=bins:0,100,10
     """
+    if table is not None:
+        others: dict[str, object] = {
+            "--prior": prior,
+            "--counts": counts,
+            "--data": data,
+            "--failure": failure,
+            "--epsilon": epsilon,
+        }
+        others |= {"--lift": lift, "--plot": plot, "--save": saved, "--invariant": invariant or None}
+        audit_a_table(table, mechanism, column, given, domain, others, as_json)
+        return
+    if given:
+        raise InvalidInput("--given goes with --table FILE: the table whose columns go out beside the secret.")
     from leakwise.leakage import audit as look
 
     if saved is not None and not invariant:

@@ -3,6 +3,7 @@
 from leakwise.optimize.design import design
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.kept_comparison import InvariantComparison, best_invariant
+from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utilities import Expected, FInformation, Frequencies, Gain, Utility
 from leakwise.optimize.stratified_result import StratifiedDesign
 from leakwise.optimize.tradeoff import tradeoff
@@ -22,6 +23,7 @@ from leakwise.optimize.worst_case import (
 )
 
 __all__ = [
+    "Cone",
     "Design",
     "Expected",
     "FInformation",

@@ -231,6 +231,11 @@ def designed(
     found = _closed(letters, asked, shape, cone) if method == "auto" else None
     if found is None:
         found = _searched(cone, restricted, method, limits)
+    if within is not None and not all(map(within.contains, found.kernel.weights.T.tolist())):
+        raise InvalidInput(
+            f"within must be a convex cone, but columns that the {type(within).__name__} contains add up to one that "
+            "it does not contain. Correct its contains."
+        )
     return finished(found, priors, goal, _allowed(priors, cone, asked, within), limits)
 
 

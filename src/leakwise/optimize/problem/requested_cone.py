@@ -26,6 +26,11 @@ def constraint_cone(priors: PriorSet, asked: AskedLimits, within: Cone | None = 
             f"within must be a cone over the {len(priors.nominal)} values of the prior that have mass, and at that "
             f"prior. Got one over {len(within.prior)} values, at another."
         )
+    if within is not None and not within.contains([1] * len(within.prior)):
+        raise InvalidInput(
+            "within must contain the constant column, which tells nothing. "
+            f"The {type(within).__name__} does not: correct its contains."
+        )
     cones += [] if within is None else [within]
     if not cones:
         raise InvalidInput(_GIVE)

@@ -1,0 +1,80 @@
+"""``leakwise audit --table``: what the columns of a table say about its secret, and what an outcome adds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakwise.cli import csvfiles
+from leakwise.cli.output import show
+from leakwise.cli.reading import named_after, read_domain, read_mechanism
+from leakwise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from leakwise.mechanism import Mechanism, StratifiedMechanism
+
+__all__ = ["GivenOption", "TableOption", "audit_a_table"]
+
+TableOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--table",
+        metavar="FILE",
+        help="Look at the rows of a table instead: what its other columns (--given) say about --column alone, what an "
+        "outcome adds, and both together. The output contains exact figures: it is for the table's owner.",
+    ),
+]
+GivenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--given",
+        metavar="NAME",
+        help="With --table: a column that goes out as it is; may be repeated. age=bins:0,100,10 for numbers, "
+        "sex=f,m to declare its values.",
+    ),
+]
+
+
+def audit_a_table(
+    table: Path,
+    mechanism: str,
+    column: str | None,
+    given: Sequence[str] | None,
+    domain: str | None,
+    others: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Read the options of ``--table``, and show the audit."""
+    from leakwise.tables.strata.audit import audit_table
+
+    if named := [name for name, value in others.items() if value is not None]:
+        raise InvalidInput(f"--table goes without {', '.join(named)}: the table itself says how frequent values are.")
+    if column is None:
+        raise InvalidInput("--table needs --column NAME: the secret.")
+    chosen = _mechanism(mechanism)
+    letters = None if domain is None else read_domain(domain)
+    if letters is not None and not hasattr(chosen, "given"):
+        from leakwise.priors import Prior
+
+        chosen = named_after(chosen, Prior.uniform(letters))
+    columns = None if not given else dict(map(_given, given))
+    show(audit_table(table, column, given=columns, mechanism=chosen, domain=letters), as_json)
+
+
+def _mechanism(text: str) -> Mechanism | StratifiedMechanism:
+    from leakwise.documents import document_format
+    from leakwise.mechanism import StratifiedMechanism
+    from leakwise.mechanism.stratified_file import FORMAT
+
+    path = Path(text)
+    if csvfiles.exists(path) and csvfiles.is_json(path) and document_format(path) == FORMAT:
+        return StratifiedMechanism.load(path)
+    return read_mechanism(text)
+
+
+def _given(text: str) -> tuple[str, Any]:
+    name, equals, values = text.partition("=")
+    return name, read_domain(values) if equals else None
