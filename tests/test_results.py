@@ -55,6 +55,7 @@ RESULTS = {
     lw.results.Protection: _protection,
     lw.results.Refinement: lambda: lw.measures.refines(RR, RR),
     lw.results.SampleLeakage: lambda: lw.measures.epsilon_from_sample(RR, COUNTS, failure=0.01),
+    lw.results.StratifiedAudit: lambda: lw.audit(lw.design(STRATA, lift=2).mechanism, STRATA),
     lw.results.StratifiedCertificate: lambda: lw.design(STRATA, lift=2).certificate,
     lw.results.StratifiedDesign: lambda: lw.design(STRATA, lift=2),
     lw.StratifiedMechanism: lambda: lw.design(STRATA, lift=2).mechanism,

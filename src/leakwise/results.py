@@ -11,6 +11,7 @@ from leakwise.leakage import (
     Refinement,
     SampleLeakage,
     ShannonCapacity,
+    StratifiedAudit,
 )
 from leakwise.mechanism import Composition
 from leakwise.optimize import (
@@ -48,6 +49,7 @@ __all__ = [
     "Refinement",
     "SampleLeakage",
     "ShannonCapacity",
+    "StratifiedAudit",
     "StratifiedCertificate",
     "StratifiedDesign",
     "TableAudit",

@@ -1,6 +1,7 @@
 """What leaks: measures of a mechanism, every leakage on the safe side of the truth."""
 
-from leakwise.leakage.audit import Audit, audit
+from leakwise.leakage.audit import Audit
+from leakwise.leakage.audit import audit as _audit_one
 from leakwise.leakage.bounds.from_sample import SampleLeakage, epsilon_from_sample
 from leakwise.leakage.bounds.sample_size import sample_size
 from leakwise.leakage.bounds.wrong_prior import (
@@ -41,6 +42,9 @@ from leakwise.leakage.measures.privacy_profile import PrivacyProfile
 from leakwise.leakage.measures.refinement import Refinement, reduced, refines
 from leakwise.leakage.measures.shannon_capacity import ShannonCapacity, shannon_capacity
 from leakwise.leakage.measures.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
+from leakwise.leakage.stratified_audit import StratifiedAudit, also_by_stratum
+
+audit = also_by_stratum(_audit_one)
 
 __all__ = [
     "Audit",
@@ -54,6 +58,7 @@ __all__ = [
     "Refinement",
     "SampleLeakage",
     "ShannonCapacity",
+    "StratifiedAudit",
     "Vulnerability",
     "adaptive",
     "adaptive_bound",

@@ -214,9 +214,9 @@ def audit(
     Parameters
     ----------
     mechanism
-        The mechanism.
+        The mechanism, or a stratified one: then what it leaks in every stratum.
     prior
-        A Prior, or a set of priors.
+        A Prior, or a set of priors; for a stratified mechanism a :class:`PriorByStratum`.
     epsilon, lift
         The limit for the tail, ψ1, ψ2 and probabilistic LDP; "twice as likely" (lift 2) by default.
     delta
