@@ -324,7 +324,7 @@ def test_any_multipliers_bound_the_trace(masses, low, random):
     ceiling = np.minimum(high, (1 - low * (1 - p)) / p)
     d = np.array([random.uniform(0, 0.3) for _ in p])
     v = np.array([random.uniform(-0.1, 0.1) for _ in p])
-    bound = trace_bound(d, v, p, floor, ceiling)
+    bound = trace_bound(d, v, p, (floor, ceiling))
     answer = linprog(-np.random.default_rng(1).random(vertices.shape[1]), A_eq=vertices, b_eq=np.ones(len(p)))
     information = (vertices * answer.x) @ vertices.T
     if np.linalg.cond(information) < 1e10:

@@ -31,37 +31,59 @@ _WORK = 3e9  # of eigenvalues: N³ times the steps
 _FEWEST_STEPS = 6
 _ACCURACY = 1e-7
 _POWER = 1.8  # 2 would be exact for a diagonal G
+_PRICED = 130  # letters, up to which duals of their own are found
+_PRICED_STEPS = 6
+_WORTH_IT = 2e-4
 
 
 def least_trace_bound(cone: Cone, limits: Limits) -> tuple[float, Floats]:
     """Return a number below trace J⁻¹ of every mechanism in the cone, and the multipliers d and v that prove it.
 
+    Where lifts share a range, y as well.
     Columns that lose little of Σ_i d_i (λ_i - l_i)(h_i - λ_i) are those that the bound is made of.
     """
     p = cone.prior.probabilities
     squares = MeanSquare(cone)
-    best, kept = 0.0, np.zeros(2 * len(p))  # trace J⁻¹ is positive
-    d = 1 / np.maximum(squares.ceilings(None) - 1, 1e-150) ** 2
-    d /= d.max()
     steps = max(_FEWEST_STEPS, min(_STEPS, int(_WORK / len(p) ** 3)))
+    rough = squares.rough()
+    d = 1 / np.maximum(rough - 1, 1e-150) ** 2
+    d /= d.max()
+    best, kept = 0.0, np.zeros(2 * len(p))  # trace J⁻¹ is positive
     for step in range(steps):
-        ceiling = squares.ceilings(d)
-        room = np.maximum(ceiling - 1, 1e-150)
-        roots, vectors = _root(d, p)
-        scale = roots.sum() / float(d @ room)
+        scale, taken, *_ = _at(d, p, rough)
+        if not np.isfinite(scale) or taken.max() < 1 + _ACCURACY or (step and limits.exhausted):
+            break
+        following = np.maximum(d * taken**_POWER, 1e-60 * d.max())
+        d = following / following.max()
+    within = len(p) <= _PRICED and squares.range is not None
+    for step in range(_PRICED_STEPS if within else 1):
+        proof = squares.priced(d) if within else squares.simple(d)
+        scale, taken, roots, vectors = _at(d, p, proof.ceilings)
         if not np.isfinite(scale):
             break
         point = _point(d * scale**2, roots * scale, vectors, p)
-        value = _safe_value(point, p, ceiling)
+        value = _safe_value(point, p, proof.ceilings)
+        little = value < best * (1 + _WORTH_IT)
         if value > best:
-            best, kept = value, point
-        # How much of its room the J of these multipliers takes, letter by letter: (e_i - π)ᵀ G⁻¹ (e_i - π).
-        taken = ((vectors - p @ vectors) ** 2) @ (1 / np.maximum(roots * scale, 1e-300)) / room
-        if taken.max() < 1 + _ACCURACY or (step and limits.exhausted):
+            shared = [] if squares.range is None else [proof.duals * scale**2]
+            best, kept = value, np.concatenate([point, *shared])
+        if (step and little) or limits.exhausted:
             break
-        d = d * taken**_POWER
-        d = np.maximum(d / d.max(), 1e-60)
+        d = np.maximum(d * taken, 1e-60)
+        d /= d.max()
     return best, kept
+
+
+def _at(d: Floats, p: Floats, ceiling: Floats) -> tuple[float, Floats, Floats, Floats]:
+    """The best multiple of the root of d, what J takes of each room at it, and the eigenvalues and vectors of G.
+
+    Of its room c_i - 1 the J of these multipliers takes (e_i - π)ᵀ G⁻¹ (e_i - π).
+    """
+    room = np.maximum(ceiling - 1, 1e-150)
+    roots, vectors = _root(d, p)
+    scale = float(roots.sum() / (d @ room))
+    taken = ((vectors - p @ vectors) ** 2) @ (1 / np.maximum(roots * scale, 1e-300)) / room
+    return scale, taken, roots, vectors
 
 
 def _root(d: Floats, p: Floats) -> tuple[Floats, Floats]:

@@ -12,12 +12,16 @@ import math
 
 import numpy as np
 
-from leakwise.types import Bools
+from leakwise.optimize.problem.cones import Cone
+from leakwise.types import Bools, Floats
 
-__all__ = ["balanced_sets", "cyclic_sets"]
+__all__ = ["balanced_sets", "cyclic_sets", "raised_share", "set_columns"]
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23)
 _TRIES = 40
+_SHARES = 1000
+_NOISE = 0.1  # beside 1 for the letters of a set: in which order others are taken in, or some left out
+_UNEVEN = 0.03  # several symbols must come so much closer: they are not quite balanced
 _PER_SYMBOL = 2e-3  # a larger alphabet must come so much closer to the share
 
 
@@ -57,6 +61,24 @@ def cyclic_sets(size: int, share: float, most: int, generator: np.random.Generat
     return np.concatenate(found, axis=1)
 
 
+def raised_share(cone: Cone) -> float:
+    """Return the share of the mass to raise for which the lifts of an outcome are largest in the mean of squares."""
+    where = cone.lift_range()
+    if where is None:
+        least, most = (float(np.median(end)) for end in cone.entry_box())
+        return (1 - least) / max(most - least, 1e-9)
+    shares = np.arange(1, _SHARES) / _SHARES
+    low, high, real = where.levels(shares, 1 - shares)
+    squares = np.where(real, shares * high**2 + (1 - shares) * low**2, 0.0)
+    return float(shares[squares.argmax()])
+
+
+def set_columns(cone: Cone, sets: Bools, generator: np.random.Generator) -> Floats:
+    """Return the sets made columns, by a knapsack that prefers their letters and takes others in a random order."""
+    wishes = cone.prior.probabilities[:, None] * (sets + _NOISE * generator.random(sets.shape))
+    return cone.linear_max(wishes)[1]
+
+
 def _code(size: int, share: float, most: int) -> tuple[int, int, int, int] | None:
     """The prime, how many of its symbols, the unknowns and the places, for the blocks closest to the share."""
     best: tuple[float, tuple[int, int, int, int]] | None = None
@@ -66,7 +88,7 @@ def _code(size: int, share: float, most: int) -> tuple[int, int, int, int] | Non
         if q * places > most:
             continue
         raised = min(max(round(q * share), 1), q - 1)
-        miss = abs(raised / q - share) + _PER_SYMBOL * q
+        miss = abs(raised / q - share) + _PER_SYMBOL * q + (0.0 if raised in (1, q - 1) else _UNEVEN)
         if best is None or miss < best[0]:
             best = miss, (q, raised, digits, places)
     return None if best is None else best[1]

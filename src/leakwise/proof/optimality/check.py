@@ -25,6 +25,7 @@ from leakwise.proof.optimality.frequencies import (
 )
 from leakwise.proof.optimality.functions import FUNCTIONS, Function, Late, chords, fill, highest, never, sum_up
 from leakwise.proof.optimality.kept_frequencies import frequencies_kept, kept_bound
+from leakwise.proof.optimality.mean_squares import largest_mean_square, range_box
 from leakwise.proof.optimality.members import nominal_inside
 from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
 from leakwise.proof.optimality.value import proven_value
@@ -284,8 +285,14 @@ def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:
         trace = math.fsum(np.diag(claim.root))
         error = (float(np.abs(np.diag(claim.root)).sum()) + abs(largest)) * 2.0**-49
         return squares - 2 * trace + sum_up(claim.duals) + max(largest, 0.0) + error
-    if len(claim.duals) != 2 * size:
+    where = _range(claim, priors)
+    if len(claim.duals) != 2 * size and (len(claim.duals) != 3 * size or where is None):
         raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
+    if where is not None and len(claim.duals) == 3 * size:
+        d, v, y = np.split(claim.duals, 3)
+        if (d < 0).any():
+            return math.inf
+        return squares - trace_bound(d, v, p, range_box(p, where), largest_mean_square(d, y, p, where))
     if isinstance(priors, Prior) and claim.ldp is None:
         floor, ceiling = widest_box(p, low, high)
     else:
@@ -297,7 +304,7 @@ def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:
             wide = widest_box(p, low, high)
             floor, ceiling = np.maximum(floor, wide[0]), np.minimum(ceiling, wide[1])
     d, v = np.split(claim.duals, 2)
-    return squares - trace_bound(d, v, p, floor, ceiling)
+    return squares - trace_bound(d, v, p, (floor, ceiling))
 
 
 def _vertices(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> Floats | None:

@@ -59,8 +59,9 @@ def largest_square(root: Floats, y: Floats, vertices: Floats, error: Floats) -> 
     return largest
 
 
-def trace_bound(d: Floats, v: Floats, p: Floats, low: Floats, high: Floats) -> float:
-    """Return a number below trace J⁻¹ of all mechanisms with lifts in [low, high]."""
+def trace_bound(d: Floats, v: Floats, p: Floats, box: tuple[Floats, Floats], mean_square: float | None = None) -> float:
+    """Return a number below trace J⁻¹ of all mechanisms with lifts in a box, and E Σ d λ² at most ``mean_square``."""
+    low, high = box
     if (d < 0).any():
         return 0.0
     matrix = np.diag(d) + np.outer(p, v) + np.outer(v, p)
@@ -71,7 +72,13 @@ def trace_bound(d: Floats, v: Floats, p: Floats, low: Floats, high: Floats) -> f
     # trace(H²J) exceeds trace(MJ) by at most the norm of H² - M times trace J.
     miss = float(np.linalg.norm(root @ root - matrix)) + float(np.linalg.norm(np.abs(root) @ np.abs(root))) * units
     ceiling = (low + high - low * high) * (1 + 2.0**-48) + 2.0**-48
-    taken = sum_up(np.concatenate([d * ceiling, 2 * v])) + miss * float(ceiling.sum()) * (1 + units)
+    squares = sum_up(d * ceiling) if mean_square is None else mean_square
+    taken = (
+        squares
+        + sum_up(2 * v)
+        + (abs(squares) + float(np.abs(v).sum())) * 2.0**-48
+        + miss * float(ceiling.sum()) * (1 + units)
+    )
     return 2 * float(np.trace(root)) * (1 - units) - taken
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leakwise.optimize.pricing.balanced_sets import balanced_sets, cyclic_sets
+from leakwise.optimize.pricing.balanced_sets import balanced_sets, cyclic_sets, raised_share, set_columns
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.frequencies.weights import (
     Linearised,
@@ -20,14 +20,12 @@ from leakwise.optimize.search.frequencies.weights import (
     regular,
 )
 from leakwise.optimize.search.limits import Limits
-from leakwise.types import Bools, Floats
+from leakwise.types import Floats
 
 __all__ = ["exchanged", "rounds_of"]
 
-_FIRST, _LAST = 0.2, 0.01  # of the columns are exchanged, in the first round and in the last
+_FIRST, _LAST = 0.1, 0.01  # of the columns are exchanged, in the first round and in the last
 _CLIMBS = 2
-_SHARES = 1000
-_NOISE = 0.1  # beside 1 for the letters of a set: in which order others are taken in, or some left out
 _LIGHT = 0.1  # how much the logarithm of its weight counts for a column, beside its reduced cost
 _NEW = 0.5  # of the median, the weight that a new column begins with
 _ADDS_UP = 1e-8
@@ -35,7 +33,7 @@ _CLOSE_ENOUGH = 1e-4  # a relative gap that nobody's intervals notice
 _FINE = 1100  # columns, up to which the weights are found by Newton's method in the end
 _SMALL = 300  # columns, up to which that takes no time to speak of
 _WORK = 1e7  # N² times the rounds
-_ROUNDS = 8, 400
+_ROUNDS = 8, 800
 _PROGRAM_ROUNDS = 12  # where each new column is a linear program
 
 
@@ -84,14 +82,14 @@ def exchanged(cone: Cone, most: int, bound: float, limits: Limits) -> tuple[Floa
 
 def _start(cone: Cone, most: int, generator: np.random.Generator, limits: Limits) -> tuple[Floats, Floats]:
     """The best of several families of sets, with weights that add up to one."""
-    size, share = len(cone.prior), _share(cone)
+    size, share = len(cone.prior), raised_share(cone)
     families = [balanced_sets(size, share, most, generator)]
     families += [cyclic_sets(size, part, most, generator) for part in (share, 1 / size)]
     best: tuple[float, Floats, Floats] | None = None
     for sets in families:
         if not size <= sets.shape[1] <= most:
             continue
-        columns = _columns(cone, sets, generator)
+        columns = set_columns(cone, sets, generator)
         weights, miss = adding_up(columns, np.full(columns.shape[1], 1 / columns.shape[1]))
         if not miss < _ADDS_UP or not regular(columns, weights):
             continue
@@ -108,24 +106,6 @@ def _start(cone: Cone, most: int, generator: np.random.Generator, limits: Limits
     if not miss < _ADDS_UP or not regular(columns, weights):
         raise limits.over()
     return columns, weights
-
-
-def _columns(cone: Cone, sets: Bools, generator: np.random.Generator) -> Floats:
-    """Sets made columns by a knapsack that prefers their letters, and takes others in a random order."""
-    wishes = cone.prior.probabilities[:, None] * (sets + _NOISE * generator.random(sets.shape))
-    return cone.linear_max(wishes)[1]
-
-
-def _share(cone: Cone) -> float:
-    """The share of the mass to raise for which the lifts of an outcome are largest in the mean of their squares."""
-    where = cone.lift_range()
-    if where is None:
-        least, most = (float(np.median(end)) for end in cone.entry_box())
-        return (1 - least) / max(most - least, 1e-9)
-    shares = np.arange(1, _SHARES) / _SHARES
-    low, high, real = where.levels(shares, 1 - shares)
-    squares = np.where(real, shares * high**2 + (1 - shares) * low**2, 0.0)
-    return float(shares[squares.argmax()])
 
 
 def _round(

@@ -59,10 +59,7 @@ def adding_up(columns: Floats, weights: Floats, inverse: Floats | None = None) -
     for _ in range(_TILTS):
         if miss < _CLOSE:
             break
-        if inverse is None:
-            towards = np.linalg.lstsq(information(columns, weights), missing, rcond=None)[0]
-        else:
-            towards = inverse @ missing
+        towards = _solved(information(columns, weights), missing) if inverse is None else inverse @ missing
         tilt = towards @ columns
         tilted = weights * np.exp(tilt * min(1.0, _LARGEST_TILT / max(float(np.abs(tilt).max()), 1e-300)))
         now_missing = 1 - columns @ tilted
@@ -74,6 +71,17 @@ def adding_up(columns: Floats, weights: Floats, inverse: Floats | None = None) -
             break
         weights, missing, miss = tilted, now_missing, now
     return weights, miss
+
+
+def _solved(matrix: Floats, right: Floats) -> Floats:
+    """A linear solve, by least squares where the matrix is singular."""
+    try:
+        answer: Floats = np.linalg.solve(matrix, right).astype(np.float64)
+        if np.isfinite(answer).all():
+            return answer
+    except np.linalg.LinAlgError:
+        pass
+    return np.linalg.lstsq(matrix, right, rcond=None)[0].astype(np.float64)
 
 
 def least_trace(columns: Floats, weights: Floats, accuracy: float, limits: Limits, steps: int = 40) -> Floats:
