@@ -22,7 +22,6 @@ WORST = lw.WorstCase(np.eye(3))
         (PRIOR, {"utility": WORST, "lip": 1}, "lip="),
         (PRIOR, {"utility": WORST, "method": "enumeration"}, "enumeration"),
         (PRIOR, {"utility": "guessing", "method": "enumeration"}, "enumeration"),
-        (PRIOR.ball("0.01"), {"ldp": 1}, "ldp="),
         (PRIOR.ball("0.01"), {"lip": 1}, "lip="),
         (PRIOR.ball("0.01"), {"method": "enumeration"}, "enumeration"),
         (PRIOR, {"epsilon": 1}, "both"),

@@ -631,6 +631,13 @@ def test_everything_by_keyboard(visit: Visit) -> None:
     assert float(page.input_value("#epsilon")) < 0.6931
     assert heat_map(page) != before
     page.keyboard.press("Tab")
+    page.keyboard.press("Space")  # the second limit, for anyone
+    visit.settled()
+    expect(page.locator("#promise")).to_contain_text("whatever they knew")
+    for id in ("anyone", "anyone-slider"):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.id") == id
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.value") == "design"
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
