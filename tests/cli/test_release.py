@@ -300,3 +300,28 @@ def test_reading_keeps_the_frequencies_unless_told_otherwise(survey, tmp_path):
     code, _, error = run("release", survey, *OPTIONS, "--keep-frequencies", "--overwrite")
     assert code == 2
     assert "--for reading" in error
+
+
+def test_both_limits_and_those_of_values_are_options(tmp_path):
+    (tmp_path / "clinic.csv").write_text("d\n" + "flu\nnone\nHIV\nnone\nflu\n" * 3, encoding="utf-8")
+    words = ("-c", "d", "--domain", "HIV,flu,none", "--lift", "3", "--prior", "HIV=0.02,flu=0.58,none=0.4")
+    words += ("--order", "shuffle", "--overwrite", "--certificate", tmp_path / "c.json")
+    options = ("--anyone", "12", "--lift-of", "HIV=1.2", "--ceiling", "HIV,flu=0.8", "--floor", "HIV=0.5")
+    code, said, _ = run("release", tmp_path / "clinic.csv", *words, *options)
+    assert code == 0
+    assert "nor more than 12 times as likely for anyone" in said.replace("\n", " ")
+    kept = lw.verify(tmp_path / "c.json").limits
+    assert kept.describe() == (
+        "PML lift = 3, anyone 12, lift of 'HIV' at most 1.2, posterior of 'HIV', 'flu' at most 80%, lift of 'HIV' at "
+        "least 0.5"
+    )
+    assert run("release", tmp_path / "clinic.csv", *words, "--anyone", "none")[0] == 0
+    assert lw.verify(tmp_path / "c.json").limits.anyone is None
+    for wrong, told in (
+        (("--ceiling", "HIV"), "VALUE=NUMBER"),
+        (("--lift-of", "HIW=1.2"), "Did you mean 'HIV'"),
+        (("--ceiling", "flu=0.1"), "cannot be kept by any mechanism"),
+    ):
+        code, _, told_of = run("release", tmp_path / "clinic.csv", *words, *wrong)
+        assert code != 0
+        assert told in " ".join(told_of.split())
