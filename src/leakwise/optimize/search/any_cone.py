@@ -18,7 +18,7 @@ _ROUNDS = 200
 # Up to so many letters branch and bound closes the gap: there it may take its time.
 BRANCHED = 7
 _NODES = {True: 20_000, False: 4_000}
-_FINEST = 1e-9  # the gap that linear programs over a cone can be trusted with
+FINEST = 1e-9  # the gap that linear programs over a cone can be trusted with
 
 
 def search_generic(cone: Cone, utility: Utility, limits: Limits) -> Found:
@@ -28,7 +28,7 @@ def search_generic(cone: Cone, utility: Utility, limits: Limits) -> Found:
     starts = cone.linear_max(generator.standard_normal((size, 4 * size)))[1]
     columns = np.concatenate([np.ones((size, 1)), starts], axis=1)
     master = Master(utility.columns_worth(columns, prior), columns)
-    accuracy = max(limits.tolerance, _FINEST)
+    accuracy = max(limits.tolerance, FINEST)
 
     def price(solution: MasterSolution) -> Priced:
         y, largest = solution.duals, np.inf
@@ -51,7 +51,7 @@ def search_generic(cone: Cone, utility: Utility, limits: Limits) -> Found:
         ]
         proof = min(proof, *others, key=lambda proof: proof.bound)
     used = done.solution.weights > 0
-    slack = _FINEST * (
+    slack = FINEST * (
         1 + float(np.abs(proof.duals).sum())
     )  # the tolerances of linear programs, on top of their optimum
     stopped = done.stopped or (limits.exhausted and proof.bound - done.solution.value > 1e-6)

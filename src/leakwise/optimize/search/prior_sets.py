@@ -21,7 +21,7 @@ from leakwise.optimize.problem.cones import LDPCone, LiftBox
 from leakwise.optimize.problem.prior_set_cone import RobustCone, ball_range, conservative_lift
 from leakwise.optimize.problem.utilities import FInformation
 from leakwise.optimize.problem.utility import Utility
-from leakwise.optimize.search.any_cone import BRANCHED, search_generic
+from leakwise.optimize.search.any_cone import BRANCHED, FINEST, search_generic
 from leakwise.optimize.search.lift_ranges import search_ranges
 from leakwise.optimize.search.limits import Answer, Found, Limits
 from leakwise.types import Floats
@@ -38,6 +38,7 @@ _ABOVE = 1 + Fraction(1, 1 << 50)  # from t₋ to t₊, and more
 
 def search_set(cone: RobustCone, utility: FInformation, limits: Limits) -> Answer:
     """The optimum for an f-information over a convex set of priors: exact for few letters, the best known for many."""
+    limits.tolerance = max(limits.tolerance, FINEST)
     f, everything = utility.f, cone.lift_range()
     if len(cone.prior) <= BRANCHED and everything is not None:
         return Answer(search_ranges(cone, everything, f, limits), _TWO_VALUES)
@@ -73,6 +74,7 @@ def search_set(cone: RobustCone, utility: FInformation, limits: Limits) -> Answe
 
 def search_narrowed(cone: RobustCone, utility: Utility, limits: Limits) -> Answer:
     """The design of the estimate at the largest ε found that the whole set allows: for sets that need not be convex."""
+    limits.tolerance = max(limits.tolerance, FINEST)
     known = _at_estimate(cone, cone.ratio, utility, limits)
     low, high, steps = Fraction(1), cone.ratio, _STEPS
     best = _constant(cone, utility)
