@@ -161,6 +161,7 @@ def test_a_set_that_rests_on_a_sample_bounds_floors_and_ceilings_from_the_safe_s
         ({"floor": {"HIW": 0.5}}, "Did you mean 'HIV'"),
         ({"lift_of": 1.2}, "lift_of must map values"),
         ({"ceiling": {}}, "ceiling must map values"),
+        ({"ceiling": {(): 0.5}}, "Got an empty one"),
     ],
     ids=str,
 )

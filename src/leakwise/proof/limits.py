@@ -262,6 +262,8 @@ def _lift_of(label: Any, most: object) -> Level:
 
 def _members(key: Any) -> tuple[Any, ...]:
     """The values that a ceiling is for: one, or several in a tuple or a set."""
+    if key in ((), frozenset()):
+        raise InvalidInput("ceiling must be for a value, or for several in a tuple or a frozenset. Got an empty one.")
     return key if isinstance(key, tuple) else tuple(sorted(key, key=str)) if isinstance(key, frozenset) else (key,)
 
 
