@@ -172,6 +172,10 @@ def test_certify_proves_any_stratified_mechanism_for_its_priors() -> None:
     assert dict(found.ratios) == {"f": Fraction(3, 2), "m": Fraction(5, 2)}
     assert (found.worst, found.holds) == ("m", False)
     assert "The guarantee does not hold" in found.sentence
+    assert found.open_zeros == []
+    zero = lw.PriorByStratum.from_counts({"f": [5, 5], "m": [9, 0]}, given="sex")
+    assert "rows that have them are not covered. The first is sex = m." in repr(lw.certify(sm, zero))
+    assert lw.design(zero, lift=2).certificate.open_zeros == []
     with pytest.raises(InvalidInput, match=r"must be a lw\.PriorByStratum"):
         lw.certify(sm, lw.Prior.uniform(2))
     with pytest.raises(InvalidInput, match="same given columns with the same domains"):

@@ -247,7 +247,18 @@ class StratifiedCertificate(ShownCertificate):
         given = self.priors.given_columns
         what = f"without {given.words}" if len(given) == 1 else f"with only some of {given.words}"
         reached = f"The largest lift is reached where {given.described(self.worst)}."
-        return [*super()._shown(), reached, f"Not covered: someone who sees the outcome {what}."]
+        notes = [reached, f"Not covered: someone who sees the outcome {what}."]
+        if self.open_zeros:
+            notes.append(
+                f"In {len(self.open_zeros):,} strata the prior gives no probability to values that the mechanism does "
+                f"not refuse: rows that have them are not covered. The first is {given.described(self.open_zeros[0])}."
+            )
+        return [*super()._shown(), *notes]
+
+    @property
+    def open_zeros(self) -> list[Label]:
+        """The strata in which a value without probability is not declared impossible: a release would take it."""
+        return [key for key in self.priors if bool((~self.priors[key].support & self.mechanism.support(key)).any())]
 
     def _rows(self) -> list[list[str]]:
         rows = [

@@ -141,3 +141,17 @@ def test_outcomes_of_another_mechanism_are_refused_or_warned_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lw.estimate({"sex": ["m"] * 4, "s": ["no"] * 4}, sm)
+
+
+def test_given_numbers_go_out_as_bins_and_are_read_back() -> None:
+    generator = np.random.default_rng(8)
+    table = {"age": generator.integers(0, 100, 4000).tolist(), "s": generator.choice(["no", "yes"], 4000).tolist()}
+    given = {"age": lw.bins(0, 100, 4)}
+    cp = lw.PriorByStratum.from_data(table, "s", given=given, domain=["no", "yes"])
+    sm = lw.design(cp, lift=1.4, anyone=10, utility="frequencies").mechanism
+    released = lw.release(table, sm)
+    assert set(released["age"]) == set(given["age"])
+    by = lw.estimate(released, sm, by="age")
+    assert list(by) == sorted(given["age"])
+    e = lw.estimate(released, sm)
+    assert (np.abs(e.frequencies - cp.marginal.probabilities) < 6 * e.standard_error).all()
