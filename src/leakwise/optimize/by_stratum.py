@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import time
@@ -15,19 +16,23 @@ import numpy as np
 
 from leakwise.alphabet import Label
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, LeakwiseWarning, NotConverged
+from leakwise.exact import level
 from leakwise.mechanism import Mechanism, StratifiedMechanism, identity
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.stratum_names import same_names
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.stratified_result import StratifiedDesign, StratumDesign
 from leakwise.priors import AllPriors, Ball, Box, Prior, PriorByStratum, PriorSet
-from leakwise.proof import AskedLimits, asked_limits, certify_by_stratum, limits_in_stratum
+from leakwise.proof import AskedLimits, asked_limits, certify, certify_by_stratum, limits_in_stratum
 
 __all__ = ["by_stratum"]
 
 P = ParamSpec("P")
+Answer = tuple[Mechanism, StratumDesign]
 
 _LIMITS = ("epsilon", "lift", "anyone", "ldp", "lip", "lift_of", "ceiling", "floor")
+# Utilities whose mechanisms can be compared at any prior.
+_COMPARED = ("frequencies", "information")
 _OF_THE_SEARCH = ("time_limit", "progress")
 
 
@@ -86,58 +91,76 @@ class _Problem:
         self._limit, self._progress = options.get("time_limit"), options.get("progress")
         self._end = None if self._limit is None else time.monotonic() + float(self._limit)
         self._left = len(priors)
-        self._answers: dict[object, Design] = {}
-        self._warned: dict[str, int] = {}
+        self._answers: dict[object, Answer] = {}
+        self._warned: dict[str, None] = {}
         self.goal = as_utility(options.get("utility", "mutual_information"))
         self.limits = asked_limits(**{name: value for name, value in options.items() if name in _LIMITS})
 
-    def solved(self, key: Label) -> tuple[Mechanism, StratumDesign]:
+    def solved(self, key: Label) -> Answer:
         """Return the mechanism of a stratum, what it is worth there, and where it comes from."""
         known = self.priors[key]
         self._left -= 1
         token = (type(known), tuple(known.nominal.weights.tolist()), None if isinstance(known, Prior) else known)
-        source = "shared" if token in self._answers else "own"
-        own = self._answers[token] if token in self._answers else self._attempt(known, key)
-        if own is not None and (isinstance(known, Prior) or not self._loses(own, known)):
-            self._answers[token] = own
-            return own.mechanism, StratumDesign(own.value, own.bound, own.method, source)
-        general = self.every_prior
-        if general is None:
+        if token in self._answers:
+            mechanism, found = self._answers[token]
+            return mechanism, replace(found, source="shared") if found.source == "own" else found
+        self._answers[token] = self._of_prior(known, key) if isinstance(known, Prior) else self._of_set(known, key)
+        return self._answers[token]
+
+    def _of_prior(self, known: Prior, key: Label) -> Answer:
+        # Where the given columns determine the secret, a constant outcome keeps every limit there is.
+        alone = known.support.sum() == 1
+        try:
+            own = self._called(known, asked_limits(lift=1) if alone else limits_in_stratum(self.limits, known))
+        except Infeasible as error:
+            where = self.priors.given_columns.described(key)
+            raise Infeasible(f"Where {where}: {error}", witness=error.witness) from error
+        return own.mechanism, StratumDesign(own.value, own.bound, own.method, "own")
+
+    def _of_set(self, known: PriorSet, key: Label) -> Answer:
+        """The best of three: for the set, for its estimate at a lift so small that it holds for the set, for all."""
+        candidates: list[tuple[Design, str]] = []
+        wide = None if getattr(known, "is_everything", False) else self._with_every_value(known)
+        bound = math.inf
+        if wide is not None:
+            if (estimate := self._of_estimate(known, wide)) is not None:
+                candidates.append((estimate, "own"))
+            # What cannot be designed for this set is designed for every prior, and counted in the result.
+            with contextlib.suppress(Infeasible, NotConverged):
+                own = self._called(wide, limits_in_stratum(self.limits, known))
+                candidates.append((own, "own"))
+                bound = own.bound
+        if self.every_prior is not None:
+            candidates.append((self.every_prior, "every prior"))
+        if not candidates:
             raise InvalidInput(
                 f"No design was found where {self.priors.given_columns.described(key)}: its set of priors is too wide, "
                 "and this utility has no mechanism that holds for every prior. Merge the stratum with another."
             )
+        if self.goal.kind not in _COMPARED:
+            best, source = next((pair for pair in candidates if pair[1] == "own"), candidates[-1])
+            return best.mechanism, StratumDesign(best.value, max(best.bound, bound), best.method, source)
         # No mechanism is worth more than the secret itself.
-        most = self._worth(identity(self.priors.labels), known)[1] if own is None else own.bound
-        value = self._worth(general.mechanism, known)[0]
-        return general.mechanism, StratumDesign(value, most, general.method, "every prior")
+        bound = min(bound, self._worth(identity(self.priors.labels), known)[1])
+        values = [self._worth(one.mechanism, known)[0] for one, _ in candidates]
+        place = values.index(max(values))
+        best, source = candidates[place]
+        return best.mechanism, StratumDesign(values[place], max(bound, values[place]), best.method, source)
+
+    def _of_estimate(self, known: PriorSet, wide: PriorSet) -> Design | None:
+        """The design for the estimate alone that holds for an l1 ball around it, e^ε/(1 + e^ε β/2) ([ED] section V)."""
+        limit, beta = self.limits.level, getattr(wide, "beta", None)
+        if limit is None or beta is None or self.limits.by_value or self.limits.lip or self.goal.kind not in _COMPARED:
+            return None
+        lift = limit.below / (1 + limit.below * beta / 2)
+        if lift <= 1:
+            return None
+        found = self._called(wide.nominal, replace(self.limits, level=level(lift=lift)))
+        return found if certify(found.mechanism, known, self.limits).holds else None
 
     def _worth(self, mechanism: Mechanism, known: PriorSet) -> tuple[float, float]:
         with np.errstate(all="ignore"):
             return self.goal.interval(mechanism.kernel, self._weighed(known.nominal))
-
-    def _loses(self, own: Design, known: PriorSet) -> bool:
-        """Whether the design for every prior is worth more, as where a search for a wide set ended early."""
-        general = self.every_prior if self.goal.kind == "frequencies" else None
-        return general is not None and self._worth(general.mechanism, known)[0] > own.value
-
-    def _attempt(self, known: PriorSet, key: Label) -> Design | None:
-        if isinstance(known, Prior):
-            # Where the given columns determine the secret, a constant outcome keeps every limit there is.
-            alone = known.support.sum() == 1
-            try:
-                return self._called(known, asked_limits(lift=1) if alone else limits_in_stratum(self.limits, known))
-            except Infeasible as error:
-                where = self.priors.given_columns.described(key)
-                raise Infeasible(f"Where {where}: {error}", witness=error.witness) from error
-        seen = self._with_every_value(known)
-        if seen is None or getattr(known, "is_everything", False):
-            return None
-        try:
-            return self._called(seen, limits_in_stratum(self.limits, known))
-        except (Infeasible, NotConverged):
-            # What cannot be designed for this set is designed for every prior, and counted in the result.
-            return None
 
     @functools.cached_property
     def every_prior(self) -> Design | None:
@@ -158,9 +181,7 @@ class _Problem:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", LeakwiseWarning)
             found = self._design(prior, limits, **options)
-        for one in said:
-            words = str(one.message)
-            self._warned[words] = self._warned.get(words, 0) + 1
+        self._warned |= dict.fromkeys(str(one.message) for one in said)
         return found
 
     def _weighed(self, prior: Prior) -> Prior:
@@ -189,7 +210,16 @@ class _Problem:
 
     def tell(self, result: StratifiedDesign) -> None:
         """Say once what was said of single strata, and how many strata fell back."""
-        words = [f"{text} (so in {count:,} of {len(self.priors):,} strata)" for text, count in self._warned.items()]
+        # A gap is told once, for all strata together.
+        words = [text for text in self._warned if "proven gap" not in text]
+        if result.gap > max(0.01 * abs(result.bound), 1e-9):
+            late = any(text.startswith("The time limit") for text in self._warned)
+            percent = 100 * result.gap / abs(result.bound) if result.bound else math.inf
+            words.append(
+                f"{'The time limit was reached in some strata. ' if late else ''}The proven gap between the utility of "
+                f"all strata and its upper bound is {percent:.1f}% of it: better mechanisms may exist. What they leak "
+                "is proven all the same."
+            )
         if result.fallbacks:
             share = sum((self.priors.weights[key] for key in result.fallbacks), Fraction(0))
             words.append(
