@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import heatmap
 from leakwise.guarantee import at_least, at_most
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
+from leakwise.optimize.finish.outcome_names import legend
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import Certificate
 
@@ -95,10 +97,24 @@ class Design(Drawn):
             ["gap", at_most(self.gap, 2)],
             ["asked", self.constraint],
             ["proven ε (nats, rounded up)", at_most(self.epsilon, 6)],
-            ["outcomes", str(self.mechanism.shape[1])],
+            ["outcomes", self._outcomes()],
             ["method", self.method],
             *([["note", _NOTHING]] if self.certificate.ratio == 1 and len(self.prior.nominal) > 1 else []),
         ]
+
+    def _outcomes(self) -> str:
+        names = self.mechanism.outputs
+        coded = self.utility == "frequencies" and names[-1] == f"y{len(names)}"
+        return f"{len(names)}, {names[0]} to {names[-1]}: see legend()" if coded else str(len(names))
+
+    def legend(self) -> dict[Label, str]:
+        """Return for each outcome the values that it makes more likely.
+
+        >>> from leakwise import design
+        >>> design({"a": 0.5, "b": 0.3, "c": 0.2}, lift=2).legend()
+        {'{a}': '{a}', 'not a': 'not a'}
+        """
+        return legend(self.mechanism, self.prior.nominal)
 
     def _shown(self) -> Parts:
         title = f"Design for {self.mechanism.shape[0]:,} letters. {self.certificate.sentence}"

@@ -39,8 +39,8 @@ _WORTH_IT = 2e-4
 def least_trace_bound(cone: Cone, limits: Limits) -> tuple[float, Floats]:
     """Return a number below trace J⁻¹ of every mechanism in the cone, and the multipliers d and v that prove it.
 
-    Where lifts share a range, y as well.
-    Columns that lose little of Σ_i d_i (λ_i - l_i)(h_i - λ_i) are those that the bound is made of.
+    Where lifts share a range, the duals y of the mean of squares follow them. Columns that lose little of
+    Σ_i d_i (λ_i - l_i)(h_i - λ_i) are those that the bound is made of.
     """
     p = cone.prior.probabilities
     squares = MeanSquare(cone)

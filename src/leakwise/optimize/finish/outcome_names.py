@@ -16,9 +16,10 @@ from leakwise.optimize.problem.utility import Utility
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats, Indices
 
-__all__ = ["distinct", "named", "outcome_names"]
+__all__ = ["distinct", "legend", "named", "outcome_names"]
 
 _SHOWN = 4
+_CODED = 24  # more outcomes than that get short codes, where some of them would raise too many letters to be listed
 
 
 def named(kernel: Kernel, prior: Prior, utility: Utility, says: Indices | None) -> Mechanism:
@@ -49,11 +50,28 @@ def _names(kernel: Kernel, prior: Prior) -> list[str]:
 def outcome_names(lifts: Floats, labels: Sequence[Label]) -> list[str]:
     """Return ``{a,c}`` for an outcome that makes a and c more likely, ``not b`` for one that makes all but b so.
 
+    Many outcomes of many letters would have names that nobody can tell apart: those are called ``y001``, ``y002``, …
+
     >>> import numpy as np
     >>> outcome_names(np.array([[1.5, 1.2], [0.5, 1.2], [0.5, 0.6]]), ["a", "b", "c"])
     ['{a}', 'not c']
     """
-    return [str(name) for name in distinct(_name(column > 1 + 1e-9, labels) for column in lifts.T)]
+    raised = _raised(lifts)
+    count = raised.shape[1]
+    if count > _CODED and int(np.minimum(raised.sum(axis=0), (~raised).sum(axis=0)).max()) > _SHOWN:
+        return [f"y{place:0{len(str(count))}d}" for place in range(1, count + 1)]
+    return [str(name) for name in distinct(_name(column, labels, _SHOWN) for column in raised.T)]
+
+
+def legend(mechanism: Mechanism, prior: Prior) -> dict[Label, str]:
+    """Return for each outcome the values that it makes more likely, all of them."""
+    texts = [_name(column, prior.labels, len(prior)) for column in _raised(lifts_of(mechanism, prior)).T]
+    return dict(zip(mechanism.outputs, texts, strict=True))
+
+
+def _raised(lifts: Floats) -> Bools:
+    here: Bools = lifts > 1 + 1e-9
+    return here
 
 
 def distinct(names: Iterable[Label]) -> list[Label]:
@@ -67,17 +85,17 @@ def distinct(names: Iterable[Label]) -> list[Label]:
     return numbered
 
 
-def _name(raised: Bools, labels: Sequence[Label]) -> str:
+def _name(raised: Bools, labels: Sequence[Label], shown: int) -> str:
     up = [str(label) for label, here in zip(labels, raised, strict=True) if here]
     down = [str(label) for label, here in zip(labels, raised, strict=True) if not here]
     if not up or not down:
         return "any"
     if len(up) <= len(down):
-        return "{" + _joined(up) + "}"
-    return f"not {down[0]}" if len(down) == 1 else "not {" + _joined(down) + "}"
+        return "{" + _joined(up, shown) + "}"
+    return f"not {down[0]}" if len(down) == 1 else "not {" + _joined(down, shown) + "}"
 
 
-def _joined(labels: list[str]) -> str:
-    if len(labels) <= _SHOWN:
+def _joined(labels: list[str], shown: int) -> str:
+    if len(labels) <= shown:
         return ",".join(labels)
-    return ",".join(labels[: _SHOWN - 1]) + f",+{len(labels) - _SHOWN + 1}"
+    return ",".join(labels[: shown - 1]) + f",+{len(labels) - shown + 1}"
