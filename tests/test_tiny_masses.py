@@ -32,7 +32,7 @@ def shown(result) -> str:
         lambda: lw.design(PRIOR, lift=2),
         lambda: lw.design(PRIOR, epsilon=1000),
         lambda: lw.envelope(IDENTITY, PRIOR, 0.1),
-        lambda: lw.protect({"s": ["a", "b"] * 5}, "s", prior=PRIOR, mechanism=IDENTITY),
+        lambda: lw.protect({"s": ["a", "b"] * 5}, "s", prior=PRIOR, mechanism=IDENTITY, allow_certainty=True),
         lambda: lw.tradeoff(PRIOR, [0.5]),
     ],
     ids=["prior", "certificate", "audit", "design", "large design", "envelope", "protection", "tradeoff"],
@@ -59,7 +59,7 @@ def test_an_entry_of_the_ledger(tmp_path):
 
 
 def test_reports_and_files(tmp_path):
-    r = lw.protect({"s": ["a", "b"] * 5}, "s", prior=PRIOR, mechanism=IDENTITY)
+    r = lw.protect({"s": ["a", "b"] * 5}, "s", prior=PRIOR, mechanism=IDENTITY, allow_certainty=True)
     assert "1e400" in r.report(tmp_path / "r.html").read_text()
     assert r.report(tmp_path / "r.json").is_file()
     r.certificate.save(tmp_path / "c.json")

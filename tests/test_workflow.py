@@ -303,7 +303,7 @@ RARE = lw.Prior({"no": 0.8, "yes": 0.2, "rare": 0})
 @pytest.mark.parametrize("mechanism", [None, lw.identity(["no", "yes", "rare"])], ids=["designed", "given"])
 def test_a_value_of_mass_zero_that_occurs_stops_the_release(prior, mechanism, tmp_path):
     ledger = lw.Ledger(tmp_path / "ledger.db")
-    options = {"prior": prior, "ledger": ledger, "dataset": "d", "mechanism": mechanism}
+    options = {"prior": prior, "ledger": ledger, "dataset": "d", "mechanism": mechanism, "allow_certainty": True}
     if mechanism is None:
         options |= {"lift": 4, "use": "reading"}
     with pytest.raises(lw.InvalidInput, match=r"column 's' has 2 of 22 rows .* no probability: 'rare'"):

@@ -11,9 +11,12 @@ from leakwise.alphabet import as_alphabet, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, require
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet, over_letters
+from leakwise.priors.sample import counts_of
+from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.release_limits import TEN_TIMES, release_limits
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
+from leakwise.tables.release.certain_values import refuse_certainty
 from leakwise.tables.release.draw import draw_codes
 from leakwise.tables.release.file import counted
 from leakwise.tables.release.impossible_values import refuse_impossible
@@ -65,6 +68,9 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         How often the sample may mislead, such as 1e-6; only, and then always, with a prior that is learnt.
     time_limit
         Seconds for the design of a mechanism with a given prior.
+    allow_certainty
+        A mechanism is refused by ``fit`` whose outcomes make a value certain that was not, or with which the best guess
+        is right for more than 99% of the rows where it was right for less than 95%. True takes it all the same.
 
     Attributes
     ----------
@@ -104,6 +110,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         prior: Any = None,
         failure: float | None = None,
         time_limit: float = 30.0,
+        allow_certainty: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.lift = lift
@@ -113,6 +120,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         self.prior = prior
         self.failure = failure
         self.time_limit = time_limit
+        self.allow_certainty = allow_certainty
 
     def fit(self, X: Any, y: Any = None) -> LeakageRandomizer:
         """Find the mechanism of every column; values outside the domain are refused.
@@ -222,7 +230,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             self._priors.append(None)
             encode_column(values, as_alphabet(domain, name="domain"), name=title)  # says which column is wrong
             sample = Prior.from_data(values, domain)
-            return design_from_data(
+            found = design_from_data(
                 sample,
                 release_limits(self.epsilon, self.lift, anyone=self.anyone),
                 failure=self.failure,
@@ -231,13 +239,23 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
                 compare=False,
                 rounded=True,
             )
+            self._refuse_certainty(
+                found.mechanism, RoundedLayerCake(sample, self.failure), np.array(counts_of(sample)), name
+            )
+            return found
         known = _over(prior, domain)
         codes = encode_column(values, known.alphabet, name=title)
-        refuse_impossible(counted(codes, len(known.alphabet)), known, [name])
+        counts = counted(codes, len(known.alphabet))
+        refuse_impossible(counts, known, [name])
         self._priors.append(known)
         asked = release_limits(self.epsilon, self.lift, anyone=self.anyone, prior=known)
-        found: Design = design(known, asked, utility=self.utility, time_limit=self.time_limit)
-        return found
+        best: Design = design(known, asked, utility=self.utility, time_limit=self.time_limit)
+        self._refuse_certainty(best.mechanism, known, counts, name)
+        return best
+
+    def _refuse_certainty(self, mechanism: Mechanism, priors: PriorSet, counts: Any, name: Hashable) -> None:
+        seen = priors.alphabet, counts
+        refuse_certainty(mechanism, priors, seen, [name], allowed=self.allow_certainty)
 
     def _columns(self, X: Any, *, reset: bool) -> dict[Hashable, Any]:
         """The columns by name, or by number where they have none; as they are, categories and texts included."""

@@ -19,6 +19,7 @@ from leakwise.release_mechanism import Sample, certified_mechanism, how_found
 from leakwise.report import Facts, Protection
 from leakwise.tables.formats import is_path
 from leakwise.tables.kinds.joint_columns import Product
+from leakwise.tables.release.certain_values import refuse_certainty
 from leakwise.tables.release.impossible_values import refuse_impossible
 from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
 
@@ -52,6 +53,7 @@ def protect(
     out: str | os.PathLike[str] | SqlTable | None = None,
     overwrite: bool = False,
     order: str | None = None,
+    allow_certainty: bool = False,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
     certified: Callable[[Certificate], None] | None = None,
@@ -106,6 +108,10 @@ def protect(
         order reveals the secret (sorted or split by it) is refused; the rows of a view in a database, without an order
         of its own, are shuffled. ``"shuffle"`` puts the rows into a random order, all orders equally likely. ``"keep"``
         keeps their order without a test, and the report says so.
+    allow_certainty
+        A release that can be read is refused: one of whose outcomes makes a value certain that was not, or with which
+        the best guess is right for more than 99% of the rows where it was right for less than 95%. True releases it all
+        the same, and the report says so.
     ledger, dataset
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
     certified
@@ -179,6 +185,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     counts = occurring.tolist()
     basis = Sample(Prior.from_integers(letters, counts, sum(counts)), failure) if public is None else public
     found, certificate, shown = certified_mechanism(basis, asked, use, mechanism, columns, time_limit, keep)
+    refuse_certainty(certificate.mechanism, shown.prior, (letters, occurring), columns, allowed=allow_certainty)
     if certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
             certified(certificate)

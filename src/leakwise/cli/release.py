@@ -166,6 +166,12 @@ def release(
             "[default: keep, but refuse an order that a test finds to reveal the secret].",
         ),
     ] = None,
+    allow_certainty: Annotated[
+        bool,
+        typer.Option(
+            "--allow-certainty", help="Release also if outcomes make a value certain, or nearly every guess right."
+        ),
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -173,11 +179,11 @@ def release(
 
     The best mechanism for the use is designed and certified, every value is checked, and only then is the released
     table written, atomically. Other columns stay as they are. A table whose row order reveals the secret is refused,
-    unless --order says what to do. The prior is a choice that you must make. With --prior-from-table the mechanism is
-    designed for rounded frequencies of the table and certified for every prior that its rows leave possible, except
-    with probability --failure. With --for reading the released column has the right frequencies as it stands, if the
-    table's are those of the prior. Unless --anyone says otherwise, a second limit holds for anyone,
-    whatever they knew: ten times the lift.
+    unless --order says what to do, and so is a release that can be read, unless --allow-certainty says so. The prior is
+    a choice that you must make. With --prior-from-table the mechanism is designed for rounded frequencies of the table
+    and certified for every prior that its rows leave possible, except with probability --failure. With --for reading
+    the released column has the right frequencies as it stands, if the table's are those of the prior. Unless --anyone
+    says otherwise, a second limit holds for anyone, whatever they knew: ten times the lift.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
@@ -224,6 +230,7 @@ def release(
             out=target,
             overwrite=overwrite,
             order=order,
+            allow_certainty=allow_certainty,
             ledger=ledger,
             dataset=dataset,
             certified=beside_table.save,

@@ -13,12 +13,14 @@ from leakwise.alphabet import label_to_plain
 from leakwise.exact import float_above, float_below, log_upper
 from leakwise.guarantee import at_most, for_anyone, nor_for_anyone
 from leakwise.leakage import frequency_shift, ldp
+from leakwise.leakage.measures.certainty import certainty
 from leakwise.leakage.measures.differential import ldp_ratio
 from leakwise.leakage.measures.posteriors import posterior_ranges
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate
 from leakwise.report.comparison import Comparison, compare
+from leakwise.tables.release.certain_values import readable_words
 
 __all__ = ["SEEDED", "Facts"]
 
@@ -209,6 +211,12 @@ class Facts:
                 "for a prior estimated from data; nothing was made wider because of it.",
             )
         zero = [label for label, mass in zip(self.prior.labels, self.prior.weights, strict=True) if not mass]
+        readable = certainty(self.mechanism, self.certificate.prior)
+        if readable.readable:
+            words.insert(
+                0,
+                f"Rows can be read, which the owner of the table allowed: {readable_words(readable, self.mechanism)}",
+            )
         if self.unsafe_seed:
             words.insert(0, SEEDED)
         if zero:

@@ -69,8 +69,8 @@ def refuse_certainty(
     else:
         start = f"{title} could be guessed from the release for about {round(found.after * rows):,} of {rows:,} rows"
     raise InvalidInput(
-        f"{start}: {readable_words(found, mechanism)} Nothing was released. Ask for a smaller lift (--lift), or give "
-        "allow_certainty=True (--allow-certainty) if the rows may be read."
+        f"{start}: {readable_words(found, mechanism)} Nothing was released. Keep the limit for anyone (anyone=, "
+        "--anyone), ask for a smaller lift, or give allow_certainty=True (--allow-certainty) if the rows may be read."
     )
 
 
