@@ -134,7 +134,7 @@ def design(
         utility = kept_frequencies(utility, forbidden, keep_at_least)
     elif forbidden is not None or keep_at_least is not None:
         raise InvalidInput("forbidden and keep_at_least go with keep_frequencies=True.")
-    found = designed(prior, asked, utility, None, None, method, limits, within)
+    found = designed(prior, asked, utility, method, limits, within)
     _tell_of_gap(found, limits)
     return found
 
@@ -180,15 +180,13 @@ def designed(
     prior: Any,
     limit: AskedLimits | Level,
     utility: Any,
-    ldp: object,
-    lip: object,
     method: str,
     limits: Limits,
     within: Cone | None = None,
 ) -> Design:
     """The design within limits that others share, without a warning: what :func:`design` and other designs rest on."""
     goal, priors = as_utility(utility), as_prior_set(prior)
-    asked = asked_limits(limit, ldp=ldp, lip=lip).for_priors(priors)
+    asked = asked_limits(limit).for_priors(priors)
     known = priors is priors.nominal
     if method == "enumeration" and (goal.kind in _NOT_LISTED or not known):
         what = _NOT_LISTED.get(goal.kind, "a set of priors")

@@ -27,7 +27,7 @@ def narrowed(priors: PriorSet, asked: AskedLimits, goal: Utility, allowed: Allow
     nominal = priors.nominal
 
     def attempt(share: Fraction) -> tuple[Design, bool]:
-        found = designed(nominal, asked.narrowed(share, nominal), goal, None, None, "auto", limits.part(_ATTEMPT))
+        found = designed(nominal, asked.narrowed(share, nominal), goal, "auto", limits.part(_ATTEMPT))
         return found, certify(found.mechanism, priors, asked).holds
 
     known, holds = attempt(Fraction(1))

@@ -139,7 +139,7 @@ class Strategies:
         part = self.limits.part(_SHARE, _LONGEST)
         share = (lift - 1) / (self.asked.below - 1)
         asked = replace(self.wanted.narrowed(share, plan), level=level(lift=lift))
-        found = designed(plan, asked, self.goal, None, None, "auto", part)
+        found = designed(plan, asked, self.goal, "auto", part)
         self.limits.stopped |= part.stopped
         return found.mechanism
 
@@ -147,7 +147,7 @@ class Strategies:
         from leakwise.optimize.design import designed
 
         part = self.limits.part(_SHARE, _LONGEST)
-        found = designed(priors, self._strict, self.goal, None, None, "auto", part)
+        found = designed(priors, self._strict, self.goal, "auto", part)
         self.limits.stopped |= part.stopped
         return found
 
