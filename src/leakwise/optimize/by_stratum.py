@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import math
 import time
 import warnings
@@ -30,7 +31,7 @@ __all__ = ["by_stratum"]
 P = ParamSpec("P")
 Answer = tuple[Mechanism, StratumDesign]
 
-_LIMITS = ("epsilon", "lift", "anyone", "ldp", "lip", "lift_of", "ceiling", "floor")
+_LIMITS = tuple(inspect.signature(asked_limits).parameters)
 # Utilities whose mechanisms can be compared at any prior.
 _COMPARED = ("frequencies", "information")
 _OF_THE_SEARCH = ("time_limit", "progress")

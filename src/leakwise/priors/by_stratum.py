@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -273,12 +274,12 @@ class PriorByStratum(Shown):
         """The probability that the true prior of some stratum is not in its set; rounded up."""
         return float_above(self.exact_failure)
 
-    @property
+    @cached_property
     def exact_failure(self) -> Fraction:
         """The failure probabilities of all strata together, exact."""
         return sum((getattr(one, "exact_failure", Fraction(0)) for one in self._priors.values()), Fraction(0))
 
-    @property
+    @cached_property
     def marginal(self) -> Prior:
         """The prior of the secret in all strata together, exact: what the given columns are compared with."""
         total = [Fraction(0)] * len(self.alphabet)
