@@ -31,8 +31,8 @@ _NEW = 0.5  # of the median, the weight that a new column begins with
 _ADDS_UP = 1e-8
 _CLOSE_ENOUGH = 1e-4  # a relative gap that nobody's intervals notice
 _FINE = 1100  # columns, up to which the weights are found by Newton's method in the end
-_SMALL = 300  # columns, up to which that takes no time to speak of
-_WORK = 1e7  # N² times the rounds
+_SMALL = 450  # columns, up to which that takes no time to speak of
+_WORK = 2.5e7  # N² times the rounds
 _ROUNDS = 8, 800
 _PROGRAM_ROUNDS = 12  # where each new column is a linear program
 
