@@ -194,7 +194,7 @@ def test_certify_proves_any_stratified_mechanism_for_its_priors() -> None:
     assert "The guarantee does not hold" in found.sentence
     assert found.open_zeros == []
     zero = lw.PriorByStratum.from_counts({"f": [5, 5], "m": [9, 0]}, given="sex")
-    assert "rows that have them are not covered. The first is sex = m." in repr(lw.certify(sm, zero))
+    assert "rows that have them are not covered. The first is 'sex' = 'm'." in repr(lw.certify(sm, zero))
     assert lw.design(zero, lift=2).certificate.open_zeros == []
     with pytest.raises(InvalidInput, match=r"must be a lw\.PriorByStratum"):
         lw.certify(sm, lw.Prior.uniform(2))
@@ -207,13 +207,13 @@ def test_certify_proves_any_stratified_mechanism_for_its_priors() -> None:
 def test_the_guarantee_names_the_columns_and_every_stratum_is_checked_again(tmp_path: Path) -> None:
     cp = adult("sex", "income")
     d = lw.design(cp, lift=2)
-    assert "as sex and income make it already" in d.certificate.sentence
+    assert "as 'sex' and 'income' make it already" in d.certificate.sentence
     d.certificate.save(tmp_path / "c.json")
     found = lw.verify(tmp_path / "c.json")
     assert isinstance(found, lw.results.StratifiedCertificate)
     assert found.sentence == d.certificate.sentence
     assert found.mechanism == d.mechanism
-    assert "with only some of sex and income" in repr(found)
+    assert "with only some of 'sex' and 'income'" in repr(found)
     assert found["Male", ">50K"].holds
     d.mechanism.save(tmp_path / "m.json")
     assert lw.StratifiedMechanism.load(tmp_path / "m.json") == d.mechanism

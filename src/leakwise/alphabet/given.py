@@ -114,6 +114,11 @@ class GivenColumns:
         """The names of the columns, as in a sentence."""
         return joined(self.names)
 
+    @property
+    def quoted(self) -> str:
+        """The names of the columns in quotes, for sentences about a file that someone else may have written."""
+        return joined(map(repr, self.names))
+
     def __len__(self) -> int:
         return len(self.names)
 

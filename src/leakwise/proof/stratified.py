@@ -11,57 +11,28 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
-import msgspec
-
-from leakwise.alphabet import Label, label_from_plain, label_to_plain
+from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts
-from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput, some_of
 from leakwise.exact import Level, float_above, log_upper
 from leakwise.guarantee import SAYS_NOTHING, at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
-from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body
 from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
-from leakwise.priors.by_stratum_file import PriorByStratumBody, priors_from_body, priors_to_body
 from leakwise.proof.certificate import Certificate, certify
 from leakwise.proof.excess import telling_digits
-from leakwise.proof.kept_limits import every_prior_ratio
+from leakwise.proof.kept_limits import KeptLimit, every_prior_ratio, kept_limits
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
-from leakwise.proof.limits_file import LevelBody, LimitsBody, level_body, level_from_body, limits_body, limits_from_body
 from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
 
 __all__ = [
-    "FORMAT",
     "StratifiedCertificate",
     "also_by_stratum",
     "certify_by_stratum",
     "limits_in_stratum",
-    "load_stratified_certificate",
 ]
 
 P = ParamSpec("P")
-
-FORMAT = "leakwise.stratified-certificate"
-VERSION = 1
-
-
-class RatioBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The largest lift in a stratum; one over zero where it has no bound."""
-
-    stratum: Any
-    numerator: str
-    denominator: str
-
-
-class StratifiedCertificateBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """The claim "in no stratum has an outcome a lift above this ratio for its prior", and its parts."""
-
-    mechanism: StratifiedBody
-    priors: PriorByStratumBody
-    ratios: list[RatioBody]
-    asked: LevelBody | None = None
-    further: LimitsBody | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,26 +71,37 @@ class StratifiedCertificate(ShownCertificate):
         return self.limits.anyone
 
     @property
-    def worst(self) -> Label:
-        """The stratum with the largest lift."""
-        return max(self.ratios, key=lambda key: _size(self.ratios[key]))
+    def worst(self) -> Label | None:
+        """The stratum with the largest lift; None where it is that of declared combinations that do not occur."""
+        here = max(self.ratios, key=lambda key: _size(self.ratios[key]))
+        return None if any(_size(one) > _size(self.ratios[here]) for one in self._unseen) else here
 
     @property
     def ratio(self) -> Fraction | None:
         """The largest lift in any stratum, declared ones that do not occur included; None when it has no bound."""
-        found = [self.ratios[self.worst], *self._unseen]
-        return None if any(one is None for one in found) else max(one for one in found if one is not None)
+        return _largest([*self.ratios.values(), *self._unseen])
+
+    @property
+    def _rest(self) -> Mechanism | None:
+        """The mechanism for declared combinations that do not occur; of their priors nothing is known."""
+        return self.mechanism.otherwise if self.priors.absent else None
 
     @cached_property
     def _unseen(self) -> list[Fraction | None]:
-        """The lift of the mechanism for strata that do not occur, of which no prior is known."""
-        return [] if self.mechanism.otherwise is None else [every_prior_ratio(self.mechanism.otherwise.kernel)[0]]
+        """The lift of the mechanism for combinations that do not occur, for every prior."""
+        return [] if self._rest is None else [every_prior_ratio(self._rest.kernel)[0]]
+
+    def _where(self, stratum: Label | None) -> str:
+        """A stratum in words; its names and values may come from someone else's file, so they are quoted."""
+        if stratum is None:
+            return "a declared combination does not occur"
+        given = self.priors.given_columns
+        return ", ".join(f"{name!r} = {part!r}" for name, part in zip(given.names, given.parts(stratum), strict=True))
 
     @cached_property
     def every_prior(self) -> Fraction | None:
         """The largest lift of any mechanism for any prior whatever, exact; None when it has no bound."""
-        found = [every_prior_ratio(one.kernel)[0] for one in self.mechanism.mechanisms]
-        return None if any(one is None for one in found) else max(one for one in found if one is not None)
+        return _largest([every_prior_ratio(one.kernel)[0] for one in self.mechanism.mechanisms])
 
     @property
     def epsilon_upper(self) -> float:
@@ -141,8 +123,11 @@ class StratifiedCertificate(ShownCertificate):
         """What is missed of the limits of single values, stratum by stratum."""
         if not (self.limits.by_value or self.limits.lip):
             return []
-        kept = ((key, one) for key in self.ratios for one in self[key].kept if not one.kept)
-        return [f"Where {self.priors.given_columns.described(key)}: {one.excess}" for key, one in kept]
+        found: list[tuple[Label | None, KeptLimit]] = [(key, one) for key in self.ratios for one in self[key].kept]
+        if self._rest is not None:  # nothing is known there: for every prior
+            anything = AllPriors(Prior.uniform(self.mechanism.inputs))
+            found += [(None, one) for one in kept_limits(self._rest, anything, replace(self.limits, anyone=None))]
+        return [f"Where {self._where(key)}: {one.excess}" for key, one in found if not one.kept]
 
     @property
     def _within(self) -> bool:
@@ -162,27 +147,19 @@ class StratifiedCertificate(ShownCertificate):
         """The guarantee in words; it names the columns that it is relative to."""
         given = self.priors.given_columns
         if self.ratio is None:
-            where = given.described(self.worst)
+            where = self._where(self.worst)
             return f"Where {where}, an outcome can make a guess any number of times as likely. No guarantee holds."
-        if self.ratio == 1:
-            return SAYS_NOTHING
-        makes = "makes" if len(given) == 1 else "make"
-        words = (
-            f"Seeing the outcome makes no guess about the secret more than {at_most(self.ratio)} times as likely as "
-            f"{given.words} {makes} it already, {self._who}"
-        )
-        if self.anyone is not None and self.every_prior is not None:
-            words += f", nor more than {at_most(self.every_prior)} times as likely for anyone, whatever they knew"
-        words += " (rows independent)."
-        if self.priors.exact_failure:
-            words += (
-                " The samples mislead, and the guarantee with them, with probability at most "
-                f"{at_most(self.priors.exact_failure)}."
+        if self.every_prior == 1:  # the same outcomes for every value, in every stratum
+            words = SAYS_NOTHING
+        else:
+            makes = "makes" if len(given) == 1 else "make"
+            words = (
+                f"Seeing the outcome makes no guess about the secret more than {at_most(self.ratio)} times as likely "
+                f"as {given.quoted} {makes} it already, {self._who}"
             )
-        elif sizes := [size for key, size in self.priors.sample_sizes.items() if isinstance(self.priors[key], Prior)]:
-            rows = sum(size or 0 for size in sizes)
-            if rows:
-                words += f" The priors are estimates from {rows:,} rows and were taken as exact."
+            if self.anyone is not None and self.every_prior is not None:
+                words += f", nor more than {at_most(self.every_prior)} times as likely for anyone, whatever they knew"
+            words += f" (rows independent).{self._from_samples}"
         for limit, reached, kept in (
             (self.asked, self.ratio, self._within),
             (self.anyone, self.every_prior, self._within_for_anyone),
@@ -197,11 +174,34 @@ class StratifiedCertificate(ShownCertificate):
         return words
 
     @property
+    def _from_samples(self) -> str:
+        """What the guarantee owes to samples: sets that may miss the prior, and estimates that were taken as exact."""
+        words = ""
+        if self.priors.exact_failure:
+            words += (
+                " The samples mislead, and the guarantee with them, with probability at most "
+                f"{at_most(self.priors.exact_failure)}."
+            )
+        if sizes := self._estimates:
+            some = "" if len(sizes) == len(self.priors) else f" of {len(sizes):,} of {len(self.priors):,} strata"
+            words += (
+                f" The priors{some} are estimates from {sum(sizes):,} rows and were taken as exact and public: the "
+                "mechanism tells them."
+            )
+        return words
+
+    @property
+    def _estimates(self) -> list[int]:
+        """The sample sizes of priors that were taken as exact."""
+        sizes = self.priors.sample_sizes
+        return [size for key in self.priors if isinstance(self.priors[key], Prior) and (size := sizes[key])]
+
+    @property
     def _who(self) -> str:
         kinds = [self.priors[key] for key in self.priors]
         if all(isinstance(one, AllPriors) for one in kinds):
             return "for anyone, whatever they knew"
-        true = "true " if self.priors.exact_failure else ""
+        true = "true " if self.priors.exact_failure and not self._estimates else ""
         return f"for anyone who knew the {true}prior of the stratum"
 
     # -- checking -----------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class StratifiedCertificate(ShownCertificate):
                 agrees = found.ratio <= claimed
             if not agrees:
                 raise CertificateRejected(
-                    f"Where {self.priors.given_columns.described(key)}, the certificate claims a largest lift of "
+                    f"Where {self._where(key)}, the certificate claims a largest lift of "
                     f"{_size(claimed):.12g}; its integers give {found.largest_lift:.12g}. Do not rely on it; certify "
                     "the mechanism again."
                 )
@@ -234,24 +234,19 @@ class StratifiedCertificate(ShownCertificate):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate, with the mechanisms and the priors it is about."""
-        body = StratifiedCertificateBody(
-            stratified_to_body(self.mechanism),
-            priors_to_body(self.priors),
-            [RatioBody(label_to_plain(key), *_written(one)) for key, one in self.ratios.items()],
-            level_body(self.asked),
-            limits_body(self.limits.further, self.mechanism.input_alphabet) if self.limits.further else None,
-        )
-        write_document(path, FORMAT, VERSION, body)
+        from leakwise.proof.stratified_file import save_stratified_certificate
+
+        save_stratified_certificate(self, path)
 
     def _shown(self) -> Parts:
         given = self.priors.given_columns
-        what = f"without {given.words}" if len(given) == 1 else f"with only some of {given.words}"
-        reached = f"The largest lift is reached where {given.described(self.worst)}."
+        what = f"without {given.quoted}" if len(given) == 1 else f"with only some of {given.quoted}"
+        reached = f"The largest lift is reached where {self._where(self.worst)}."
         notes = [reached, f"Not covered: someone who sees the outcome {what}."]
         if self.open_zeros:
             notes.append(
                 f"In {len(self.open_zeros):,} strata the prior gives no probability to values that the mechanism does "
-                f"not refuse: rows that have them are not covered. The first is {given.described(self.open_zeros[0])}."
+                f"not refuse: rows that have them are not covered. The first is {self._where(self.open_zeros[0])}."
             )
         return [*super()._shown(), *notes]
 
@@ -284,7 +279,7 @@ class StratifiedCertificate(ShownCertificate):
             "every_prior_lift": _size(self.every_prior),
             "asked": self.limits.describe() or None,
             "given": [str(name) for name in self.priors.given],
-            "worst": label_to_plain(self.worst),
+            "worst": None if self.worst is None else label_to_plain(self.worst),
             "failure": self.failure,
             "strata": [{"stratum": label_to_plain(key), "lift": _size(ratio)} for key, ratio in self.ratios.items()],
             "sentence": self.sentence,
@@ -314,7 +309,7 @@ def certify_by_stratum(mechanism: StratifiedMechanism, priors: Any, limits: Aske
         )
     if priors.given_columns != mechanism.given_columns:
         raise InvalidInput(
-            f"The mechanism is by {mechanism.given_columns.words}, the priors are by {priors.given_columns.words}: "
+            f"The mechanism is by {mechanism.given_columns.quoted}, the priors are by {priors.given_columns.quoted}: "
             "both must have the same given columns with the same domains."
         )
     if unknown := [key for key in mechanism if key not in priors]:
@@ -349,22 +344,14 @@ def also_by_stratum(one: Callable[Concatenate[Mechanism, Any, P], Certificate]) 
     return run
 
 
-def load_stratified_certificate(path: str | os.PathLike[str]) -> StratifiedCertificate:
-    """Read a certificate as it stands, unchecked."""
-    name = str(path)
-    body = read_document(path, FORMAT, VERSION, StratifiedCertificateBody)
-    mechanism, priors = stratified_from_body(body.mechanism, name), priors_from_body(body.priors, name)
-    if priors.given_columns != mechanism.given_columns or priors.labels != mechanism.inputs:
-        raise InvalidInput(f"{name!r} is not a valid certificate: its mechanisms and its priors are of other columns.")
-    ratios = {priors.given_columns.stratum(label_from_plain(one.stratum)): _read(one, name) for one in body.ratios}
-    if not ratios:
-        raise InvalidInput(f"{name!r} is not a valid certificate: it makes no claim.")
-    further = limits_from_body(body.further, mechanism.input_alphabet, name)
-    return StratifiedCertificate(mechanism, priors, ratios, replace(further, level=level_from_body(body.asked, name)))
-
-
 def _size(ratio: Fraction | None) -> float:
     return math.inf if ratio is None else float_above(ratio)
+
+
+def _largest(ratios: list[Fraction | None]) -> Fraction | None:
+    """The largest, None where one has no bound."""
+    bounded = [one for one in ratios if one is not None]
+    return max(bounded) if len(bounded) == len(ratios) else None
 
 
 def _missed(limit: Level, reached: Fraction | None) -> str:
@@ -375,14 +362,3 @@ def _missed(limit: Level, reached: Fraction | None) -> str:
         f" That is more than asked ({limit.words}): the largest lift is {at_most(reached, digits)}, the limit "
         f"{at_most(limit.above, digits)}. The guarantee does not hold."
     )
-
-
-def _written(ratio: Fraction | None) -> tuple[str, str]:
-    return write_integer(1 if ratio is None else ratio.numerator), write_integer(
-        0 if ratio is None else ratio.denominator
-    )
-
-
-def _read(body: RatioBody, name: str) -> Fraction | None:
-    denominator = read_integer(body.denominator, name)
-    return Fraction(read_integer(body.numerator, name), denominator) if denominator else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from leakwise.documents import document_format
-from leakwise.proof import certificate, envelope, masks, stratified
+from leakwise.proof import certificate, envelope, masks, stratified_file
 from leakwise.proof.certificate import Certificate
 from leakwise.proof.envelope import EnvelopeCertificate
 from leakwise.proof.masks import MaskCertificate
@@ -26,6 +26,6 @@ def verify(
         return envelope.load_envelope_certificate(path).verify()
     if kind == masks.FORMAT:
         return masks.load_mask_certificate(path).verify()
-    if kind == stratified.FORMAT:
-        return stratified.load_stratified_certificate(path).verify()
+    if kind == stratified_file.FORMAT:
+        return stratified_file.load_stratified_certificate(path).verify()
     return certificate.load_certificate(path).verify()
