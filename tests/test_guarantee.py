@@ -202,3 +202,13 @@ def test_sentences_and_guarantees_are_properties_everywhere() -> None:
         if len(one.args.args) == 1 and not any(ast.unparse(each) == "property" for each in one.decorator_list)
     ]
     assert methods == []
+
+
+def test_an_outcome_that_says_nothing_names_for_whom():
+    """A prior that is certain of a value has a lift of 1 for every mechanism, the identity too."""
+    sure = lw.Prior({"a": 1, "b": 0})
+    words = lw.certify(lw.identity(["a", "b"]), sure).sentence
+    assert words.startswith("The outcome says nothing about the secret")
+    assert "for anyone who knew the prior" in words
+    both = lw.certify(lw.randomized_response(["a", "b"], lift=3), sure, lift=2, anyone=3).sentence
+    assert "No guess becomes more than 3 times as likely for anyone, whatever they knew." in both

@@ -211,9 +211,13 @@ def no_guess(
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
 prior (rows independent).
     """
-    if lift == 1:
-        return SAYS_NOTHING
     who = priors if isinstance(priors, str) else for_anyone(priors)
+    if lift == 1:
+        # For whoever knew the prior: a prior that is certain of a value leaves nothing to be said about it.
+        words = f"{SAYS_NOTHING.removesuffix('.')}, {who}{unless}."
+        if anyone is None or anyone == 1 or isinstance(priors, AllPriors):
+            return words
+        return f"{words} No guess becomes more than {at_most(anyone)} times as likely for anyone, whatever they knew."
     if anyone is not None and not isinstance(priors, AllPriors):
         who = nor_for_anyone(who, anyone)
     words = f"No guess about the secret becomes more than {at_most(lift)} times as likely {seeing}, {who}{unless}."

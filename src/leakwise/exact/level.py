@@ -82,7 +82,7 @@ def level(epsilon: object = None, lift: object = None, *, name: str = "epsilon")
         raise InvalidInput(f"{name} must be at least 0 (0 reveals nothing). Got {_shown(epsilon)} instead.")
     if exponent > _LARGEST_EXPONENT:
         raise InvalidInput(
-            f"{name} must be in nats, at most {_LARGEST_EXPONENT}. Got {epsilon!r} instead: "
+            f"{name} must be in nats, at most {_LARGEST_EXPONENT}. Got a larger number: "
             "no secret on a finite alphabet leaks that much."
         )
     return Level(float(exponent), exp_lower(exponent), exp_upper(exponent), exponent)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from leakwise.errors import some_of
 from leakwise.guarantee import (
-    SAYS_NOTHING,
     at_most,
     never_certain,
     no_guess,
@@ -42,7 +41,7 @@ def sentences(audit: Audit) -> list[str]:
 
 
 def _worst(audit: Audit) -> list[str]:
-    return [SAYS_NOTHING if audit.epsilon == 0 else no_guess(audit.ratio, audit.prior)]
+    return [no_guess(audit.ratio, audit.prior)]
 
 
 def _most_telling(audit: Audit) -> list[str]:

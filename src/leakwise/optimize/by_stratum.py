@@ -166,10 +166,8 @@ class _Problem:
     @functools.cached_property
     def every_prior(self) -> Design | None:
         """The design that holds for every prior: for strata of which too little is known, or that do not occur."""
-        # What holds for every prior at the first limit needs no second one for anyone.
-        limits = self.limits if self.limits.level is None else replace(self.limits, anyone=None)
         try:
-            return self._called(AllPriors(self._weighed(self.priors.marginal)), limits)
+            return self._called(AllPriors(self._weighed(self.priors.marginal)), self.limits)
         except LeakwiseError:
             return None
 

@@ -299,7 +299,7 @@ def _closed(priors: PriorSet, limits: AskedLimits, utility: Utility, cone: Cone)
     prior, asked = priors.nominal, limits.level
     if asked is None or not utility.closed_forms(prior):
         return None
-    if cone.kind != "box" or limits.lip is not None:
+    if cone.kind != "box" or limits.lip is not None or limits.anyone is not None:
         return None
     found = closed_form(prior, asked.below, symmetric=utility.symmetric)
     above = None if found is None else closed_form(prior, asked.above, symmetric=utility.symmetric)

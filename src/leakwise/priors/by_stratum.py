@@ -205,10 +205,10 @@ class PriorByStratum(Shown):
         if len(values) > 1 and all(prior.nominal.support.sum() == 1 for prior in found._priors.values()):
             whole = found.marginal
             told = max(1 / whole.fractions[int(prior.nominal.support.argmax())] for prior in found._priors.values())
+            does, makes = ("determines", "it makes") if len(given) == 1 else ("determine", "they make")
             warnings.warn(
-                f"{given.words} {'determines' if len(given) == 1 else 'determine'} {secret!r} in every row: by "
-                f"themselves they make a value up to {float(told):.3g} times as likely, and certain. No mechanism "
-                "changes that. Drop them from what goes out, or coarsen them.",
+                f"{given.words} {does} {secret!r} in every row: seen alone {makes} a value certain that only 1 in "
+                f"{int(told):,} rows has. No mechanism changes that. Drop the columns from what goes out, or coarsen them.",
                 LeakwiseWarning,
                 stacklevel=3,
             )
@@ -376,7 +376,11 @@ class PriorByStratum(Shown):
         if len(self) > _SHOWN:
             notes.append(f"The {_SHOWN} most frequent strata are shown.")
         if self.absent:
-            notes.append(f"{self.absent:,} declared combinations do not occur.")
+            notes.append(
+                "1 declared combination does not occur."
+                if self.absent == 1
+                else f"{self.absent:,} declared combinations do not occur."
+            )
         if failure := self.exact_failure:
             upwards = Context(prec=3, rounding=ROUND_CEILING)
             shown = upwards.divide(Decimal(failure.numerator), Decimal(failure.denominator)).normalize()

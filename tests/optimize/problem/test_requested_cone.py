@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,3 +73,21 @@ def test_intersections_with_ldp_are_exact_and_fast(letters):
     assert design.value <= lw.design(prior, epsilon=0.6).value + 1e-9
     assert design.value <= lw.design(prior, ldp=0.9).value + 1e-9
     assert lw.ldp(design.mechanism) <= 0.9 + 1e-12
+
+
+@pytest.mark.parametrize("utility", ["mutual_information", "frequencies", "guessing"])
+@pytest.mark.parametrize(
+    ("prior", "lift", "anyone"),
+    [
+        (lw.Prior.uniform(2), 2, 1),
+        (lw.Prior.uniform(3), 2, "3/2"),
+        (lw.AllPriors(lw.Prior(["1/5", "3/10", "1/2"])), 4, 3),
+        (lw.AllPriors(lw.Prior(["1/5", "3/10", "1/2"])), 3, 4),
+        (lw.AllPriors(lw.Prior.uniform(2)), 4, 3),
+    ],
+)
+def test_a_limit_for_anyone_below_the_lift_is_kept(prior, lift, anyone, utility):
+    """Closed forms and sets of all priors looked at the lift alone, and the certificate refused what they found."""
+    d = lw.design(prior, lift=lift, anyone=anyone, utility=utility)
+    assert d.certificate.holds
+    assert lw.ldp(d.mechanism) <= np.log(float(Fraction(anyone))) + 1e-12

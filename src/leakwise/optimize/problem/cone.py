@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.errors import NotConverged
+from leakwise.errors import InvalidInput, NotConverged
 from leakwise.mechanism import Kernel
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.optimize.search.limits import Limits
@@ -88,7 +88,12 @@ class Cone(ABC):
     def _program(self) -> Any:
         from leakwise.lp import LinearProgram  # the solver loads when it is first needed
 
-        rows = self.inequalities()
+        rows = np.asarray(self.inequalities(), dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] < len(self.prior):
+            raise InvalidInput(
+                f"inequalities of {type(self).__name__} must be rows over the {len(self.prior)} values (and further "
+                f"variables after them). Got an array of shape {rows.shape} instead."
+            )
         p = np.zeros((1, rows.shape[1]))
         p[0, : len(self.prior)] = self.prior.probabilities
         lower = np.concatenate([[1.0], np.full(len(rows), -np.inf)])

@@ -21,6 +21,11 @@ _GIVE = (
 def constraint_cone(priors: PriorSet, asked: AskedLimits, within: Cone | None = None) -> Cone:
     """Return the cone of columns that keep every limit asked for, on the safe side of e^ε, and are ``within``."""
     cones = _for_one(priors.nominal, asked) if priors is priors.nominal else _for_all(priors, asked)
+    if within is not None and not isinstance(getattr(within, "prior", None), Prior):
+        raise InvalidInput(
+            "within must be a leakwise.optimize.Cone with the prior that its columns are seen at (self.prior = prior). "
+            f"Got {within!r} instead."
+        )
     if within is not None and within.prior.fractions != priors.nominal.fractions:
         raise InvalidInput(
             f"within must be a cone over the {len(priors.nominal)} values of the prior that have mass, and at that "
@@ -44,10 +49,14 @@ def _for_all(priors: PriorSet, asked: AskedLimits) -> list[Cone]:
             "lip= goes with a single prior. For a set of priors give epsilon= or lift=, and anyone= or floor=."
         )
     cones: list[Cone] = []
-    if asked.level is not None:
-        cones.append(RobustCone(priors, provable_ratio(priors, asked.level.below)))
-    if asked.anyone is not None and not (priors.is_everything and asked.level is not None):
-        cones.append(LDPCone(priors.nominal, asked.anyone.below))
+    level, anyone = asked.level, asked.anyone
+    if priors.is_everything and level is not None and anyone is not None:
+        # For every prior the two limits are one: the smaller.
+        level, anyone = (level, None) if level.below <= anyone.below else (None, anyone)
+    if level is not None:
+        cones.append(RobustCone(priors, provable_ratio(priors, level.below)))
+    if anyone is not None:
+        cones.append(LDPCone(priors.nominal, anyone.below))
     if asked.by_value:
         cones.append(RobustValueLimits(priors, asked))
     return cones

@@ -88,7 +88,10 @@ def release(
     check_order(order)
     if isinstance(mechanism, StratifiedMechanism):
         if out is not None or overwrite:
-            raise InvalidInput(f"out must be left out for a table in memory, which is handed back. Got out={out!r}.")
+            raise InvalidInput(
+                "A stratified mechanism releases tables in memory, which are handed back: out must be left out. Read "
+                f"the table first, such as by pandas.read_csv or pyarrow.parquet.read_table. Got out={out!r}."
+            )
         from leakwise.tables.strata.release import release_by_stratum
 
         return cast(Data, release_by_stratum(data, mechanism, column, order=order, stream=stream, stacklevel=2))

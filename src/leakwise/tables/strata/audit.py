@@ -11,7 +11,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, GivenColumns, Label, as_alphabet, label_to_plain
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput, some_of
-from leakwise.guarantee import at_least, at_most
+from leakwise.guarantee import at_least, at_most, percent
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import Box, Prior, PriorByStratum
 from leakwise.priors.sample import counts_of
@@ -168,7 +168,7 @@ class TableAudit(Shown):
         headers = [", ".join(map(str, self.given)), "rows", *(titles[kind] for kind in kinds)]
         title = (
             f"How many times as likely a value of {self.secret!r} becomes by {self.given_columns.words} "
-            f"({len(self.strata):,} strata, {self.rows:,} rows; intervals at {100 * self.confidence:g}% all together). "
+            f"({len(self.strata):,} strata, {self.rows:,} rows; intervals at {percent(self.confidence)} all together). "
             "The worst strata:"
         )
         return [Table(headers, rows, title), list(self.sentences), OWNER]

@@ -69,7 +69,9 @@ def pooled(cells: Sequence[Cell], *, confidence: float, simultaneous: bool) -> I
     unknown = shares @ ~known
     claims = size if simultaneous else 1
     width = NormalDist().inv_cdf(1 - (1 - confidence) / (2 * claims)) * np.sqrt(np.maximum(covariance.diagonal(), 0.0))
-    frequencies = _onto_simplex(np.where(identified, estimate, shares @ np.stack(fits)))
+    possible = np.any([cell.support for cell in cells], axis=0)
+    frequencies = np.zeros(size)  # exactly, where no stratum can have the value
+    frequencies[possible] = _onto_simplex(np.where(identified, estimate, shares @ np.stack(fits))[possible])
     low = np.minimum(np.clip(estimate - width, 0.0, 1.0), frequencies)
     high = np.maximum(np.clip(estimate + width + unknown, 0.0, 1.0), frequencies)
     covariance[~identified, :] = np.nan
