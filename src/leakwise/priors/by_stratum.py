@@ -208,7 +208,7 @@ class PriorByStratum(Shown):
             does, makes = ("determines", "it makes") if len(given) == 1 else ("determine", "they make")
             warnings.warn(
                 f"{given.words} {does} {secret!r} in every row: seen alone {makes} a value certain that only 1 in "
-                f"{int(told):,} rows has. No mechanism changes that. Drop the columns from what goes out, or coarsen them.",
+                f"{int(told):,} rows has. No mechanism changes that. Drop the columns, or coarsen them.",
                 LeakwiseWarning,
                 stacklevel=3,
             )
