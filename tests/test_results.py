@@ -14,7 +14,7 @@ PRIOR = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})
 RR = lw.randomized_response(["a", "b", "c"], lift=3)
 COUNTS = lw.Prior.from_counts({"a": 500, "b": 300, "c": 200})
 MASK = np.eye(3)
-STRATA = lw.PriorByStratum.from_counts({"f": [5, 3, 2], "m": [1, 4, 5]}, given="sex")
+STRATA = lw.PriorByStratum({"f": ["0.5", "0.3", "0.2"], "m": ["0.1", "0.4", "0.5"]}, given="sex")
 
 
 def _protection():

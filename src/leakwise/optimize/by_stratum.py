@@ -32,6 +32,8 @@ P = ParamSpec("P")
 Answer = tuple[Mechanism, StratumDesign]
 
 _LIMITS = tuple(inspect.signature(asked_limits).parameters)
+# A stratum with fewer rows never uses its own frequencies as they are: its mechanism would tell who is in it.
+_FEWEST_ROWS = 1000
 # Utilities whose mechanisms can be compared at any prior.
 _COMPARED = ("frequencies", "information")
 _OF_THE_SEARCH = ("time_limit", "progress")
@@ -67,16 +69,15 @@ def _designed(design: Callable[..., Design], priors: PriorByStratum, options: di
     otherwise = problem.every_prior.mechanism if priors.absent and problem.every_prior is not None else None
     mechanisms: Mapping[Label, Mechanism] = {key: solved[key][0] for key in priors}
     if not problem.goal.labelled:
-        mechanisms, otherwise = same_names(mechanisms, priors, otherwise)
+        mechanisms, otherwise = same_names(mechanisms, problem.known, priors.labels, otherwise)
     impossible = {
-        key: [label for label, here in zip(priors.labels, priors[key].support, strict=True) if not here]
-        for key in priors
-        if isinstance(priors[key], Prior)
+        key: [label for label, here in zip(priors.labels, prior.support, strict=True) if not here]
+        for key, prior in problem.known.items()
     }
     stratified = StratifiedMechanism(
         mechanisms, priors.given_columns, secret=priors.secret, impossible=impossible, otherwise=otherwise
     )
-    certificate = certify_by_stratum(stratified, priors, problem.limits).verify()
+    certificate = certify_by_stratum(stratified, priors.replaced(problem.proven), problem.limits).verify()
     told = {key: solved[key][1] for key in priors}
     result = StratifiedDesign(stratified, certificate, priors, told, problem.goal.name, problem.limits.describe())
     problem.tell(result)
@@ -94,19 +95,40 @@ class _Problem:
         self._left = len(priors)
         self._answers: dict[object, Answer] = {}
         self._warned: dict[str, None] = {}
+        # A zero is a value that cannot occur only where the prior is given as known, not where it was counted.
+        self.known = {key: one for key in priors if isinstance(one := priors[key], Prior) and one.sample_size is None}
+        self._proven: dict[Label, PriorSet] = {}
         self.goal = as_utility(options.get("utility", "mutual_information"))
         self.limits = asked_limits(**{name: value for name, value in options.items() if name in _LIMITS})
 
     def solved(self, key: Label) -> Answer:
         """Return the mechanism of a stratum, what it is worth there, and where it comes from."""
-        known = self.priors[key]
+        known = self._taken(key)
         self._left -= 1
         token = (type(known), tuple(known.nominal.weights.tolist()), None if isinstance(known, Prior) else known)
-        if token in self._answers:
-            mechanism, found = self._answers[token]
-            return mechanism, replace(found, source="shared") if found.source == "own" else found
-        self._answers[token] = self._of_prior(known, key) if isinstance(known, Prior) else self._of_set(known, key)
-        return self._answers[token]
+        again = token in self._answers
+        if not again:
+            self._answers[token] = self._of_prior(known, key) if isinstance(known, Prior) else self._of_set(known, key)
+        mechanism, found = self._answers[token]
+        # What holds for every prior is certified for every prior: the certificate then tells no counts of the stratum.
+        self._proven[key] = AllPriors(self._anything) if found.source == "every prior" else known
+        return mechanism, replace(found, source="shared") if again and found.source == "own" else found
+
+    def _taken(self, key: Label) -> PriorSet:
+        """Return what is designed for: of a counted prior every value, and nothing of its own where it has few rows."""
+        prior = self.priors[key]
+        if not isinstance(prior, Prior) or prior.sample_size is None:
+            return prior
+        return self._weighed(prior) if prior.sample_size >= _FEWEST_ROWS else AllPriors(self._weighed(prior))
+
+    @property
+    def proven(self) -> dict[Label, PriorSet]:
+        """The priors, and sets of priors, that the mechanisms were made for, in the order of the strata."""
+        return {key: self._proven[key] for key in self.priors}
+
+    @functools.cached_property
+    def _anything(self) -> Prior:
+        return Prior.uniform(self.priors.labels)
 
     def _of_prior(self, known: Prior, key: Label) -> Answer:
         # Where the given columns determine the secret, a constant outcome keeps every limit there is.
@@ -135,8 +157,10 @@ class _Problem:
             candidates.append((self.every_prior, "every prior"))
         if not candidates:
             raise InvalidInput(
-                f"No design was found where {self.priors.given_columns.described(key)}: its set of priors is too wide, "
-                "and this utility has no mechanism that holds for every prior. Merge the stratum with another."
+                f"No design was found where {self.priors.given_columns.described(key)}: too little is known of it (its "
+                f"set of priors is too wide, or it has fewer than {_FEWEST_ROWS:,} rows), and this utility has no "
+                "mechanism that holds for every prior. Merge the stratum with another, or give it a prior that is "
+                "public (lw.Prior without a sample size)."
             )
         if self.goal.kind not in _COMPARED:
             best, source = next((pair for pair in candidates if pair[1] == "own"), candidates[-1])
@@ -166,8 +190,12 @@ class _Problem:
     @functools.cached_property
     def every_prior(self) -> Design | None:
         """The design that holds for every prior: for strata of which too little is known, or that do not occur."""
+        # Of counted priors it uses nothing: all rows together, less those of large strata, may be one person's.
+        public = len(self.known) == len(self.priors)
         try:
-            return self._called(AllPriors(self._weighed(self.priors.marginal)), self.limits)
+            return self._called(
+                AllPriors(self._weighed(self.priors.marginal) if public else self._anything), self.limits
+            )
         except LeakwiseError:
             return None
 
@@ -184,16 +212,13 @@ class _Problem:
         return found
 
     def _weighed(self, prior: Prior) -> Prior:
-        """Return a prior that gives every value some weight, as if the stratum had one more row, of the whole table."""
+        """Return a prior that gives every value some weight, as if the stratum had one more row, spread over all."""
         if prior.support.all():
             return prior
-        whole = [Fraction(int(weight), self.priors.marginal.denominator) for weight in self.priors.marginal.weights]
         rows, size = prior.sample_size or 1000, len(prior)
-        spread = [
-            rows * mass + (other + Fraction(1, size)) / 2 for mass, other in zip(prior.fractions, whole, strict=True)
-        ]
+        spread = [rows * size * mass + 1 for mass in prior.fractions]
         scale = math.lcm(*(one.denominator for one in spread))
-        return Prior.from_integers(prior.alphabet, [int(one * scale) for one in spread])
+        return Prior.from_integers(prior.alphabet, [int(one * scale) for one in spread], prior.sample_size)
 
     def _with_every_value(self, known: PriorSet) -> PriorSet | None:
         """Return a set that contains this one, around an estimate that has seen every value: frequencies weigh them."""
@@ -224,6 +249,19 @@ class _Problem:
             words.append(
                 f"{len(result.fallbacks):,} of {len(self.priors):,} strata, with {float(100 * share):.2g}% of the "
                 "rows, have too few rows for a design of their own: they get the mechanism that holds for every prior."
+            )
+        counted = [
+            key
+            for key, one in result.strata.items()
+            if isinstance(self.priors[key], Prior) and key not in self.known and one.source != "every prior"
+        ]
+        if counted:
+            words.append(
+                f"The priors of {len(counted):,} of {len(self.priors):,} strata are frequencies of a sample and were "
+                "taken as known, that is, as public: anyone who has the mechanism or the certificate can solve for "
+                "them, exact counts included. Where they are not public, take priors that are (lw.Prior without a "
+                "sample size). cp.confidence(failure) no longer takes them as exact, but the mechanisms of strata "
+                "with designs of their own still tell their counts."
             )
         for one in words:
             warnings.warn(one, LeakwiseWarning, stacklevel=5)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Label
 from leakwise.leakage import lifts
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.optimize.finish.outcome_names import outcome_names
-from leakwise.priors import Prior, PriorByStratum
+from leakwise.priors import Prior
 from leakwise.types import Bools
 
 __all__ = ["same_names"]
@@ -23,32 +23,39 @@ Raised = tuple[str, tuple[bool, ...]]
 
 
 def same_names(
-    mechanisms: Mapping[Label, Mechanism], priors: PriorByStratum, otherwise: Mechanism | None
+    mechanisms: Mapping[Label, Mechanism],
+    known: Mapping[Label, Prior],
+    labels: Sequence[Label],
+    otherwise: Mechanism | None,
 ) -> tuple[dict[Label, Mechanism], Mechanism | None]:
     """Return the mechanisms with outcomes named by the values they raise, one name for one set in all strata.
 
-    Names are shortened (``{a,b,c,+2}``) only where no other set has the same short name.
+    Values are raised over the prior where it is ``known``, that is, public; over the uniform prior everywhere else:
+    names that depend on counts would tell them, even of a mechanism that does not depend on them. Names are shortened
+    (``{a,b,c,+2}``) only where no other set has the same short name.
     """
-    rows, columns = len(priors.labels), max(one.shape[1] for one in mechanisms.values())
+    anything = Prior.uniform(labels)
+    rows, columns = len(labels), max(one.shape[1] for one in mechanisms.values())
     if rows * columns > _MOST_ENTRIES:
-        return dict(mechanisms), otherwise
-    known: dict[tuple[int, tuple[int, ...]], list[Raised]] = {}
+        kept = {key: one if key in known else _numbered(one) for key, one in mechanisms.items()}
+        return kept, None if otherwise is None else _numbered(otherwise)
+    memory: dict[tuple[int, tuple[int, ...]], list[Raised]] = {}
     raised: dict[Label | None, list[Raised]] = {}
     for key, one in mechanisms.items():
-        nominal = priors[key].nominal
-        token = (id(one), tuple(nominal.weights.tolist()))
-        if token not in known:
-            known[token] = _raised(one, nominal)
-        raised[key] = known[token]
+        prior = known.get(key, anything)
+        token = (id(one), tuple(prior.weights.tolist()))
+        if token not in memory:
+            memory[token] = _raised(one, prior)
+        raised[key] = memory[token]
     everywhere = list(raised.values())
-    rest = None if otherwise is None else _raised(otherwise, Prior.uniform(priors.labels))
+    rest = None if otherwise is None else _raised(otherwise, anything)
     sets: dict[str, set[tuple[bool, ...]]] = {}
     for name, which in (pair for pairs in [*everywhere, *([] if rest is None else [rest])] for pair in pairs):
         sets.setdefault(name, set()).add(which)
     ambiguous = {name for name, found in sets.items() if len(found) > 1}
-    labels = [str(label) for label in priors.labels]
-    renamed = {key: _named(one, raised[key], ambiguous, labels) for key, one in mechanisms.items()}
-    return renamed, None if otherwise is None or rest is None else _named(otherwise, rest, ambiguous, labels)
+    texts = [str(label) for label in labels]
+    renamed = {key: _named(one, raised[key], ambiguous, texts) for key, one in mechanisms.items()}
+    return renamed, None if otherwise is None or rest is None else _named(otherwise, rest, ambiguous, texts)
 
 
 def _raised(mechanism: Mechanism, prior: Prior) -> list[Raised]:
@@ -72,6 +79,14 @@ def _named(mechanism: Mechanism, raised: list[Raised], ambiguous: set[str], labe
     if tuple(unique) == mechanism.outputs:
         return mechanism
     return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, Alphabet(unique, name="outcomes"))
+
+
+def _numbered(mechanism: Mechanism) -> Mechanism:
+    """Names without a meaning, for a mechanism too large to be looked at; those of a common law are its values."""
+    if isinstance(mechanism.kernel, CommonLawKernel):
+        return mechanism
+    names = Alphabet([f"y{place}" for place in range(1, mechanism.shape[1] + 1)], name="outcomes")
+    return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, names)
 
 
 def _whole(which: tuple[bool, ...], labels: list[str]) -> str:
