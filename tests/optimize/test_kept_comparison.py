@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,7 +41,37 @@ def test_the_best_one_is_proven_to_be_the_best():
     found = lw.best_invariant(best, PRIOR)
     assert not found.better
     assert found.design.bound - found.agreement < 1e-9
-    assert found.sentence.startswith("No mechanism that keeps the frequencies")
+    assert "it keeps as many as any that leaks no more (lift 2)" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("matrix", "masses", "words"),
+    [
+        (lw.randomized_response(list("abc"), epsilon=1).matrix, [1 / 3] * 3, "keeps 57.61% of the values"),
+        (np.eye(3), [0.2, 0.3, 0.5], "keeps 100% of the values"),
+        (np.tile([0.25, 0.25, 0.5], (3, 1)), [0.25, 0.25, 0.5], "keeps 37.5% of the values"),
+    ],
+)
+def test_a_share_that_nothing_exceeds_is_rounded_down_and_said_once(matrix, masses, words):
+    found = lw.best_invariant(lw.Mechanism(matrix, inputs=list("abc"), outputs=list("abc")), masses)
+    assert words in found.sentence
+    assert "it keeps as many as any that leaks no more" in found.sentence
+    assert found.sentence.count("%") == 1
+
+
+@pytest.mark.parametrize(("bound", "shown"), [(0.60000001, "60.0001%"), (1 + 5e-13, "100%"), (math.inf, "100%")])
+def test_a_bound_that_is_not_reached_is_rounded_up_but_never_beyond_all_rows(bound, shown):
+    found = lw.best_invariant(lw.randomized_response(list("abc"), epsilon=1), [1 / 3] * 3)
+    found = replace(found, design=replace(found.design, bound=bound))
+    assert f"keeps more than {shown} of the values; this one keeps 57.6116%." in found.sentence
+    assert "1.0001" not in repr(found)
+
+
+def test_a_small_advantage_is_not_rounded_away():
+    found = lw.best_invariant(lw.randomized_response(list("abc"), epsilon=1), [1 / 3] * 3)
+    found = replace(found, agreement=0.576112)
+    assert "keeps 57.6112% of the values. The best mechanism" in found.sentence
+    assert found.sentence.endswith("keeps 57.6116%.")
 
 
 def test_a_matrix_that_changes_frequencies_is_said_to():

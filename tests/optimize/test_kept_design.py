@@ -9,9 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import leakwise as lw
 from leakwise.data import adult_table
+from leakwise.optimize.search import kept_frequencies as transport
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +61,54 @@ def test_frequencies_are_kept_within_the_units_whatever_the_prior(masses):
     misses = [abs(Fraction(int(m), 2**60 * prior.denominator) - f) for m, f in zip(law, prior.fractions, strict=True)]
     assert max(misses) <= Fraction(1, 1 << 50)
     assert ("within" in design.constraint) == (max(misses) > 0)
+
+
+def optimum(prior, lift, gains):
+    """The same by SciPy: max Σ π_i u_ij p_ij with rows that sum to one, πP = π, and p_ij ≤ lift·π_j."""
+    p, size = prior.probabilities, len(prior)
+    rows, columns = np.kron(np.eye(size), np.ones(size)), np.kron(p, np.eye(size))
+    return -linprog(
+        -(p[:, None] * gains).ravel(),
+        A_eq=np.vstack([rows, columns[1:]]),
+        b_eq=np.concatenate([np.ones(size), p[1:]]),
+        bounds=[(0, min(1.0, lift * mass)) for mass in np.tile(p, size)],
+    ).fun
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+@pytest.mark.parametrize("decimal", [True, False])
+def test_keeping_the_frequencies_exactly_gives_up_no_utility(size, decimal):
+    random = np.random.default_rng(size)
+    distance = -np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
+    for lift in (1.2, 1.5, 2.0, 3.0, *random.uniform(1, 6, 8)):
+        masses = random.dirichlet(np.ones(size))
+        if decimal:
+            masses = (1 + random.multinomial(100 - size, masses)) / 100
+        prior = lw.Prior(masses)
+        for gains in (np.eye(size), distance):
+            design = lw.design(prior, lift=lift, utility=lw.Expected(gains), keep_frequencies=True)
+            best = optimum(prior, lift, gains)
+            assert design.value >= best - 1e-11 * abs(best) - 1e-13
+            assert design.bound >= best - 1e-13
+            assert best - design.value - 1e-13 <= design.gap < 1e-11
+            shift = lw.measures.frequency_shift(design.mechanism, prior)
+            assert shift <= 2.0**-50
+            assert ("within" in design.constraint) == (shift > 0)
+            design.certificate.verify()
+
+
+def test_two_values_of_two_decimals_reach_what_can_be_found_by_hand():
+    """P(no→no) = 1 - 0.3·0.4/0.7 and P(yes→yes) = 2·0.3, so 0.7 - 0.12 + 0.18 = 0.76 of the rows keep their value."""
+    design = lw.design({"no": 0.7, "yes": 0.3}, lift=2, utility="guessing", keep_frequencies=True)
+    assert design.value == pytest.approx(0.76, rel=2e-12)
+    assert design.gap < 2e-12
+    assert "frequencies kept within" in design.constraint
+
+
+def test_a_step_below_the_tolerance_of_the_solver_costs_no_utility():
+    """A degenerate optimum: further in by 2^-40, the solver leaves a lift of 7e-12 at zero, and its integers miss."""
+    prior = lw.Prior([0.25, 0.32, 0.18, 0.22, 0.03])
+    assert lw.design(prior, lift=3, utility="guessing", keep_frequencies=True).gap < 1e-11
 
 
 def test_a_forged_claim_is_rejected(adult):
@@ -170,6 +220,20 @@ def test_the_time_limit_leaves_an_independent_draw():
         design = lw.design(prior, lift=2, utility="guessing", keep_frequencies=True, time_limit=1e-9)
     assert design.value <= design.bound
     assert lw.certify(design.mechanism, prior, lift=2).holds
+
+
+def test_integers_at_hand_are_kept_when_a_later_program_runs_out_of_time(monkeypatch):
+    """These frequencies are kept nearly at the first step already; exact ones are looked for after it."""
+    solve = transport.search_transport
+
+    def late(cone, gains, masks, margin, limits):
+        if margin > 2.0**-40:
+            raise lw.NotConverged("out of time", lower=0.0, upper=1.0)
+        return solve(cone, gains, masks, margin, limits)
+
+    monkeypatch.setattr(transport, "search_transport", late)
+    design = lw.design([0.7, 0.3], lift=2, utility="guessing", keep_frequencies=True)
+    assert design.gap < 2e-12
 
 
 @pytest.mark.parametrize("around", [lw.AllPriors, lambda p: p.ball(0.02), lambda p: p.confidence(1e-6, "layer-cake")])

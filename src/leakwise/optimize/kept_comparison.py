@@ -25,6 +25,7 @@ from leakwise.proof import Certificate, certify
 __all__ = ["InvariantComparison", "best_invariant"]
 
 _KEPT = 1e-9  # matrices from files are rounded: a shift below this is theirs
+_SHOWN = 1e-6  # shares that are as near as this are the same in the digits of a sentence
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,13 +58,20 @@ class InvariantComparison(Drawn):
     @property
     def sentence(self) -> str:
         """The comparison in words."""
-        ours, theirs = at_least(100 * self.design.value, 4), at_most(100 * self.agreement, 4)
         leakage = f"leaks no more (lift {at_most(self.certificate.largest_lift)})"
+        if self.shift <= _KEPT and self._most - self.agreement <= _SHOWN:
+            return (
+                f"This matrix keeps {_percent(self.agreement, 4)}% of the values: among the mechanisms that keep the "
+                f"frequencies, it keeps as many as any that {leakage}."
+            )
         if not self.better:
             return (
                 f"No mechanism that keeps the frequencies and {leakage} keeps more than "
-                f"{at_most(100 * self.design.bound, 6)}% of the values; this one keeps {theirs}%."
+                f"{at_most(100 * _as_written(self._most), 6)}% of the values; this one keeps "
+                f"{_percent(self.agreement, 6)}%."
             )
+        digits = 4 if _percent(self.design.value, 4) != _percent(self.agreement, 4) else 6
+        theirs, ours = _percent(self.agreement, digits), _percent(self.design.value, digits)
         changes = (
             ""
             if self.shift <= _KEPT
@@ -76,12 +84,17 @@ class InvariantComparison(Drawn):
 
     def _shown(self) -> Parts:
         rows = [
-            ["rows that keep their value", at_most(self.agreement, 4), at_least(self.design.value, 4)],
-            ["no mechanism with the frequencies kept has more than", "", at_most(self.design.bound, 4)],
+            ["rows that keep their value", at_least(self.agreement, 4), at_least(self.design.value, 4)],
+            ["no mechanism with the frequencies kept has more than", "", at_most(self._most, 4)],
             ["largest lift", self.certificate.printed_lift, self.design.certificate.printed_lift],
             ["largest change of a frequency", at_most(self.shift, 2), at_most(self._kept, 2)],
         ]
         return [Table(["", "given", "best with frequencies kept"], rows, self.sentence), self.design.mechanism]
+
+    @property
+    def _most(self) -> float:
+        """The largest share that any mechanism keeps: the bound, whose roundings may lead beyond all rows."""
+        return min(1.0, self.design.bound)
 
     @property
     def _kept(self) -> float:
@@ -101,6 +114,16 @@ class InvariantComparison(Drawn):
             "certificate": self.certificate.to_dict(),
             "design": self.design.to_dict(),
         }
+
+
+def _as_written(share: float) -> Fraction:
+    """The decimal that a float reads as: a hundred times 0.57 is 57, and not a little less."""
+    return Fraction(repr(float(share)))
+
+
+def _percent(share: float, digits: int) -> str:
+    """A share that is reached, in percent, rounded down."""
+    return at_least(100 * _as_written(share), digits)
 
 
 def best_invariant(mechanism: Mechanism, prior: Any, *, time_limit: float | None = None) -> InvariantComparison:
@@ -123,8 +146,8 @@ def best_invariant(mechanism: Mechanism, prior: Any, *, time_limit: float | None
     >>> from leakwise import Mechanism
     >>> pram = Mechanism([[0.8, 0.2], [0.6, 0.4]], inputs=["no", "yes"], outputs=["no", "yes"])
     >>> print(best_invariant(pram, {"no": 0.75, "yes": 0.25}).sentence)
-    No mechanism that keeps the frequencies and leaks no more (lift 1.6) keeps more than 70.0001% of the values; this \
-one keeps 70%.
+    This matrix keeps 70% of the values: among the mechanisms that keep the frequencies, it keeps as many as any that \
+leaks no more (lift 1.6).
     """
     given = as_prior(align_prior(as_prior(prior), mechanism))
     known = Prior.from_integers(mechanism.input_alphabet, given.weights.tolist(), given.sample_size)

@@ -3,8 +3,8 @@
 Σ_i w_i P_ij = w_j 2^60 asks for whole numbers. A column is put right by moving units between it and others within
 rows where both are possible: rows stay exact, zeros stay zeros, and the last column is right when all others are.
 Moving x_i units changes the sum by Σ w_i x_i, and small x with any such sum are found by lattice reduction. Where the
-weights are too large for that (two values with 50-bit weights), or zeros leave too few rows, πP misses π by less than
-2^-59.
+weights are too large for that (two values with 50-bit weights: the moves are then too large), or zeros leave too few
+rows, πP misses π by less than 2^-59. Both are returned: ``kept_design`` takes the exact ones where they cost nothing.
 """
 
 from __future__ import annotations
