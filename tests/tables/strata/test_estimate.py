@@ -70,6 +70,7 @@ def test_intervals_within_a_stratum_cover() -> None:
     assert ((np.mean(inside, axis=0) > 0.93) & (np.mean(inside, axis=0) < 0.97)).all()
 
 
+@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
 def test_a_released_table_gives_back_its_frequencies_over_all_and_by_given_columns() -> None:
     table = adult_table()
     marital = sorted(set(table["marital_status"]))
@@ -95,6 +96,7 @@ def test_a_released_table_gives_back_its_frequencies_over_all_and_by_given_colum
     assert both["Male", ">50K"].sample_size == cp.sample_sizes["Male", ">50K"]
 
 
+@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
 def test_an_untouched_column_that_is_not_given_may_group_too() -> None:
     generator = np.random.default_rng(2)
     table = {

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chi2
 
 import leakwise as lw
-from leakwise.errors import CertaintyWarning, InvalidInput, RowOrderWarning
+from leakwise.errors import CertaintyWarning, InvalidInput, LeakwiseWarning, RowOrderWarning
 from leakwise.tables.kinds import frames
 
 WEAK = lw.Mechanism([["9/16", "7/16"], ["7/16", "9/16"]], inputs=["no", "yes"], outputs=["no", "yes"])
@@ -36,6 +36,7 @@ def table(rows: int = 4000, seed: int = 0) -> dict[str, list[Any]]:
     return {"sex": sex.tolist(), "age": age.tolist(), "ill": ill.tolist(), "note": list(range(rows))}
 
 
+@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
 def test_every_kind_of_table_comes_back_with_the_secret_drawn_and_bins_for_numbers(make: Any) -> None:
     source = table(200)
@@ -52,6 +53,7 @@ def test_every_kind_of_table_comes_back_with_the_secret_drawn_and_bins_for_numbe
     assert set(plain["ill"][~weak]) <= {"no", "maybe"}
 
 
+@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
 def test_rows_are_drawn_from_the_mechanism_of_their_stratum() -> None:
     source = table(60_000)
     released = lw.release(source, stratified(), order="keep")
@@ -67,6 +69,7 @@ def test_rows_are_drawn_from_the_mechanism_of_their_stratum() -> None:
     assert chi2.sf(statistic, free) > 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
 def test_a_seed_repeats_the_draws_and_a_shuffle_moves_whole_rows() -> None:
     with pytest.warns(lw.UnsafeSeedWarning):
         first = lw.release(table(500), stratified(), unsafe_seed=3)
@@ -79,7 +82,7 @@ def test_a_seed_repeats_the_draws_and_a_shuffle_moves_whole_rows() -> None:
 
 
 def test_an_order_by_a_given_column_tells_nothing_and_one_by_the_secret_is_warned_of() -> None:
-    source = pd.DataFrame(table(3000))
+    source = pd.DataFrame(table(3000)).drop(columns="note")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lw.release(source.sort_values(["sex"], kind="stable").reset_index(drop=True), stratified())
@@ -135,3 +138,13 @@ def test_a_joint_secret_is_released_by_strata() -> None:
     assert set(zip(released["a"], released["b"], strict=True)) <= set(pairs)
     found = lw.estimate(released, sm)
     assert found.labels == tuple(pairs)
+
+
+def test_columns_that_are_neither_given_nor_dropped_are_named() -> None:
+    source = table(200)
+    with pytest.warns(LeakwiseWarning, match="who sees 'sex' and 'age' beside the outcome; 'note' goes out as well"):
+        lw.release(source, stratified())
+    with pytest.warns(LeakwiseWarning, match=r"'note', 'copy' go out as well and may tell more\. Give them to the"):
+        lw.release(pd.DataFrame({**source, "copy": source["ill"]}), stratified(), order="shuffle")
+    del source["note"]
+    lw.release(source, stratified())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leakwise.errors import CertaintyWarning, InvalidInput, some_of
+from leakwise.errors import CertaintyWarning, InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.tables.formats.carried_mechanism import carried_secrets, metadata_of
 from leakwise.tables.kinds import frames
@@ -48,6 +48,7 @@ def release_by_stratum(
             "by strata tells cannot be estimated."
         )
     _refuse_impossible(found, mechanism)
+    _warn_of_others(found, mechanism, stacklevel + 1)
     _warn_of_certainty(found, mechanism, stacklevel + 1)
     if order != "shuffle":
         frames.check_row_labels(found.held, found.names, found.codes, mechanism.input_alphabet)
@@ -105,6 +106,19 @@ def _refuse_impossible(found: StratifiedRows, mechanism: StratifiedMechanism) ->
                 f"cannot occur there by the prior: {some_of(mechanism.inputs[place] for place in wrong)}. No guarantee "
                 "covers them. Design from a prior that gives them a probability, or from a set (cp.confidence)."
             )
+
+
+def _warn_of_others(found: StratifiedRows, mechanism: StratifiedMechanism, stacklevel: int) -> None:
+    """Warn of columns that are neither given nor the secret: the promise does not speak of someone who sees them."""
+    given = mechanism.given_columns
+    if others := [name for name in frames.column_names(found.held) if name not in (*found.names, *given.names)]:
+        warnings.warn(
+            f"The promise speaks of someone who sees {given.quoted} beside the outcome; {some_of(others)} "
+            f"{'goes' if len(others) == 1 else 'go'} out as well and may tell more. Give them to the design "
+            "(given=...), or drop them first.",
+            LeakwiseWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def _warn_of_certainty(found: StratifiedRows, mechanism: StratifiedMechanism, stacklevel: int) -> None:
