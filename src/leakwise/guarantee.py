@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from leakwise.exact import exact_fraction, exp_lower, exp_upper
-from leakwise.priors import AllPriors, Prior, PriorSet
+from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 
 __all__ = [
     "KNEW_THE_TRUE_PRIOR",
@@ -227,7 +227,7 @@ prior (rows independent).
     return f"{words} {known}" if known else words
 
 
-def failure_at_most(priors: PriorSet) -> str:
+def failure_at_most(priors: PriorSet | PriorByStratum) -> str:
     """Return the failure probability of a set of priors: as it was typed, or rounded up."""
     exact = getattr(priors, "exact_failure", priors.failure)
     # A float that stands for itself prints as it was typed; one that was rounded up from a fraction does not.

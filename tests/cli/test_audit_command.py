@@ -171,3 +171,11 @@ def test_options_that_do_not_go_together_are_refused(words: list[str], message: 
     code, _, said = run(RESPONSE, *words)
     assert code == 2
     assert message in said
+
+
+def test_counts_from_a_file_are_a_sample(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.csv"
+    counts.write_text("no,700\nyes,300\n", encoding="utf-8")
+    typed = run("randomized-response:letters=no/yes,lift=3", "--counts", "no=700,yes=300", "--json")
+    assert run("randomized-response:letters=no/yes,lift=3", "--counts", str(counts), "--json") == typed
+    assert typed[0] == 0

@@ -225,3 +225,26 @@ def test_frequencies_kept_for_the_true_prior_of_a_sample() -> None:
     assert json.loads(said)["certificate"]["holds"]
     assert json.loads(said)["utility"] == "guessing"
     assert run(*words, "--forbidden", "a:b")[0] == 2
+
+
+def test_counts_from_a_file_as_in_the_examples_of_the_help(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.csv"
+    counts.write_text("sex,count\nfemale,500\nmale,300\n", encoding="utf-8")
+    code, said, _ = run("--counts", str(counts), "--lift", "2", "--json")
+    assert code == 0
+    same = lw.design(lw.Prior.from_counts({"female": 500, "male": 300}), lift=2)
+    assert json.loads(said) == json.loads(json.dumps(same.to_dict()))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--keep-at-least", "0.2"), "--keep-frequencies"),
+        (("--keep-frequencies", "--forbidden", "a:b", "--anyone", "9"), "--anyone none"),
+        (("--keep-frequencies", "--keep-at-least", "0.2", "--lift-of", "a=1.2"), "--keep-at-least"),
+    ],
+)
+def test_errors_name_the_option_that_mends_them(words: tuple[str, ...], told: str) -> None:
+    code, _, said = run(*PRIOR, "--lift", "2", *words)
+    assert code == 2
+    assert told in " ".join(said.split())

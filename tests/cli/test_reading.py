@@ -276,3 +276,24 @@ def test_truth_values_are_matched_however_they_are_written() -> None:
     assert read_prior("0=0.25,1=0.75", mechanism=m).labels == (False, True)
     with pytest.raises(lw.InvalidInput, match="Only the prior has 'yes', 'no'"):
         read_prior("yes=0.25,no=0.75", mechanism=m)
+
+
+def test_counts_are_read_from_a_file(tmp_path: Path) -> None:
+    counted = lw.Prior.from_counts({"no": 700, "yes": 300})
+    saved = tmp_path / "counted.json"
+    counted.save(saved)
+    for text in (write(tmp_path / "c.csv", "no,700\nyes,300\n"), str(saved), "no=700,yes=300"):
+        assert (found := read_prior(counts=text)) == counted
+        assert found.sample_size == 1000
+
+
+def test_counts_that_are_no_counts_are_refused_by_name(tmp_path: Path) -> None:
+    known = tmp_path / "known.json"
+    lw.Prior({"no": "0.7", "yes": "0.3"}).save(known)
+    for text, told in (
+        ("missing.csv", "There is no file 'missing.csv'"),
+        (str(known), "was not counted. Give it with --prior"),
+        (write(tmp_path / "shares.csv", "no,0.7\nyes,0.3\n"), "count"),
+    ):
+        with pytest.raises(lw.errors.InvalidInput, match=told):
+            read_prior(counts=text)

@@ -209,3 +209,38 @@ def test_limits_of_values_that_the_secret_does_not_have_are_not_read(tmp_path):
     named = replace(certificate, further=AskedLimits(floor=(("none", Fraction(1, 2)),)))
     named.save(tmp_path / "c.json")
     assert load_certificate(tmp_path / "c.json").limits.floor == (("none", Fraction(1, 2)),)
+
+
+def test_limits_print_as_they_were_typed():
+    design = lw.design({"a": 0.05, "b": 0.95}, lift=1.7, anyone=20.1, lift_of={"a": 1.01}, floor={"b": 0.3})
+    assert "lift of 'a' at most 1.01," in design.constraint
+    assert "anyone 20.1," in design.constraint
+    printed = str(design.certificate)
+    assert "no outcome makes 'a' more than 1.01 times as likely" in printed
+    assert "at least 0.3" in printed
+    assert "1.0101" not in printed
+    assert "20.101" not in printed
+
+
+def test_a_ceiling_below_the_prior_is_told_in_the_numbers_that_were_given():
+    with pytest.raises(Infeasible, match=r"ceiling of 3% for 'a' .* the prior gives 5%, and"):
+        lw.design({"a": 0.05, "b": 0.95}, lift=2, ceiling={"a": 0.03})
+    with pytest.raises(Infeasible, match=r"ceiling of 5% .* gives 5% \(a hair more, as a float\), and"):
+        lw.design({"a": 0.05, "b": 0.95}, lift=2, ceiling={"a": 0.05})
+
+
+@pytest.mark.parametrize("typed", [0.03, 0.07, 0.1, 0.3, 0.7])
+def test_a_float_share_means_the_decimal_that_was_typed(typed):
+    asked = asked_limits(lift=2, ceiling={"a": typed}, floor={"b": typed})
+    assert asked.ceiling[0][1] == asked.floor[0][1] == Fraction(str(typed))
+    computed = 0.1 + 0.2
+    assert asked_limits(lift=2, floor={"b": computed}).floor[0][1] == Fraction(computed)
+
+
+def test_the_failure_probability_of_strata_prints_as_it_was_typed():
+    counted = lw.PriorByStratum.from_counts({"f": {"no": 600, "yes": 400}, "m": {"no": 900, "yes": 100}}, given="sex")
+    sets = counted.confidence(1e-3)
+    assert "with probability at most 0.001." in str(sets)
+    printed = str(lw.design(sets, lift=2).certificate)
+    assert "with probability at most 0.001." in printed
+    assert "0.0010001" not in printed

@@ -59,7 +59,12 @@ PriorOption = Annotated[
     ),
 ]
 CountsOption = Annotated[
-    str | None, typer.Option("--counts", metavar="COUNTS", help="Counts of a sample: 500,300 or a=500,b=300.")
+    str | None,
+    typer.Option(
+        "--counts",
+        metavar="COUNTS",
+        help="Counts of a sample: 500,300 or a=500,b=300, or a CSV of label,count rows.",
+    ),
 ]
 DataOption = Annotated[
     Path | None, typer.Option("--data", metavar="FILE", help="A CSV table; with --column and --domain.")
@@ -193,8 +198,6 @@ def read_prior(
     >>> read_prior("a=0.5,b=0.5").labels
     ('a', 'b')
     """
-    from leakwise.priors import Prior
-
     ways = [name for name, value in (("--prior", prior), ("--counts", counts), ("--data", data)) if value is not None]
     if len(ways) != 1:
         raise InvalidInput(
@@ -206,7 +209,7 @@ def read_prior(
     if data is not None:
         found = _from_column(data, column, domain)
     elif counts is not None:
-        found = _from_pairs(counts, Prior.from_counts, "--counts")
+        found = _from_counts(counts)
     else:
         assert prior is not None
         found = _from_text(prior, mechanism)
@@ -259,6 +262,26 @@ def _from_text(text: str, mechanism: Mechanism | None) -> Prior:
             f"{text!r}."
         )
     return _from_pairs(text, Prior, "--prior")
+
+
+def _from_counts(text: str) -> Prior:
+    """Counts as typed, or from a file of two columns."""
+    from leakwise.priors import Prior
+
+    path = Path(text)
+    if not csvfiles.exists(path):
+        if "=" not in text and not any(_is_number(part) for part in text.split(",")):
+            raise InvalidInput(
+                f"--counts must be numbers such as 500,300 or a=500,b=300, or a file. There is no file {text!r}."
+            )
+        return _from_pairs(text, Prior.from_counts, "--counts")
+    if csvfiles.is_json(path):
+        found = Prior.load(path)
+        if found.sample_size is None:
+            raise InvalidInput(f"--counts: the prior in {text!r} was not counted. Give it with --prior.")
+        return found
+    labels, values, _ = csvfiles.read_distribution(path)
+    return Prior.from_counts(values, labels=[label(name) for name in labels])
 
 
 def _from_pairs(text: str, make: Callable[..., Prior], option: str) -> Prior:

@@ -9,7 +9,7 @@ from leakwise.exact.integers import (
     ratio_array,
     vector_times_matrix,
 )
-from leakwise.exact.level import Level, level
+from leakwise.exact.level import Level, level, typed
 from leakwise.exact.logarithm import (
     exp_lower,
     exp_upper,
@@ -51,5 +51,6 @@ __all__ = [
     "round_float_rows",
     "round_integer_rows",
     "small_solution",
+    "typed",
     "vector_times_matrix",
 ]

@@ -10,7 +10,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact.logarithm import exp_lower, exp_upper, log_at_most, log_upper
 from leakwise.exact.rationals import exact_fraction
 
-__all__ = ["Level", "level"]
+__all__ = ["Level", "level", "typed"]
 
 # Beyond this exponent a factor has more than a thousand digits: nobody means it.
 _LARGEST_EXPONENT = 5000
@@ -52,6 +52,14 @@ class Level:
         return f"lift = {exact if len(exact) <= 12 or self.above > 10**300 else float(self.above)}"
 
     @property
+    def shown(self) -> Fraction | float:
+        """The upper side for print: a float, which prints as it was typed, where it is the value of one."""
+        if self.exponent is not None or self.above > 10**300:
+            return self.above
+        short = float(self.above)
+        return short if Fraction(short) == self.above else self.above
+
+    @property
     def stored(self) -> tuple[str, Fraction]:
         """The kind of the level and its exact number, as files keep it."""
         return ("lift", self.above) if self.exponent is None else ("epsilon", self.exponent)
@@ -76,7 +84,7 @@ def level(epsilon: object = None, lift: object = None, *, name: str = "epsilon")
         factor = exact_fraction(lift, "lift")
         if factor < 1:
             raise InvalidInput(f"lift must be at least 1 (1 reveals nothing). Got {_shown(lift)} instead.")
-        return Level(log_upper(factor), min(factor, _typed(lift, factor)), factor, None)
+        return Level(log_upper(factor), min(factor, typed(lift, factor)), factor, None)
     exponent = exact_fraction(epsilon, name)
     if exponent < 0:
         raise InvalidInput(f"{name} must be at least 0 (0 reveals nothing). Got {_shown(epsilon)} instead.")
@@ -93,12 +101,12 @@ def _shown(given: object) -> str:
     return str(given) if isinstance(given, Fraction) else repr(given)
 
 
-def _typed(lift: object, exact: Fraction) -> Fraction:
-    """The decimal that a float was typed as, or the float itself where it has too many digits to have been typed.
+def typed(given: object, exact: Fraction) -> Fraction:
+    """Return the decimal that a float was typed as, or its own value where it has too many digits to have been typed.
 
     A mechanism designed for the binary value of 1.1 has a lift above 1.1, and its guarantee would have to say 1.1001.
     """
-    if not isinstance(lift, float):
+    if not isinstance(given, float):
         return exact
-    decimal = Decimal(repr(float(lift)))
+    decimal = Decimal(repr(float(given)))
     return Fraction(decimal) if len(decimal.as_tuple().digits) <= _MOST_TYPED else exact

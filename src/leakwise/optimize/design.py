@@ -133,7 +133,7 @@ def design(
     if keep_frequencies:
         utility = kept_frequencies(utility, forbidden, keep_at_least)
     elif forbidden is not None or keep_at_least is not None:
-        raise InvalidInput("forbidden and keep_at_least go with keep_frequencies=True.")
+        raise InvalidInput("forbidden and keep_at_least go with keep_frequencies=True (--keep-frequencies).")
     found = designed(prior, asked, utility, method, limits, within)
     _tell_of_gap(found, limits)
     return found
@@ -192,7 +192,7 @@ def designed(
         what = _NOT_LISTED.get(goal.kind, "a set of priors")
         raise InvalidInput(
             f'method="enumeration" lists the vertices of a single prior\'s constraint; it does not go with {what}. '
-            'Leave method= out, or use method="columns".'
+            'Leave method= out, or use method="columns" (--method columns).'
         )
     if isinstance(goal, WorstCase):
         from leakwise.optimize.worst_case.design import design_worst_case
@@ -201,7 +201,7 @@ def designed(
             raise InvalidInput(
                 "anyone=, ldp=, lip=, lift_of=, ceiling=, floor= and within= do not go with lw.WorstCase, which makes "
                 "outcomes impossible for values: for anyone who knew more there is no limit then. Give epsilon= or "
-                "lift=, and anyone=None."
+                "lift=, and anyone=None (--anyone none)."
             )
         return design_worst_case(priors, level(asked.level), goal, limits)
     # Values without mass are left out for a single prior; a set of priors gives them some, or may.

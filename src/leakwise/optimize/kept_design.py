@@ -116,11 +116,14 @@ def _refuse_too_much(masks: Masks, cone: Cone) -> None:
     bands = cone.bands()
     if masks.zeros.any() and (bands is None or any(band.low for band in bands)):
         raise InvalidInput(
-            "forbidden does not go with anyone=, ldp=, lip= or any other limit that allows no outcome to be impossible "
-            "for a value. Give anyone=None, and leave such limits out."
+            "forbidden (--forbidden) does not go with anyone=, ldp=, lip= or any other limit that allows no outcome to "
+            "be impossible for a value. Give anyone=None (--anyone none), and leave such limits out."
         )
     if not masks.empty and bands is None:
-        raise InvalidInput("forbidden and keep_at_least do not go with lift_of=, ceiling= and floor=. Leave them out.")
+        raise InvalidInput(
+            "forbidden and keep_at_least (--forbidden, --keep-at-least) do not go with lift_of=, ceiling= and floor=. "
+            "Leave them out."
+        )
     most = cone.entry_box()[1] * cone.prior.probabilities
     for label, share, largest in zip(cone.prior.labels, masks.shares, most.tolist(), strict=True):
         if share > Fraction(largest):

@@ -14,7 +14,7 @@ from typing import Any
 from leakwise.alphabet import Alphabet, GivenColumns, Label, as_alphabet, joined
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput, LeakwiseWarning, did_you_mean, some_of
-from leakwise.exact import float_above, over_common_denominator
+from leakwise.exact import float_above, over_common_denominator, typed
 from leakwise.priors.prior import Prior
 from leakwise.priors.prior_set import PriorSet, as_prior, as_prior_set
 from leakwise.priors.sets.around_estimate import checked_failure
@@ -382,6 +382,8 @@ class PriorByStratum(Shown):
                 else f"{self.absent:,} declared combinations do not occur."
             )
         if failure := self.exact_failure:
+            # What was typed as 1e-3 is the sum of its shares, a hair above: it reads as it was typed.
+            failure = typed(self.failure, failure) if Fraction(self.failure) == failure else failure
             upwards = Context(prec=3, rounding=ROUND_CEILING)
             shown = upwards.divide(Decimal(failure.numerator), Decimal(failure.denominator)).normalize()
             notes.append(

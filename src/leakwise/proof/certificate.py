@@ -146,7 +146,7 @@ class Certificate(ShownCertificate):
         if self.asked is None:
             return "∞"
         if self.ratio is None or self._within:
-            return at_most(self.asked.above)
+            return at_most(self.asked.shown)
         return at_most(self.asked.above, telling_digits(self.ratio, self.asked))
 
     @property

@@ -66,7 +66,7 @@ def kept_limits(mechanism: Mechanism, priors: PriorSet, limits: AskedLimits) -> 
         ratio, place = every_prior_ratio(mechanism.kernel)
         yield KeptLimit(
             "largest lift for any prior",
-            f"at most {at_most(limits.anyone.above)}",
+            f"at most {at_most(limits.anyone.shown)}",
             "",  # said in the first sentence of the certificate
             ratio is not None and limits.anyone.allows(ratio),
             mechanism.outputs[place],
@@ -117,7 +117,7 @@ class _Columns:
         """A largest lift of one value."""
         code = self.letters.code(label, name="lift_of")
         found, outcome = self.worst(lambda column: self.lift(column[code], column))
-        limit = at_most(most.above)
+        limit = at_most(most.shown)
         said = f"Given the prior, no outcome makes {label!r} more than {limit} times as likely."
         return KeptLimit(f"largest lift of {label!r}", f"at most {limit}", said, _allows(most, found), outcome, found)
 

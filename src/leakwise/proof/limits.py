@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, some_of
-from leakwise.exact import Level, exact_fraction, level
+from leakwise.exact import Level, exact_fraction, level, typed
 from leakwise.guarantee import at_least, at_most, percent_at_least, percent_at_most
 from leakwise.priors import AllPriors, Prior, PriorSet
 from leakwise.proof.sets import least_mass_prover
@@ -108,11 +108,14 @@ class AskedLimits:
             before = most_likely(priors, {index[one] for one in values})
             if most < before:
                 some = "a prior of the set" if not isinstance(priors, Prior) else "the prior"
+                # Typed probabilities are binary floats by now, and scaled to a sum of 1: print what was meant.
+                given = float(f"{float(before):.12g}")
+                hair = " (a hair more, as a float)" if typed(given, before) == most else ""
                 raise Infeasible(
                     f"ceiling of {percent_at_least(most)} for {some_of(values)} cannot be kept by any mechanism: "
-                    f"{some} gives {percent_at_most(before)}, and what anyone believes afterwards averages to "
-                    f"that. Ask for at least that much, or limit how much more likely it may become: "
-                    f"lift_of={{{values[0]!r}: 1.2}}.",
+                    f"{some} gives {percent_at_most(given)}{hair}, and what anyone believes afterwards averages to "
+                    f"that. Ask for more than that, or limit how much more likely it may become: "
+                    f"lift_of={{{values[0]!r}: 1.2}} (--lift-of {values[0]}=1.2).",
                     witness=(values, before),
                 )
         return found
@@ -146,18 +149,18 @@ class AskedLimits:
         if anyone is not None and first is not None:
             if anyone.above < first.below:
                 told.append(
-                    f"The limit {first.words} is idle: no lift exceeds {at_most(anyone.above)} for anyone, which is "
+                    f"The limit {first.words} is idle: no lift exceeds {at_most(anyone.shown)} for anyone, which is "
                     "less."
                 )
             elif isinstance(priors, AllPriors):
-                told.append(f"anyone = {at_most(anyone.above)} is idle: the limit {first.words} holds for every prior.")
+                told.append(f"anyone = {at_most(anyone.shown)} is idle: the limit {first.words} holds for every prior.")
         ends = [one for one in (first, anyone) if one is not None]
         least = min(ends, key=lambda one: one.below, default=None)
         for label, most in self.lift_of:
             if least is not None and most.below >= least.above:
                 told.append(
-                    f"lift_of {label!r} = {at_most(most.above)} is idle: no value becomes more than "
-                    f"{at_most(least.above)} times as likely."
+                    f"lift_of {label!r} = {at_most(most.shown)} is idle: no value becomes more than "
+                    f"{at_most(least.shown)} times as likely."
                 )
         return told
 
@@ -172,10 +175,10 @@ class AskedLimits:
         if self.anyone is not None:
             exponent = self.anyone.exponent
             parts.append(
-                f"anyone {at_most(self.anyone.above)}" if exponent is None else f"LDP ε = {self.anyone.epsilon:g}"
+                f"anyone {at_most(self.anyone.shown)}" if exponent is None else f"LDP ε = {self.anyone.epsilon:g}"
             )
         parts += [] if self.lip is None else [f"LIP ±{self.lip.epsilon:g}"]
-        parts += [f"lift of {label!r} at most {at_most(most.above)}" for label, most in self.lift_of]
+        parts += [f"lift of {label!r} at most {at_most(most.shown)}" for label, most in self.lift_of]
         parts += [f"posterior of {some_of(values)} at most {percent_at_most(most)}" for values, most in self.ceiling]
         parts += [f"lift of {label!r} at least {at_least(least)}" for label, least in self.floor]
         return ", ".join(parts)
@@ -203,7 +206,8 @@ def asked_limits(
 ) -> AskedLimits:
     """Return the limits as they were typed; limits that were read already are themselves.
 
-    A float limit is taken as the decimal it reads as or as its binary value, whichever is stricter.
+    A float limit means the decimal that was typed. Of a lift the binary value is allowed as well where it is a hair
+    above that decimal.
 
     >>> print(asked_limits(lift=2, anyone=20, ceiling={"HIV": 0.05}).describe())
     PML lift = 2, anyone 20, posterior of 'HIV' at most 5%
@@ -216,11 +220,11 @@ def asked_limits(
         None if lip is None else level(lip, name="lip"),
         tuple((one, _lift_of(one, most)) for one, most in _pairs("lift_of", lift_of, "lifts, such as {'HIV': 1.2}")),
         tuple(
-            (_members(one), _share("ceiling", one, most, min))
+            (_members(one), _share("ceiling", one, most))
             for one, most in _pairs("ceiling", ceiling, "probabilities, such as {'HIV': 0.05}")
         ),
         tuple(
-            (one, _share("floor", one, least, max))
+            (one, _share("floor", one, least))
             for one, least in _pairs("floor", floor, "least lifts, such as {'HIV': 0.5}")
         ),
     )
@@ -267,11 +271,10 @@ def _members(key: Any) -> tuple[Any, ...]:
     return key if isinstance(key, tuple) else tuple(sorted(key, key=str)) if isinstance(key, frozenset) else (key,)
 
 
-def _share(name: str, label: Any, given: object, strict: Callable[[Fraction, Fraction], Fraction]) -> Fraction:
-    """A number from 0 to 1, on the strict side of what a float reads as and of its binary value."""
+def _share(name: str, label: Any, given: object) -> Fraction:
+    """A number from 0 to 1; a float that was typed means its decimal, and prints as that."""
     exact = exact_fraction(given, f"{name}[{label!r}]")
     if not 0 <= exact <= 1:
         what = "a probability" if name == "ceiling" else "a lift of at most 1: 0.5 is 'never less than half as likely'"
         raise InvalidInput(f"{name}[{label!r}] must be between 0 and 1, {what}. Got {given!r} instead.")
-    read = Fraction(repr(float(given))) if isinstance(given, float) else exact
-    return strict(exact, read)
+    return typed(given, exact)

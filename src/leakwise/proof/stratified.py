@@ -15,7 +15,7 @@ from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts
 from leakwise.errors import CertificateRejected, InvalidInput, some_of
 from leakwise.exact import Level, float_above, log_upper
-from leakwise.guarantee import SAYS_NOTHING, at_most
+from leakwise.guarantee import SAYS_NOTHING, at_most, failure_at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 from leakwise.proof.certificate import Certificate, certify
@@ -180,7 +180,7 @@ class StratifiedCertificate(ShownCertificate):
         if self.priors.exact_failure:
             words += (
                 " The samples mislead, and the guarantee with them, with probability at most "
-                f"{at_most(self.priors.exact_failure)}."
+                f"{failure_at_most(self.priors)}."
             )
         if sizes := self._estimates:
             some = "" if len(sizes) == len(self.priors) else f" of {len(sizes):,} of {len(self.priors):,} strata"
@@ -267,7 +267,7 @@ class StratifiedCertificate(ShownCertificate):
             rows.append(["asked", self.limits.describe()])
             rows.append(["holds", "yes" if self.holds else "NO"])
         if self.failure:
-            rows.append(["failure probability of the priors", at_most(self.priors.exact_failure)])
+            rows.append(["failure probability of the priors", failure_at_most(self.priors)])
         return rows
 
     def to_dict(self) -> dict[str, Any]:

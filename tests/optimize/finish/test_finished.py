@@ -55,3 +55,22 @@ def test_letters_without_mass_answer_by_the_output_law() -> None:
     design = lw.design({"a": 0.6, "b": 0.4, "never": 0}, lift=1.5)
     law = design.prior.probabilities @ design.mechanism.matrix
     np.testing.assert_allclose(design.mechanism.matrix[2], law, atol=1e-15)
+
+
+SICK = {"none": 0.46, "flu": 0.31, "Ménière": 0.08, "HIV": 0.03, "癌": 0.12}
+
+
+@pytest.mark.parametrize("utility", ["frequencies", "mutual_information", "guessing"])
+@pytest.mark.parametrize(
+    "limits",
+    [{"lift_of": {"HIV": 1.2}}, {"ceiling": {("HIV", "flu"): 0.5}}, {"floor": {"HIV": 0.5, "flu": 0.3}}],
+    ids=["lift_of", "ceiling", "floor"],
+)
+def test_no_claim_is_looser_than_the_bound_that_a_design_with_limits_of_single_values_prints(
+    limits: dict[str, object], utility: str
+) -> None:
+    design = lw.design(SICK, lift=2, utility=utility, **limits)
+    claim, remark = design.certificate.optimality, design.certificate.remark
+    assert (claim is None) == (remark is not None)
+    assert claim.bound == design.bound if claim is not None else "leaves lift_of, ceiling and floor out" in remark
+    assert design.certificate.verify() is design.certificate
