@@ -351,3 +351,11 @@ def test_a_small_stratum_without_a_mechanism_for_every_prior_is_refused() -> Non
     cp = lw.PriorByStratum.from_counts({"f": [60, 40], "m": [900, 100]}, given="sex")
     with pytest.raises(InvalidInput, match="fewer than 1,000 rows"):
         lw.design(cp, lift=1.5, ceiling={1: "0.7"})
+
+
+def test_a_small_stratum_with_a_mechanism_for_its_own_set_is_told() -> None:
+    cp = lw.PriorByStratum.from_counts({"A": LARGE, "C": [25, 10, 5]}, given="town").confidence(1e-6)
+    with pytest.warns(LeakwiseWarning) as said:
+        d = lw.design(cp, lift=2, anyone=20, utility="frequencies")
+    assert d["C"].source == "own"
+    assert any("1 of 2 strata have fewer than 1,000 rows and mechanisms for sets" in str(one.message) for one in said)

@@ -250,11 +250,9 @@ class _Problem:
                 f"{len(result.fallbacks):,} of {len(self.priors):,} strata, with {float(100 * share):.2g}% of the "
                 "rows, have too few rows for a design of their own: they get the mechanism that holds for every prior."
             )
-        counted = [
-            key
-            for key, one in result.strata.items()
-            if isinstance(self.priors[key], Prior) and key not in self.known and one.source != "every prior"
-        ]
+        own = {key: self.priors[key] for key, one in result.strata.items() if one.source != "every prior"}
+        counted = [key for key, prior in own.items() if isinstance(prior, Prior) and key not in self.known]
+        small = [key for key, prior in own.items() if (prior.nominal.sample_size or _FEWEST_ROWS) < _FEWEST_ROWS]
         if counted:
             words.append(
                 f"The priors of {len(counted):,} of {len(self.priors):,} strata are frequencies of a sample and were "
@@ -262,6 +260,12 @@ class _Problem:
                 "them, exact counts included. Where they are not public, take priors that are (lw.Prior without a "
                 "sample size). cp.confidence(failure) no longer takes them as exact, but the mechanisms of strata "
                 "with designs of their own still tell their counts."
+            )
+        if small:
+            words.append(
+                f"{len(small):,} of {len(self.priors):,} strata have fewer than {_FEWEST_ROWS:,} rows and mechanisms "
+                "for sets around their own counts: anyone who has the mechanism can solve for the counts, and those "
+                "of so few rows tell of single persons. Merge small strata, or take priors that are public."
             )
         for one in words:
             warnings.warn(one, LeakwiseWarning, stacklevel=5)

@@ -194,7 +194,7 @@ class StratifiedCertificate(ShownCertificate):
     def _estimates(self) -> list[int]:
         """The sample sizes of priors that were taken as exact."""
         sizes = self.priors.sample_sizes
-        return [size for key in self.priors if isinstance(self.priors[key], Prior) and (size := sizes[key])]
+        return [size for key, size in sizes.items() if size and isinstance(self.priors[key], Prior)]
 
     @property
     def _who(self) -> str:
