@@ -282,8 +282,10 @@ def test_a_layer_cake_of_more_letters_narrows_the_design_of_the_estimate() -> No
     assert 0 < d.value < d.bound
     assert d.epsilon == pytest.approx(math.log(2), abs=0.01)
     assert robust_design(cake, lift=2, utility="guessing").certificate.holds
-    with pytest.raises(InvalidInput, match="convex set"):
-        lw.design(cake, lift=2, ldp=1.0)
+    with pytest.warns(lw.LeakwiseWarning, match="proven gap"):
+        both = lw.design(cake, lift=2, ldp=1.0)
+    assert both.certificate.verify().holds
+    assert lw.ldp(both.mechanism) <= 1 + 1e-12
 
 
 # ------------------------------------------------------------------------------------------------------------- large
