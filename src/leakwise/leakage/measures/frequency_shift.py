@@ -15,7 +15,7 @@ __all__ = ["frequency_shift"]
 
 
 def frequency_shift(mechanism: Mechanism, prior: Any) -> float:
-    """Return the largest |(πP)_j - π_j|: how far the expected share of an outcome is from that of its value.
+    """Return how far, at most, the expected share of an outcome (πP)_j is from that of its value π_j.
 
     0 for a mechanism that keeps the frequencies (invariant PRAM), rounded up otherwise; infinite where an outcome is
     not a value. Computed on the exact integers, at the nominal prior of a set.
