@@ -20,7 +20,7 @@ import leakwise as lw
 from leakwise.guarantee import at_most
 from leakwise.studio.examples import counted
 from leakwise.studio.server import Running
-from studio.states import brought, design_for, distance, make_state, matrix, worst_case
+from studio.states import brought, design_for, distance, make_state, matrix, of_value, worst_case
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -460,6 +460,74 @@ def test_both_limits_are_knobs(visit: Visit) -> None:
     page.check("#anyone-on")
     visit.settled()
     assert page.input_value("#anyone") == "20"
+
+
+def test_single_values_have_limits(visit: Visit) -> None:
+    page = visit.open({**make_state(), "anyone": "20"})
+    page.locator("#value-limits summary").click()
+    page.get_by_label("Largest lift of a").fill("1.2")
+    page.keyboard.press("Tab")
+    visit.settled()
+    expect(page.locator("#promise")).to_contain_text("no outcome makes 'a' more than 1.2 times as likely")
+    page.get_by_label("Ceiling of c").fill("0.1")
+    page.keyboard.press("Tab")
+    expect(page.locator("#answer-error")).to_contain_text("ceiling of 10% for 'c' cannot be kept")
+    page.get_by_label("Ceiling of c").fill("0,25")
+    page.get_by_label("Least lift of b").fill("0.5")
+    page.keyboard.press("Tab")
+    visit.settled()
+    expect(page.locator("#answer-error")).to_be_hidden()
+    expect(page.locator("#promise")).to_contain_text("no outcome makes 'c' more than 25% likely")
+    limits = [of_value("a", lift_of="1.2"), of_value("c", ceiling="0.25"), of_value("b", floor="0.5")]
+    assert shown_state(page)["values"] == limits
+    expect(page.locator("#cli")).to_contain_text("--lift-of a=1.2 --ceiling c=0.25 --floor b=0.5")
+    expect(page.locator("#caption-tradeoff")).to_contain_text("limits of single values")
+    # They come back from the address, stay with a value that is renamed, and go with one that is removed.
+    page.reload()
+    visit.settled()
+    assert page.get_by_label("Ceiling of c").input_value() == "0.25"
+    page.get_by_label("Value 3", exact=True).fill("rare")
+    page.get_by_label("Remove b").click()
+    page.get_by_label("Number of a", exact=True).fill("0.8")
+    visit.settled()
+    assert shown_state(page)["values"] == [of_value("a", lift_of="1.2"), of_value("rare", ceiling="0.25")]
+    page.get_by_label("Largest lift of a").fill("")
+    page.get_by_label("Ceiling of rare").fill("")
+    page.keyboard.press("Tab")
+    visit.settled()
+    assert shown_state(page)["values"] == []
+    pick(page, "utility", "worst_case")
+    expect(page.locator("#value-limits")).to_be_hidden()
+    visit.settled()
+    visit.expect_error()
+
+
+def test_reading_is_a_choice(visit: Visit) -> None:
+    page = visit.open({**make_state(), "anyone": "20"})
+    pick(page, "utility", "reading")
+    visit.settled()
+    expect(page.locator("#figures")).to_contain_text("Rows that keep their value")
+    page.locator("#numbers summary").click()
+    assert page.locator("#numbers-table thead th").all_inner_texts() == ["value", "a", "b", "c"]
+
+
+def test_the_tradeoff_is_drawn_again_for_another_limit_for_anyone(visit: Visit) -> None:
+    page = visit.open({**make_state(), "anyone": "20"})
+    asked: list[Any] = []
+    page.on("request", lambda sent: asked.append(sent.post_data_json) if sent.url.endswith("/tradeoff") else None)
+    expect(page.locator("#caption-tradeoff")).to_contain_text("for anyone as well: 10 times the lift")
+    page.fill("#lift", "1.5")
+    page.keyboard.press("Enter")
+    visit.settled()
+    assert asked == [], "it follows the lift, at every point of the curve"
+    page.fill("#anyone", "4")
+    page.keyboard.press("Enter")
+    visit.settled()
+    expect(page.locator("#caption-tradeoff")).to_contain_text("for anyone as well: 4 times")
+    assert [one["state"]["anyone"] for one in asked] == ["4"]
+    page.uncheck("#anyone-on")
+    visit.settled()
+    expect(page.locator("#caption-tradeoff")).not_to_contain_text("for anyone as well")
 
 
 # --------------------------------------------------------------------------------------------------- to take away

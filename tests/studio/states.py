@@ -33,6 +33,11 @@ def design_for(name: str) -> dict[str, Any]:
     return {"kind": "design", "utility": {"kind": "named", "name": name}}
 
 
+def of_value(value: str, **limits: str) -> dict[str, str]:
+    """The limits of one value, as the page sends them."""
+    return {"value": value, "lift_of": "", "ceiling": "", "floor": "", **limits}
+
+
 def distance(power: int = 1) -> dict[str, Any]:
     return {"kind": "design", "utility": {"kind": "distance", "power": power}}
 
@@ -57,6 +62,7 @@ GOALS = {
     "statistics": design_for("frequencies"),
     "information": design_for("mutual_information"),
     "guessing": design_for("guessing"),
+    "reading": design_for("reading"),
     "distance": distance(),
     "squared": distance(2),
     "worst case": worst_case(),

@@ -25,7 +25,7 @@ from leakwise.studio.figures import between, first_figures, gap_words
 from leakwise.studio.reading import label, number, read_prior
 from leakwise.studio.state import Part, State
 from leakwise.studio.takeaway import NAMES
-from studio.states import GOALS, brought, design_for, distance, make_state, matrix, worst_case
+from studio.states import GOALS, brought, design_for, distance, make_state, matrix, of_value, worst_case
 
 
 def typed(plain: dict[str, Any]) -> State:
@@ -328,6 +328,28 @@ def test_the_point_lies_on_the_curve() -> None:
     assert parts_of(make_state(goal=worst_case()))["answer"]["point"] is None
 
 
+def optimum(plain: dict[str, Any]) -> tuple[dict[float, float], str]:
+    """The points of the optimum on the curve of a state, and the words below it."""
+    *_, last = tradeoff_parts(typed(plain), progress=quiet)
+    data = last.body["chart"]["layer"][0]["data"]["values"]
+    return {one["x"]: one["y"] for one in data if one["series"] == "optimal for ε-PML"}, last.body["words"]
+
+
+def test_the_curve_keeps_the_limit_for_anyone_and_those_of_values() -> None:
+    prior = [0.5, 0.3, 0.2]
+    points, words = optimum({**make_state(), "anyone": "3"})
+    assert "keeps a limit for anyone as well: 3 times." in words
+    assert points == pytest.approx({x: lw.design(prior, x, anyone=3).value for x in points}, abs=1e-9)
+    # Ten times the lift moves with the point, so that a turn of the knob leaves the curve where it is.
+    points, words = optimum({**make_state(), "anyone": "20", "values": [of_value("a", lift_of="1.1")]})
+    assert "as well: 10 times the lift. It keeps the limits of single values, too." in words
+    asked = {x: lw.Prior(prior, labels=["a", "b", "c"]) for x in points}
+    found = {x: lw.design(p, x, anyone=10 * np.exp(x), lift_of={"a": 1.1}).value for x, p in asked.items()}
+    assert points == pytest.approx(found, abs=1e-9)
+    half = {**make_state(level=("epsilon", "0.1234")), "anyone": "11.31", "values": [of_value("a", lift_of="1.1")]}
+    assert optimum(half) == (pytest.approx(points, abs=1e-12), words)
+
+
 def test_the_words_below_a_tradeoff() -> None:
     brings = list(tradeoff_parts(typed(make_state(goal=brought())), progress=quiet))
     assert "information kept" in brings[0].body["words"]
@@ -362,6 +384,16 @@ TAKEN = {
     **{name: make_state(goal=goal) for name, goal in GOALS.items()},
     "numbers as labels": make_state(["1", "2", "5"], goal=distance()),
     "labels that need care": make_state(["<=50K", 'a "b"', "c, d"], ["3", "2", "1"], kind="counts"),
+    "limits of values": {
+        **make_state(["a", "b, c", "3"], goal=design_for("frequencies")),
+        "anyone": "20",
+        "values": [of_value("b, c", lift_of="1.2"), of_value("3", ceiling="0.25", floor="1/2")],
+    },
+    "reading within limits of values": {
+        **make_state(goal=design_for("reading")),
+        "anyone": "20",
+        "values": [of_value("c", lift_of="1.5")],
+    },
     "by epsilon": make_state(level=("epsilon", "0.4321"), goal=design_for("frequencies")),
     "catalog with labels that need care": make_state(["a/b", "c", "d"], goal=brought()),
     "outputs of their own": make_state(goal=worst_case(outputs=["x", "y", "z"], then="expected")),
@@ -459,3 +491,46 @@ def test_the_second_limit_is_kept_said_and_reproduced() -> None:
     assert (alone["certificate"]["lift"], round(both["certificate"]["lift"], 4)) == (2.0, 1.9048)
     assert 'anyone="20"' in both["code"]["python"]
     assert "--anyone 20" in both["code"]["cli"]
+
+
+def test_limits_of_single_values_are_kept_said_and_reproduced() -> None:
+    plain = {**make_state(), "values": [of_value("a", lift_of="1.2"), of_value("c", ceiling="0.25", floor="0.5")]}
+    body = parts_of(plain)["answer"]
+    assert "no outcome makes 'a' more than 1.2 times as likely" in body["promise"]
+    assert "no outcome makes 'c' more than 25% likely" in body["promise"]
+    assert "no outcome makes 'c' less than 0.5 times as likely" in body["promise"]
+    assert 'lift_of={"a": "1.2"}, ceiling={"c": "0.25"}, floor={"c": "0.5"}' in body["code"]["python"]
+    assert "--lift-of a=1.2 --ceiling c=0.25 --floor c=0.5" in body["code"]["cli"]
+    mechanism = solve(typed(plain), draft=False, progress=quiet).mechanism
+    found = lifts(mechanism, lw.Prior([0.5, 0.3, 0.2], labels=["a", "b", "c"]))
+    assert found[0].max() <= 1.2 + 1e-12
+    assert found[2].max() <= 1.25 + 1e-12
+    assert found[2].min() >= 0.5 - 1e-12
+    idle = parts_of({**make_state(), "values": [of_value("a", lift_of="3")]})["answer"]
+    assert "lift_of 'a' = 3 is idle" in idle["certificate"]["words"]
+
+
+def test_what_is_wrong_with_a_limit_of_a_value_is_said_in_words() -> None:
+    for limit, words in (
+        (of_value("a", lift_of="much"), "The largest lift of a must be a number"),
+        (of_value("a", ceiling="0.4"), "ceiling of 40% for 'a' cannot be kept by any mechanism"),
+        (of_value("z", floor="0.4"), "'z'"),
+    ):
+        with pytest.raises(LeakwiseError, match=words):
+            parts_of({**make_state(), "values": [limit]})
+    # A mechanism that is brought, and worst-case answers, have none; as with the limit for anyone.
+    for goal in (brought(), worst_case()):
+        parts_of({**make_state(goal=goal), "values": [of_value("a", lift_of="1.1")]})
+
+
+def test_reading_keeps_labels_and_frequencies() -> None:
+    plain = {**make_state(goal=design_for("reading")), "anyone": "20"}
+    body = parts_of(plain)["answer"]
+    mechanism = solve(typed(plain), draft=False, progress=quiet).mechanism
+    assert mechanism.outputs == ("a", "b", "c")
+    prior = np.array([0.5, 0.3, 0.2])
+    np.testing.assert_allclose(prior @ mechanism.matrix, prior, atol=1e-14)
+    assert body["figures"][1]["name"] == "Rows that keep their value"
+    assert "keeps more than" in body["certificate"]["words"]
+    assert "keep_frequencies=True" in body["code"]["python"]
+    assert "--utility guessing --keep-frequencies" in body["code"]["cli"]

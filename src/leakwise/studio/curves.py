@@ -13,10 +13,11 @@ import numpy as np
 
 from leakwise.charts.specs import Spec
 from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.guarantee import at_most
 from leakwise.priors import Prior
 from leakwise.studio.answers import checked_prior
 from leakwise.studio.limits import LIMITS
-from leakwise.studio.reading import label, read_utility, utility_matrix
+from leakwise.studio.reading import further_arguments, label, level_arguments, read_utility, utility_matrix
 from leakwise.studio.state import DesignGoal, Distance, Named, Part, State, WorstCaseGoal
 
 __all__ = ["steps", "tradeoff_parts"]
@@ -25,17 +26,21 @@ Progress = Callable[[str, float | None], None]
 
 _COARSE = 8
 _BORDERS = 12
+# The limit for anyone that the page offers; it prints it with four digits.
+_TIMES, _DIGITS = 10, 1e-3
 
 
 def tradeoff_parts(state: State, *, progress: Progress) -> Iterator[Part]:
     """The trade-off, drawn from a few points first and from more of them as they come.
 
-    For a set of priors it is the curve of the prior in its middle, which no design for the set can pass.
+    For a set of priors it is the curve of the prior in its middle, which no design for the set can pass. Every point
+    keeps the limits of single values and the one for anyone: ten times the lift of the point as long as it is that.
     """
     from leakwise.optimize import Tradeoff, tradeoff
 
     prior = checked_prior(state.prior).nominal
-    utility = _curve_utility(state, prior)
+    utility, further = _curve_utility(state, prior), further_arguments(state)
+    follows = _ten_times(state, further)
     began = time.monotonic()
     known: dict[float, Any] = {}
     rounds = _rounds(prior)
@@ -47,7 +52,9 @@ def tradeoff_parts(state: State, *, progress: Progress) -> Iterator[Part]:
                 break
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LeakwiseWarning)
-                found = tradeoff(prior, [epsilon], utility, time_limit=1.0)
+                if follows:
+                    further["anyone"] = _TIMES * math.exp(epsilon)
+                found = tradeoff(prior, [epsilon], utility, **further, time_limit=1.0)
             known[epsilon] = (found.designs[0], found.randomized_response[0], found.ldp)
             progress(f"trade-off: {len(known)} of {total} points", len(known) / total)
         if found is None:
@@ -78,11 +85,26 @@ def _words(state: State, local: bool) -> str:
     words = f"The solid vertical line is your limit, the circle {of}what you see here. "
     words += "For comparison: randomized response of the same leakage"
     words += ", and the best mechanism with local differential privacy." if local else "."
+    further = further_arguments(state)
+    if "anyone" in further:
+        times = f"{_TIMES} times the lift" if _ten_times(state, further) else f"{at_most(further['anyone'])} times"
+        words += f" Every point of the optimum keeps a limit for anyone as well: {times}."
+    if len(further) > ("anyone" in further):
+        words += " It keeps the limits of single values, too."
     if state.prior.sample is not None:
         words += (
             " The curves are for the prior in the middle of the set; a guarantee for the whole set costs a little more."
         )
     return words
+
+
+def _ten_times(state: State, further: dict[str, Any]) -> bool:
+    """Whether the limit for anyone is the one that follows the lift."""
+    if "anyone" not in further:
+        return False
+    ((kind, value),) = level_arguments(state.level).items()
+    lift = float(value) if kind == "lift" else math.exp(min(float(value), 700.0))
+    return abs(float(further["anyone"]) - _TIMES * lift) < _DIGITS * _TIMES * lift
 
 
 def _curve_utility(state: State, prior: Prior) -> Any:

@@ -17,9 +17,11 @@ _UTILITIES = {
     "mutual_information": ("Information kept", "mutual information"),
     "frequencies": ("Standard error", "of the frequencies, from one row"),
     "guessing": ("Guessed right", "by the best guess after the outcome"),
+    "reading": ("Rows that keep their value", "outcomes are values, as frequent as those"),
     "expected": ("Expected worth", "minus the expected distance"),
     "worst_case": ("Worst answer", "no answer that can occur is worth less"),
 }
+_SHARES = ("guessing", "reading")  # utilities that are probabilities
 
 
 def first_figures(solved: Solved) -> list[dict[str, str]]:
@@ -74,7 +76,7 @@ def worth_shown(utility: str, value: float) -> str:
     if utility == "frequencies":
         error = _standard_error(value)
         return "not determined" if error is None else at_most(error)
-    if utility == "guessing":
+    if utility in _SHARES:
         return percent_at_least(value)
     return f"{at_least(value)} nats" if utility == "mutual_information" else at_least(value)
 
@@ -89,8 +91,11 @@ def upper_bound(utility: str, bound: float) -> str:
         # The root of a float may be off by half a unit in its last place.
         least = at_least((_standard_error(min(bound, 0.0)) or 0.0) * (1 - 2.0**-50))
         return f"no mechanism within the limit has a standard error below {least}"
-    if utility == "guessing":
-        return f"no mechanism within the limit is guessed right more often than {percent_at_most(min(bound, 1.0))}"
+    if utility in _SHARES:
+        most = percent_at_most(min(bound, 1.0))
+        if utility == "reading":
+            return f"no mechanism within the limit that keeps the frequencies keeps more than {most} of the rows"
+        return f"no mechanism within the limit is guessed right more often than {most}"
     unit = " nats" if utility == "mutual_information" else ""
     return f"no mechanism within the limit has a utility above {at_most(bound)}{unit}"
 
@@ -111,7 +116,7 @@ def gap_words(utility: str, value: float, bound: float) -> str:
         assert reached is not None
         assert least is not None
         return f"gap at most {at_most(reached - least, 2)}"
-    if utility == "guessing":
+    if utility in _SHARES:
         return f"gap at most {at_most(100 * gap, 2)} percentage points"
     return f"gap at most {at_most(gap, 2)}{' nats' if utility == 'mutual_information' else ''}"
 

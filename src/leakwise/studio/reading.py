@@ -25,7 +25,9 @@ from leakwise.studio.state import (
 )
 
 __all__ = [
+    "VALUE_LIMITS",
     "are_numbers",
+    "further_arguments",
     "label",
     "level_arguments",
     "limit_arguments",
@@ -38,6 +40,9 @@ __all__ = [
     "read_utility",
     "utility_matrix",
 ]
+
+# Limits of single values, by what the library calls them.
+VALUE_LIMITS = {"lift_of": "The largest lift", "ceiling": "The ceiling", "floor": "The least lift"}
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 # A number as a person writes it. The library takes more (an exponent of ten thousand, for one), nobody types it.
@@ -119,23 +124,39 @@ def level_arguments(level: Level) -> dict[str, Fraction]:
     return {level.kind: number(level.value, "ε" if level.kind == "epsilon" else "The factor")}
 
 
-def limit_arguments(state: State) -> dict[str, Fraction]:
-    """Both limits of a design for the functions of the library.
+def limit_arguments(state: State) -> dict[str, Any]:
+    """Every limit of a design for the functions of the library: the lift, and with it the further ones."""
+    return level_arguments(state.level) | further_arguments(state)
 
-    Worst-case answers rule values out, and go without the second; so does a mechanism that is only looked at.
+
+def further_arguments(state: State) -> dict[str, Any]:
+    """The limits for anyone and of single values.
+
+    Worst-case answers rule values out, and go without them; so does a mechanism that is only looked at.
     """
-    asked = level_arguments(state.level)
     goal = state.goal
-    if state.anyone is None or not isinstance(goal, DesignGoal) or isinstance(goal.utility, WorstCaseGoal):
-        return asked
-    return asked | {"anyone": number(state.anyone, "The limit for anyone")}
+    if not isinstance(goal, DesignGoal) or isinstance(goal.utility, WorstCaseGoal):
+        return {}
+    asked: dict[str, Any] = {}
+    if state.anyone is not None:
+        asked["anyone"] = number(state.anyone, "The limit for anyone")
+    for name, words in VALUE_LIMITS.items():
+        typed = {label(one.value): getattr(one, name) for one in state.values if getattr(one, name).strip()}
+        if typed:
+            asked[name] = {value: number(text, f"{words} of {value}") for value, text in typed.items()}
+    return asked
 
 
 def read_utility(utility: Named | Distance | WorstCaseGoal, prior: Prior) -> Any:
     """The utility as an object of the library, or its name."""
-    if isinstance(utility, Named):
+    if isinstance(utility, Named) and utility.name != "reading":
         return utility.name
     from leakwise.optimize import Expected, WorstCase
+
+    if isinstance(utility, Named):
+        from leakwise.optimize.problem.kept_frequencies import kept_frequencies
+
+        return kept_frequencies("guessing", None, None)
 
     if isinstance(utility, Distance):
         return Expected(utility_matrix(utility, prior))

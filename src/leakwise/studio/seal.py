@@ -21,7 +21,7 @@ def promise(solved: Solved) -> str:
         who = for_anyone(solved.priors)
         if certificate.further.anyone is not None and certificate.anyone is not None:
             who = nor_for_anyone(who, certificate.anyone)
-        return no_guess(certificate.ratio, who)
+        return " ".join([no_guess(certificate.ratio, who), *_of_values(solved)])
     where = "" if isinstance(solved.priors, Prior) else "For a prior that the sample leaves possible: "
     lift = certificate.printed_lift
     if missed := [one.excess for one in certificate.kept if not one.kept]:
@@ -46,6 +46,7 @@ def seal(solved: Solved) -> dict[str, Any]:
             f"The limit is broken: the largest lift is {lift}, at the outcome {certificate.outcome!r} for the value "
             f"{certificate.letter!r}, and your limit is {allowed}. Bring another mechanism, or allow more."
         )
+    words += "".join(f" {said}" for said in _idle(solved))
     claim = certificate.optimality
     if claim is not None and solved.utility is not None:
         words += f" Proven as well: {upper_bound(solved.utility, claim.bound)}."
@@ -59,6 +60,16 @@ def seal(solved: Solved) -> dict[str, Any]:
         "lift": certificate.largest_lift,
         "optimal": claim is not None,
     }
+
+
+def _of_values(solved: Solved) -> list[str]:
+    """What limits of single values guarantee, each in a sentence."""
+    return [one.sentence for one in solved.certificate.kept if one.kept and one.sentence]
+
+
+def _idle(solved: Solved) -> list[str]:
+    """Limits that say nothing beside the others."""
+    return solved.certificate.limits.idle(solved.priors) if solved.design is not None else []
 
 
 def _state(solved: Solved) -> str:

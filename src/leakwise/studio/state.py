@@ -30,6 +30,7 @@ __all__ = [
     "Progressed",
     "Sample",
     "State",
+    "ValueLimit",
     "WorstCaseGoal",
 ]
 
@@ -71,10 +72,19 @@ class Level(_Strict, frozen=True):
     value: Text
 
 
-class Named(_Strict, frozen=True, tag_field="kind", tag="named"):
-    """A utility that has a name."""
+class ValueLimit(_Strict, frozen=True):
+    """The limits of one value: its largest lift, its largest posterior, its least lift. An empty one is no limit."""
 
-    name: Literal["frequencies", "mutual_information", "guessing"]
+    value: Text
+    lift_of: Text = ""
+    ceiling: Text = ""
+    floor: Text = ""
+
+
+class Named(_Strict, frozen=True, tag_field="kind", tag="named"):
+    """A utility that has a name. Reading is guessing with the frequencies kept."""
+
+    name: Literal["frequencies", "mutual_information", "guessing", "reading"]
 
 
 class Distance(_Strict, frozen=True, tag_field="kind", tag="distance"):
@@ -129,6 +139,7 @@ class State(_Strict, frozen=True):
     goal: DesignGoal | MechanismGoal
     version: Literal[1] = 1
     anyone: Text | None = None  # the limit for anyone; None, as in links of older pages, is none
+    values: Annotated[list[ValueLimit], Meta(max_length=LIMITS.letters)] = []
 
 
 class Asked(_Strict, frozen=True):

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from leakwise.leakage import Audit
 from leakwise.priors import Prior
 from leakwise.studio.limits import LIMITS
-from leakwise.studio.reading import are_numbers, label, limit_arguments, matrix_entries, utility_matrix
+from leakwise.studio.reading import (
+    are_numbers,
+    further_arguments,
+    label,
+    matrix_entries,
+    utility_matrix,
+)
 from leakwise.studio.state import (
     Catalog,
     DesignGoal,
@@ -112,6 +118,10 @@ def _list(values: Iterable[object]) -> str:
     return f"[{', '.join(map(_text, values))}]"
 
 
+def _mapping(pairs: Iterable[tuple[object, str]]) -> str:
+    return f"{{{', '.join(f'{_text(value)}: {_text(text)}' for value, text in pairs)}}}"
+
+
 def how_to_reproduce(solved: Solved) -> dict[str, Any]:
     """A Python snippet and a command line, with the files that the command line reads."""
     line, reads, note = command_line(solved.state, solved.nominal)
@@ -135,11 +145,13 @@ def python_lines(state: State, prior: Prior) -> str:
     known = "prior" if state.prior.sample is None else "priors"
     asked = f"{state.level.kind}={_text(state.level.value.strip())}"
     goal, audited = state.goal, asked
-    if len(limit_arguments(state)) > 1 and state.anyone is not None:
-        asked += f", anyone={_text(state.anyone.strip())}"
+    for limit, given in _further(state).items():
+        asked += f", {limit}={_text(given) if isinstance(given, str) else _mapping(given)}"
     if isinstance(goal, DesignGoal):
         lines += [*_utility_lines(goal.utility, prior), ""]
         name = _text(goal.utility.name) if isinstance(goal.utility, Named) else "utility"
+        if name == '"reading"':
+            name = '"guessing", keep_frequencies=True'
         lines += [
             f"d = lw.design({known}, {asked}, utility={name}, time_limit={LIMITS.solve:g})",
             "print(d)",
@@ -160,6 +172,18 @@ def python_lines(state: State, prior: Prior) -> str:
             "",
         ]
     )
+
+
+def _further(state: State) -> dict[str, Any]:
+    """The limits beyond the lift as they were typed: a text for anyone, pairs of a value and a text for the others."""
+    typed: dict[str, Any] = {}
+    for name in further_arguments(state):
+        if name == "anyone" and state.anyone is not None:
+            typed[name] = state.anyone.strip()
+        else:
+            pairs = ((label(one.value), getattr(one, name).strip()) for one in state.values)
+            typed[name] = [(value, text) for value, text in pairs if text]
+    return typed
 
 
 def _prior_lines(state: PriorState, prior: Prior) -> list[str]:
@@ -237,14 +261,17 @@ def command_line(state: State, prior: Prior) -> tuple[str | None, list[str], str
     known, reads = _prior_option(state.prior)
     asked = [f"--{state.level.kind}", state.level.value.strip()]
     audited = asked
-    if len(limit_arguments(state)) > 1 and state.anyone is not None:
-        asked = [*asked, "--anyone", state.anyone.strip()]
+    for name, given in _further(state).items():
+        option = f"--{name.replace('_', '-')}"
+        pairs = [given] if isinstance(given, str) else [f"{value}={text}" for value, text in given]
+        asked = [*asked, *(word for pair in pairs for word in (option, pair))]
     saved = ["--save", NAMES["mechanism"], "--certificate", NAMES["certificate"]]
     goal = state.goal
     if isinstance(goal, DesignGoal):
         utility = goal.utility
         if isinstance(utility, Named):
-            words = ["leakwise", "design", *known, *asked, "--utility", utility.name]
+            reading = ["guessing", "--keep-frequencies"] if utility.name == "reading" else [utility.name]
+            words = ["leakwise", "design", *known, *asked, "--utility", *reading]
         elif isinstance(utility, Distance):
             words = ["leakwise", "design", *known, *asked, "--utility-matrix", NAMES["utility"]]
             reads = [*reads, "utility"]

@@ -92,9 +92,10 @@ function changed({ turning = false, settled = false, prior: priorChanged = false
   full = setTimeout(() => { full = 0; ask(false); }, settled ? 0 : SETTLED);
 }
 
-// The curves do not depend on where the knob stands, so they are drawn again only for another prior or utility.
+// The curves do not depend on where the knob stands, so they are drawn again only for another prior, utility or further
+// limit.
 function curves() {
-  const key = JSON.stringify([state.prior, state.goal]);
+  const key = JSON.stringify([state.prior, state.goal, goal.forCurve(), state.values]);
   if (!isWorstCase(state) && done.tradeoff !== key) {
     done.tradeoff = key;
     showError("tradeoff-error", "");

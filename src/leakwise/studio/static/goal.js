@@ -3,6 +3,7 @@
 import { byId, choose, chosen, make, showError, showOnly } from "./dom.js";
 import { isWorstCase, levelOf } from "./state.js";
 import { atMost, parseMatrix } from "./text.js";
+import { ValueLimits } from "./values.js";
 
 const STEPS = 1000;
 // The limit for anyone: ten times the lift, unless it was set; its slider goes from the lift to a thousand times that.
@@ -19,6 +20,7 @@ const LARGEST_GRID = 24;
 export class GoalPanel {
   constructor(state, changed) {
     Object.assign(this, { state, changed });
+    this.values = new ValueLimits(state, changed);
     this.end = 1;
     this.borders = [0];
     const slider = byId("slider");
@@ -89,6 +91,9 @@ export class GoalPanel {
   }
 
   // -- the second limit, for anyone ---------------------------------------------------------------------------------
+
+  // What the limit is at every point of the trade-off: as long as it follows, it moves with the point.
+  forCurve() { return this.state.anyone === this.tenTimes() ? "ten times" : this.state.anyone; }
 
   tenTimes() { return String(Number((TIMES * Math.exp(levelOf(this.state))).toPrecision(4))); }
 
@@ -176,12 +181,14 @@ export class GoalPanel {
       if (source.kind === "catalog" && source.parameter !== "none") { byId("parameter").value = source.parameter; byId("parameter-value").value = source.value; }
       if (source.kind === "matrix") byId("matrix").value = [...(source.outputs ? [source.outputs] : []), ...source.rows].map((row) => row.join(", ")).join("\n");
     }
+    this.values.show();
     this.visible();
     this.reading();
   }
 
   visible() {
     this.readAnyone();
+    this.values.visible();
     showOnly("data-goal", chosen("goal-kind"));
     showOnly("data-utility", chosen("utility"));
     if (chosen("goal-kind") === "design" && isWorstCase(this.state)) this.grid();
@@ -237,6 +244,7 @@ export class GoalPanel {
   fitToPrior() {
     const size = this.state.prior.labels.length;
     const { goal } = this.state;
+    this.values.fit();
     if (isWorstCase(this.state) && goal.utility.matrix.length !== size) {
       goal.utility = { ...goal.utility, matrix: this.worth("steps"), outputs: null };
     }
