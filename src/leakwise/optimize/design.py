@@ -15,13 +15,13 @@ from leakwise.exact import Level, level
 from leakwise.optimize.beyond_floats import quiet_beyond_floats
 from leakwise.optimize.by_stratum import by_stratum
 from leakwise.optimize.design_result import Design
-from leakwise.optimize.finish.finished import Allowed, Solution, finished, integers_of, with_mass
+from leakwise.optimize.finish.finished import Allowed, Solution, finished, integers_of
 from leakwise.optimize.finish.optimality_claim import bound_of, margin
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, kept_frequencies
 from leakwise.optimize.problem.requested_cone import constraint_cone, provable_ratio
 from leakwise.optimize.problem.utilities import as_utility
-from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.problem.utility import Utility, with_mass
 from leakwise.optimize.search.closed_forms import binary_kernel, closed_form
 from leakwise.optimize.search.limits import Limits, Progress
 from leakwise.optimize.search.without_search import without_search
@@ -221,9 +221,9 @@ def designed(
 
         return narrowed(priors, asked, goal, _allowed(priors, None, asked, within), limits)
     cone = constraint_cone(letters, asked, within)
-    restricted = goal.on_support(priors.nominal) if known else goal
-    if goal.kind == "convex":
-        restricted.checked(letters.nominal)
+    restricted = goal.restricted(priors.nominal) if known else goal
+    if not known and goal.kind == "convex":
+        goal.checked(priors.nominal)
     # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
     shape = goal if goal.labelled else restricted
     found = _closed(letters, asked, shape, cone) if method == "auto" else None

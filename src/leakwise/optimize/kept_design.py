@@ -15,13 +15,14 @@ from leakwise.guarantee import at_least
 from leakwise.mechanism import DenseKernel
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.design_result import Design
-from leakwise.optimize.finish.finished import Allowed, Solution, finished, with_mass
+from leakwise.optimize.finish.finished import Allowed, Solution, finished
 from leakwise.optimize.finish.integers import Integers
 from leakwise.optimize.finish.kept_frequencies import kept_integers, miss
 from leakwise.optimize.finish.optimality_claim import margin
 from leakwise.optimize.problem.cones import Cone, LDPCone
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, Masks
 from leakwise.optimize.problem.requested_cone import constraint_cone
+from leakwise.optimize.problem.utility import with_mass
 from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Hull, Prior, PriorSet
 from leakwise.proof import AskedLimits, Certificate, certify

@@ -15,10 +15,9 @@ from leakwise.exact import Level, level
 from leakwise.mechanism.catalog import same_pml_randomized_response
 from leakwise.optimize.beyond_floats import quiet_beyond_floats
 from leakwise.optimize.design import design
-from leakwise.optimize.finish.finished import with_mass
 from leakwise.optimize.pricing.shared_tables import shared_tables
 from leakwise.optimize.problem.utilities import as_utility
-from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.problem.utility import Utility, with_mass
 from leakwise.optimize.tradeoff_result import Tradeoff
 from leakwise.priors import Prior, as_prior
 from leakwise.proof import asked_limits

@@ -92,3 +92,61 @@ def test_what_is_not_a_cone_is_refused():
         lw.design(PRIOR, lift=2, within=Neighbours(PRIOR, 2), utility=lw.WorstCase(np.eye(4)))
     with pytest.raises(lw.InvalidInput, match="Give a limit"):
         lw.design(PRIOR)
+
+
+class Weaker(Neighbours):
+    """Inequalities for half of the pairs."""
+
+    def inequalities(self):
+        return super().inequalities()[: len(self.prior) - 1]
+
+
+class Stricter(Neighbours):
+    """Inequalities for a smaller ratio."""
+
+    def inequalities(self):
+        return Neighbours(self.prior, self.ratio * Fraction(3, 4)).inequalities()
+
+
+class Nearly(Neighbours):
+    """One pair is missing."""
+
+    def inequalities(self):
+        return super().inequalities()[:-1]
+
+
+class Cut(Weaker):
+    """The other half is given when it is asked for."""
+
+    def cut(self, column):
+        rows = super(Weaker, self).inequalities()
+        broken = rows @ column > 1e-9
+        return rows[broken] if broken.any() else None
+
+
+class Flat(Neighbours):
+    """The first two values are never told from each other."""
+
+    def contains(self, column):
+        return column[0] == column[1] and super().contains(column)
+
+    def inequalities(self):
+        level = np.array([[1.0, -1.0, 0.0, 0.0]])
+        return np.concatenate([super().inequalities(), level, -level])
+
+
+@pytest.mark.parametrize("limits", [{}, {"lift": 2}, {"lift": 2, "utility": "guessing"}], ids=str)
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [(Weaker, "Weaker does not contain"), (Nearly, "Nearly does not contain"), (Stricter, "Stricter contains")],
+)
+def test_inequalities_that_do_not_describe_the_cone_are_refused_with_a_column(kind, words, limits):
+    with pytest.raises(lw.InvalidInput, match=rf"{words} \[.*inequalities"):
+        lw.design(PRIOR, within=kind(PRIOR, 2), **limits)
+
+
+@pytest.mark.filterwarnings("ignore:The proven gap")  # no integers beside the constant are as flat as that
+@pytest.mark.parametrize("kind", [Neighbours, Scaled, Cut, Flat])
+@pytest.mark.parametrize("ratio", ["1", "101/100", "2", "1000"])
+def test_a_cone_that_says_the_same_by_both_is_taken(kind, ratio):
+    assert lw.design(PRIOR, within=kind(PRIOR, ratio), lift=2).certificate.holds

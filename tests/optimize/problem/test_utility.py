@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.mechanism import DenseKernel
-from leakwise.optimize.finish.finished import with_mass
 from leakwise.optimize.problem.utilities import Frequencies, as_utility
-from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.problem.utility import Utility, with_mass
 from optimize.brute_force import best_of, normalised, rays
 
 DISTANCE = -np.abs(np.subtract.outer(range(4), range(4))).astype(float)
@@ -148,6 +147,49 @@ def test_a_utility_that_is_not_what_it_says_is_refused_with_an_example() -> None
         with pytest.raises(lw.InvalidInput, match=words):
             lw.design(prior, lift=2, utility=utility())
     assert all(utility.checked(lw.Prior([0.4, 0.3, 0.2, 0.1])) is utility for utility in CONVEX.values())
+
+
+class Entropy(Largest):
+    """x·log(x) without its limit at 0."""
+
+    name = "entropy"
+
+    def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
+        return prior.probabilities @ (lifts * np.log(lifts))
+
+
+class Weighted(Largest):
+    """Holds a weight for each value, and does not say what it is on fewer."""
+
+    name = "weighted"
+
+    def columns_worth(self, lifts, prior):  # type: ignore[no-untyped-def]
+        return (np.array([1.0, 2.0, 3.0, 4.0])[:, None] * lifts).max(axis=0)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"utility": Entropy()},
+        {"utility": Entropy(), "ldp": 1},
+        {"utility": lw.WorstCase(np.eye(4), then=Entropy())},
+    ],
+    ids=["alone", "with LDP", "after a worst case"],
+)
+def test_a_utility_without_a_value_at_lift_zero_is_named_with_the_lift(asked: dict[str, object]) -> None:
+    with pytest.raises(lw.InvalidInput, match=r"'entropy' must be finite .* is nan at the lifts \[.*0\. .*limit"):
+        lw.design([0.4, 0.3, 0.2, 0.1], lift=3, **asked)
+    with pytest.raises(lw.InvalidInput, match="'entropy' must be finite"):
+        lw.design(lw.Prior([0.4, 0.3, 0.3]).ball("0.1"), lift=3, utility=Entropy())
+
+
+@pytest.mark.parametrize("then", [False, True])
+def test_a_utility_that_does_not_fit_the_values_with_mass_is_told_of_on_support(then: bool) -> None:
+    prior = lw.Prior({"a": 0.4, "b": 0.3, "never": 0, "c": 0.3})
+    utility = lw.WorstCase(np.eye(4), then=Weighted()) if then else Weighted()
+    with pytest.raises(lw.InvalidInput, match=r"'weighted' does not fit the 3 of 4 values .*on_support\(prior\)"):
+        lw.design(prior, lift=4, utility=utility)
+    assert lw.design([0.4, 0.3, 0.2, 0.1], lift=2, utility=Weighted()).certificate.holds
 
 
 @pytest.mark.parametrize("method", ["auto", "columns", "enumeration"])

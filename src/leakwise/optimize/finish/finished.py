@@ -14,13 +14,13 @@ from leakwise.optimize.finish.integers import assemble
 from leakwise.optimize.finish.optimality_claim import bound_of, close_to, optimality_claim
 from leakwise.optimize.finish.outcome_names import named
 from leakwise.optimize.problem.cones import Cone
-from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.problem.utility import Utility, with_mass
 from leakwise.optimize.search.limits import Found, Limits
-from leakwise.priors import Prior, PriorSet
+from leakwise.priors import PriorSet
 from leakwise.proof import AskedLimits, OptimalityClaim, certify
 from leakwise.types import Floats, Indices
 
-__all__ = ["Allowed", "Solution", "finished", "integers_of", "with_mass"]
+__all__ = ["Allowed", "Solution", "finished", "integers_of"]
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,6 @@ def integers_of(cone: Cone, found: Found, how: str) -> Solution:
     """Return the solution that a search has found, in integers inside the cone."""
     kernel, says = assemble(cone, found)
     return Solution(kernel, bound_of(cone, found), how, found.duals, found.root, says)
-
-
-def with_mass(prior: Prior) -> Prior:
-    """Return the prior over its letters with mass."""
-    return prior if prior.support.all() else prior.reordered(np.flatnonzero(prior.support))
 
 
 def finished(solution: Solution, priors: PriorSet, utility: Utility, allowed: Allowed, limits: Limits) -> Design:

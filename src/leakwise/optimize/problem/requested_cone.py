@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from leakwise.errors import InvalidInput
 from leakwise.optimize.problem.cones import Cone, Intersection, LDPCone, LiftBox, lip_cone, pml_cone
 from leakwise.optimize.problem.prior_set_cone import RobustCone
@@ -17,29 +19,59 @@ _GIVE = (
     "Give a limit: epsilon= (nats) or lift= for leakage, or anyone=, ldp=, lip=, lift_of=, ceiling=, floor=, within=."
 )
 
+_TRIALS = 24  # columns that a cone of the user's own is tried at
+_ROOM = 1e-4  # how far inside, which is far beyond the tolerances of linear programs
+_UNIT = 1 << 24
+
 
 def constraint_cone(priors: PriorSet, asked: AskedLimits, within: Cone | None = None) -> Cone:
     """Return the cone of columns that keep every limit asked for, on the safe side of e^ε, and are ``within``."""
     cones = _for_one(priors.nominal, asked) if priors is priors.nominal else _for_all(priors, asked)
-    if within is not None and not isinstance(getattr(within, "prior", None), Prior):
-        raise InvalidInput(
-            "within must be a leakwise.optimize.Cone with the prior that its columns are seen at (self.prior = prior). "
-            f"Got {within!r} instead."
-        )
-    if within is not None and within.prior.fractions != priors.nominal.fractions:
-        raise InvalidInput(
-            f"within must be a cone over the {len(priors.nominal)} values of the prior that have mass, and at that "
-            f"prior. Got one over {len(within.prior)} values, at another."
-        )
-    if within is not None and not within.contains([1] * len(within.prior)):
-        raise InvalidInput(
-            "within must contain the constant column, which tells nothing. "
-            f"The {type(within).__name__} does not: correct its contains."
-        )
+    if within is not None:
+        _refuse_unless_cone(within, priors.nominal)
     cones += [] if within is None else [within]
     if not cones:
         raise InvalidInput(_GIVE)
     return cones[0] if len(cones) == 1 else Intersection(cones)
+
+
+def _refuse_unless_cone(within: Cone, prior: Prior) -> None:
+    """Refuse a user's cone that is over other values, or whose answers contradict each other, by an example."""
+    if not isinstance(getattr(within, "prior", None), Prior):
+        raise InvalidInput(
+            "within must be a leakwise.optimize.Cone with the prior that its columns are seen at (self.prior = prior). "
+            f"Got {within!r} instead."
+        )
+    name, size = type(within).__name__, len(within.prior)
+    if within.prior.fractions != prior.fractions:
+        raise InvalidInput(
+            f"within must be a cone over the {len(prior)} values of the prior that have mass, and at that prior. Got "
+            f"one over {size} values, at another."
+        )
+    if not within.contains([1] * size):
+        raise InvalidInput(
+            f"within must contain the constant column, which tells nothing. The {name} does not: correct its contains."
+        )
+    generator = np.random.default_rng(size)
+    # Columns that the inequalities allow must be contained: a mechanism is made of them.
+    for vertex in within.linear_max(generator.standard_normal((size, _TRIALS)))[1].T:
+        column = np.rint(((1 - _ROOM) * vertex + _ROOM) * _UNIT).astype(np.int64).tolist()
+        if not within.contains(column):
+            raise InvalidInput(
+                f"within must have the same columns by its inequalities as by contains. The {name} does not contain "
+                f"{np.round(vertex, 4)}, which satisfies its inequalities: make them stricter (cut(column) gives those "
+                "that are too many to list), or correct its contains."
+            )
+    # And what is contained must be allowed: an upper bound is one on all of it.
+    for column in (generator.random((_TRIALS, size)) * generator.random((_TRIALS, 1)) * _UNIT).astype(np.int64):
+        lifts = (column + _UNIT) / (within.prior.probabilities @ (column + _UNIT))
+        inside = within.contains((column + _UNIT).tolist())
+        if inside and within.relaxed(np.zeros(size), lifts * (1 - _ROOM), lifts * (1 + _ROOM)) is None:
+            raise InvalidInput(
+                f"within must have the same columns by its inequalities as by contains. The {name} contains "
+                f"{np.round(lifts, 4)}, which breaks its inequalities: upper bounds would not hold. Make them wider, "
+                "or correct its contains."
+            )
 
 
 def _for_all(priors: PriorSet, asked: AskedLimits) -> list[Cone]:

@@ -20,7 +20,7 @@ from leakwise.priors import Prior, PriorSet
 from leakwise.proof import OptimalityClaim
 from leakwise.types import Floats, Indices
 
-__all__ = ["Utility", "seen", "summed"]
+__all__ = ["Utility", "seen", "summed", "with_mass"]
 
 _STEP = 1e-6
 _MOST_SOLVED = 300
@@ -33,6 +33,11 @@ def seen(kernel: Kernel, prior: Prior) -> tuple[Floats, Floats]:
     law = kernel.output_law_floats(prior.weights, prior.denominator)
     here = law > 0
     return kernel.matrix[:, here] / law[here], law[here]
+
+
+def with_mass(prior: Prior) -> Prior:
+    """Return the prior over its letters with mass."""
+    return prior if prior.support.all() else prior.reordered(np.flatnonzero(prior.support))
 
 
 def summed(terms: Floats) -> tuple[float, float]:
@@ -179,6 +184,24 @@ class Utility(ABC):
         """Return the utility on the letters with mass: for utilities that hold something for each letter."""
         return self
 
+    def restricted(self, prior: Prior) -> Utility:
+        """Return the utility on the letters with mass; a user's own is refused where it is not what it must be."""
+        there = self.on_support(prior)
+        if self.kind != "convex":
+            return there
+        try:
+            return there.checked(with_mass(prior))
+        except InvalidInput:
+            raise
+        except (ValueError, IndexError) as error:
+            if prior.support.all():
+                raise
+            raise InvalidInput(
+                f"The utility {self.name!r} does not fit the {int(prior.support.sum())} of {len(prior)} values that "
+                f"have a positive probability: {error}. A utility that holds something for each value needs "
+                "on_support(prior), which returns it for those of prior.support; or leave the other values out."
+            ) from error
+
     def closed_forms(self, prior: Prior) -> bool:
         """Return whether a closed form of [EX] may answer, for those letters: its outcomes have no labels."""
         return True
@@ -219,14 +242,24 @@ class Utility(ABC):
         """Return itself; refuse one that is not convex (or not separable, where it says so), by an example."""
         p = prior.probabilities
         generator = np.random.default_rng(len(p))
-        ends = generator.exponential(size=(2, len(p), _TRIALS)) * generator.integers(0, 2, (2, len(p), _TRIALS)) + 1e-3
+        ends = generator.exponential(size=(2, len(p), _TRIALS)) * generator.integers(0, 2, (2, len(p), _TRIALS))
+        ends[:, p.argmax()] += p @ ends == 0
         first, second = ends / (p @ ends)[:, None, :]
-        worth = [self.columns_worth(lifts, prior) for lifts in (first, second, (first + second) / 2)]
-        if any(getattr(values, "shape", None) != (_TRIALS,) for values in worth) or not np.isfinite(worth).all():
+        with np.errstate(all="ignore"):
+            worth = [self.columns_worth(lifts, prior) for lifts in (first, second, (first + second) / 2)]
+        if any(getattr(values, "shape", None) != (_TRIALS,) for values in worth):
             raise InvalidInput(
                 f"columns_worth of the utility {self.name!r} must return an array of one finite number for each column "
                 f"of lifts. Got {type(worth[0]).__name__} of shape {np.shape(worth[0])} for {_TRIALS} columns."
             )
+        for lifts, values in ((first, worth[0]), (second, worth[1])):
+            if not np.isfinite(values).all():
+                place = int(np.isfinite(values).argmin())
+                raise InvalidInput(
+                    f"columns_worth of the utility {self.name!r} must be finite for every lift of at least 0, and is "
+                    f"{values[place]} at the lifts {lifts[:, place].round(4)}. Where a formula has no value at lift 0, "
+                    "as x·log(x), give it its limit there."
+                )
         above = worth[2] - (worth[0] + worth[1]) / 2
         worst = int(above.argmax())
         if above[worst] > 1e-9 * (1 + np.abs(worth).max()):

@@ -13,7 +13,8 @@ from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import Level, float_below
 from leakwise.optimize.design_result import Design
-from leakwise.optimize.finish.finished import Allowed, Solution, finished, with_mass
+from leakwise.optimize.finish.finished import Allowed, Solution, finished
+from leakwise.optimize.problem.utility import with_mass
 from leakwise.optimize.search.limits import Limits
 from leakwise.optimize.worst_case.least_leakage import LeastLeakage, on_mask, ratio_on
 from leakwise.optimize.worst_case.mask import Levels, Mask

@@ -13,9 +13,9 @@ from leakwise.exact import Level, float_below
 from leakwise.exact.simplex import best_mixture
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
-from leakwise.optimize.finish.finished import Solution, with_mass
+from leakwise.optimize.finish.finished import Solution
 from leakwise.optimize.problem.masked_cone import MaskedCone
-from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.problem.utility import Utility, with_mass
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.optimize.worst_case.least_leakage import LeastLeakage
 from leakwise.optimize.worst_case.mask import Mask
@@ -40,7 +40,7 @@ def second_best(
     from leakwise.optimize.worst_case.second_stage.search import second_stage
 
     support = prior.support
-    supported, goal = with_mass(prior), utility.on_support(prior)
+    supported, goal = with_mass(prior), utility.restricted(prior)
     allowed, names = mask.allowed[support], mask.names(prior.alphabet)
     found: list[tuple[DenseKernel, Indices]] = []
     bounds, how = list[float](), "a constant answer"
