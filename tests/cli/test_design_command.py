@@ -80,6 +80,15 @@ def test_other_constraints_and_methods() -> None:
     assert "vertices listed" in json.loads(said)["method"]
 
 
+def test_the_number_of_outcomes_is_an_option() -> None:
+    words = ("--prior", "uniform:20", "--ldp", "2", "--utility", "frequencies", "--outcomes")
+    code, said, _ = run(*words, "190", "--json")
+    assert code == 0
+    assert json.loads(said)["gap"] < 1e-6  # all pairs of values: subset selection, which is optimal
+    assert run(*words, "19")[0] == 2
+    assert run(*PRIOR, "--lift", "2", "--outcomes", "9")[0] == 2
+
+
 def test_a_picture(tmp_path: Path) -> None:
     where = tmp_path / "design.svg"
     code, _, told = run("--prior", "uniform:5", "--epsilon", "0.5", "--plot", str(where))

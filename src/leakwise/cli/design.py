@@ -136,6 +136,15 @@ def design(
             "May be repeated.",
         ),
     ] = None,
+    outcomes: Annotated[
+        int | None,
+        typer.Option(
+            "--outcomes",
+            metavar="NUMBER",
+            help="With --utility frequencies: at most so many outcomes, eight for each value if not given. More of "
+            "them come closer to the upper bound.",
+        ),
+    ] = None,
     method: Annotated[
         str, typer.Option("--method", metavar="NAME", help="auto, columns, or enumeration for small domains.")
     ] = "auto",
@@ -167,6 +176,7 @@ def design(
     leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2
     leakwise design --counts no=700,yes=300 --epsilon 0.5 --save mechanism.json --certificate proof.json
     leakwise design --prior uniform:7 --epsilon 0.8 --utility frequencies --plot mechanism.svg
+    leakwise design --prior uniform:20 --ldp 2 --utility frequencies --outcomes 400
     leakwise design --prior prior.csv --lift 2 --anyone 20 --utility-matrix worth.csv
     leakwise design --prior HIV=0.02,flu=0.58,none=0.4 --lift 3 --lift-of HIV=1.2 --ceiling HIV,flu=0.8
     leakwise design --counts counts.csv --lift 2 --keep-frequencies --forbidden male:pregnant --keep-at-least flu=0.2
@@ -183,8 +193,8 @@ def design(
     if failure is None and strategy is not None:
         raise InvalidInput("--strategy goes with --failure: how often the sample may mislead, such as 1e-6.")
     if failure is not None:
-        if lip is not None or method != "auto":
-            raise InvalidInput("--failure does not go with --lip or --method.")
+        if lip is not None or method != "auto" or outcomes is not None:
+            raise InvalidInput("--failure does not go with --lip, --method or --outcomes.")
         from leakwise.optimize.from_data import design_from_data
 
         if keep_frequencies:
@@ -220,6 +230,7 @@ def design(
                 lip=_given(lip, "--lip"),
                 keep_frequencies=keep_frequencies,
                 **masks,
+                outcomes=outcomes,
                 method=method,
                 time_limit=time_limit,
                 progress=told,

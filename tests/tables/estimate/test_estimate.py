@@ -354,3 +354,18 @@ def test_a_search_that_stopped_early_says_so():
     unfinished = Estimate(e.alphabet, dataclasses.replace(e.inversion, converged=False, gap=1e-3))
     assert "stopped within 0.0010 nats per row" in repr(unfinished)
     assert "stopped" not in repr(e)
+
+
+@pytest.mark.parametrize(("size", "releases"), [(5, 1000), (50, 150)])
+def test_intervals_of_a_default_design_cover_as_often_as_they_say(size, releases):
+    # A slice of benchmarks/coverage.py: the counts of a release are one draw from a multinomial distribution.
+    weights = 1 / np.arange(1, size + 1)
+    prior = lw.Prior(weights / weights.sum())
+    mechanism = lw.design(prior, lift=2, anyone=20, utility="frequencies").mechanism
+    p, generator = prior.probabilities, np.random.default_rng(size)
+    law = p @ mechanism.matrix
+    inside = 0.0
+    for counts in generator.multinomial(10_000_000, law / law.sum(), size=releases).tolist():
+        low, high = lw.estimate(dict(zip(mechanism.outputs, counts, strict=True)), mechanism).intervals.T
+        inside += float(((low <= p) & (p <= high)).mean())
+    assert 0.93 <= inside / releases <= 0.97

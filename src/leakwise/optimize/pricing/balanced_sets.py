@@ -3,11 +3,14 @@
 Letters are words of the simplex code over a prime q: the values at one point of each line of all linear functions in m
 unknowns. Any two words agree at equally many places, so that the blocks "the word has this symbol here", or any
 other symbol, treat all pairs of letters alike, and blocks of several symbols nearly so. For q = 2 they are the columns
-of a Hadamard matrix. Where a share is too small for codes, sets are turned around a circle of the letters.
+of a Hadamard matrix. Where a share is too small for codes, sets are turned around a circle of the letters. All sets of
+one size treat all pairs alike, too (subset selection): where there are few enough, nothing is better for a uniform
+prior.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -15,7 +18,7 @@ import numpy as np
 from leakwise.optimize.problem.cones import Cone
 from leakwise.types import Bools, Floats
 
-__all__ = ["balanced_sets", "cyclic_sets", "raised_share", "set_columns"]
+__all__ = ["balanced_sets", "cyclic_sets", "every_set", "raised_share", "set_columns"]
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23)
 _TRIES = 40
@@ -59,6 +62,17 @@ def cyclic_sets(size: int, share: float, most: int, generator: np.random.Generat
         chosen[tries[best]] = True
         found.append(chosen[(np.arange(size)[:, None] - np.arange(size)) % size])
     return np.concatenate(found, axis=1)
+
+
+def every_set(size: int, raised: int, most: int) -> Bools:
+    """Return all sets of so many letters, none where there are more than ``most``."""
+    raised = min(max(raised, 1), size - 1)
+    if math.comb(size, raised) > most:
+        return np.empty((size, 0), dtype=bool)
+    chosen = np.array(list(itertools.combinations(range(size), raised)))
+    sets = np.zeros((size, len(chosen)), dtype=bool)
+    np.put_along_axis(sets, chosen.T, True, axis=0)
+    return sets
 
 
 def raised_share(cone: Cone) -> float:

@@ -61,27 +61,77 @@ def test_outcomes_mean_nothing_for_other_utilities():
         lw.design(dirichlet(5), lift=2, outcomes=20)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize("law", [lw.Prior.uniform, zipf])
-def test_no_known_mechanism_is_better_by_more_than_the_stated_gap(epsilon, law):
-    """Randomized response and subset selection at the same limit for every prior."""
-    size = 20
+def variance_of(sets, p, ratio):
+    """The variances of the frequencies, summed, where each value picks a set that holds it ``ratio`` times as often."""
+    weights = np.where(sets, ratio, 1.0)
+    weights /= weights.sum(axis=1, keepdims=True)
+    law = p @ weights
+    lifts = weights / law
+    return np.trace(np.linalg.inv((lifts * law) @ lifts.T)) - p @ p
+
+
+def published_variance(p, own, other):
+    """Of OUE and OLH: a bit is one with probability ``own`` for the value itself, ``other`` for every other one."""
+    each = other * (1 - other) / (own - other) ** 2 + p * (1 - own - other) / (own - other)
+    return float(each.sum())
+
+
+@pytest.mark.parametrize(
+    ("size", "law", "epsilons"),
+    [
+        (5, lw.Prior.uniform, [0.5, 1, 2, 4]),
+        (5, zipf, [0.5, 1, 2, 4]),
+        (20, lw.Prior.uniform, [0.5, 1, 2, 4]),
+        (20, zipf, [0.5, 2]),
+        (50, lw.Prior.uniform, [0.5, 4]),
+        (50, zipf, [1]),
+        (100, lw.Prior.uniform, [4]),
+    ],
+)
+def test_no_known_mechanism_is_better_by_more_than_the_stated_gap(size, law, epsilons):
+    """Randomized response, subset selection, Hadamard response, OUE and OLH at the same limit for every prior."""
     prior = law(size)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lw.LeakwiseWarning)
-        design = lw.design(prior, ldp=epsilon, utility="frequencies")
-    p, ratio = prior.probabilities, math.exp(epsilon)
-    generator = np.random.default_rng(0)
-    for chosen in (1, max(1, round(size / (ratio + 1)))):
-        # Subset selection by sets drawn evenly; all of them for single letters.
-        sets = np.array([generator.permutation(size) < chosen for _ in range(4000)]).T if chosen > 1 else np.eye(size)
-        columns = np.where(sets, ratio, 1.0)
-        weights = columns / columns.sum(axis=1, keepdims=True)
-        law_of = p @ weights
-        lifts = weights / law_of
-        variance = np.trace(np.linalg.inv((lifts * law_of) @ lifts.T)) - p @ p
-        assert -design.bound <= variance * (1 + 1e-3)
-        assert -design.value <= variance + design.gap
+    p, generator = prior.probabilities, np.random.default_rng(0)
+    words = np.arange(1 << size.bit_length())
+    parity = np.array([[(int(a) & int(b)).bit_count() & 1 for b in words] for a in words[1 : size + 1]], dtype=bool)
+    for epsilon in epsilons:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lw.LeakwiseWarning)
+            design = lw.design(prior, ldp=epsilon, utility="frequencies")
+        ratio = math.exp(epsilon)
+        chosen = max(1, round(size / (ratio + 1)))
+        # Subset selection by random sets, each turned around the circle: every value is in as many as any other.
+        turns = (np.arange(size)[:, None] - np.arange(size)) % size
+        sets = np.concatenate([(generator.permutation(size) < chosen)[turns] for _ in range(4000 // size)], axis=1)
+        hashed = 1 / (round(ratio) + 1)
+        known = {
+            "randomized response": variance_of(np.eye(size), p, ratio),
+            "subset selection": variance_of(sets, p, ratio),
+            "Hadamard response": variance_of(parity[:, 1:], p, ratio),
+            "OUE": published_variance(p, 0.5, 1 / (ratio + 1)),
+            "OLH": published_variance(p, ratio / (ratio + round(ratio)), hashed),
+        }
+        for name, variance in known.items():
+            assert -design.bound <= variance, (name, epsilon)
+            assert -design.value <= variance + design.gap, (name, epsilon)
+        for name in ("OUE", "OLH", "Hadamard response"):
+            assert -design.value <= known[name], (name, epsilon)
+
+
+@pytest.mark.parametrize(
+    ("size", "limits"),
+    [
+        (17, {"ldp": 2}),
+        (20, {"ldp": 2, "outcomes": 190}),
+        (20, {"lift": 10, "outcomes": 190}),
+        (20, {"lift": 8, "anyone": 36, "outcomes": 190}),
+        (40, {"ldp": 4}),
+    ],
+)
+def test_all_sets_of_a_size_are_optimal_for_a_uniform_prior(size, limits):
+    design = lw.design(lw.Prior.uniform(size), utility="frequencies", **limits)
+    assert relative_gap(design) <= 1e-8
+    assert design.certificate.verify().optimality is not None
 
 
 def test_subset_selection_is_hardly_better_than_the_listed_outcomes():

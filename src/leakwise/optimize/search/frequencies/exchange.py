@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from leakwise.optimize.pricing.balanced_sets import balanced_sets, cyclic_sets, raised_share, set_columns
+from leakwise.optimize.pricing.balanced_sets import (
+    balanced_sets,
+    cyclic_sets,
+    every_set,
+    raised_share,
+    set_columns,
+)
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.frequencies.weights import (
     Linearised,
@@ -85,6 +91,7 @@ def _start(cone: Cone, most: int, generator: np.random.Generator, limits: Limits
     size, share = len(cone.prior), raised_share(cone)
     families = [balanced_sets(size, share, most, generator)]
     families += [cyclic_sets(size, part, most, generator) for part in (share, 1 / size)]
+    families += [every_set(size, raised, most) for raised in (int(share * size), int(share * size) + 1)]
     best: tuple[float, Floats, Floats] | None = None
     for sets in families:
         if not size <= sets.shape[1] <= most:
