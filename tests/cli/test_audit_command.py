@@ -179,3 +179,34 @@ def test_counts_from_a_file_are_a_sample(tmp_path: Path) -> None:
     typed = run("randomized-response:letters=no/yes,lift=3", "--counts", "no=700,yes=300", "--json")
     assert run("randomized-response:letters=no/yes,lift=3", "--counts", str(counts), "--json") == typed
     assert typed[0] == 0
+
+
+def test_it_says_whether_further_limits_are_kept() -> None:
+    """Both verdicts, on a mechanism that everyone can check by hand: ratios 3 and lifts of 1.5."""
+    words = ("randomized-response:letters=no/yes,lift=3", "--prior", "no=0.5,yes=0.5")
+    code, said, _ = run(*words, "--anyone", "20", "--lift-of", "yes=1.2", "--ceiling", "yes=0.75", "--floor", "no=0.5")
+    flat = " ".join(said.split())
+    assert code == 0
+    assert "The largest lift for any prior is at most 20, as asked." in flat
+    assert "The largest lift of 'yes' is to be at most 1.2, which the outcome 'yes' misses. It is 1.5 here." in flat
+    assert "The largest posterior of 'yes' is at most 75%, as asked." in flat
+    assert "The least lift of 'no' is at least 0.5, as asked." in flat
+    code, said, _ = run(*words, "--anyone", "2.9", "--json")
+    (limit,) = json.loads(said)["limits"]
+    assert (limit["name"], limit["limit"], limit["kept"]) == ("largest lift for any prior", "at most 2.9", False)
+    # Without a bound; and for a set of priors the limits of values are those of its worst member.
+    code, said, _ = run("identity:n=2", "--prior", "uniform", "--anyone", "1e9")
+    assert "which the outcome 0 misses. It is ∞ here." in " ".join(said.split())
+    sampled = ("randomized-response:letters=no/yes,lift=3", "--counts", "no=500,yes=500", "--failure", "1e-6")
+    for limit, kept in (("1.5", False), ("1.9", True)):
+        _, said, _ = run(*sampled, "--lift-of", f"yes={limit}", "--json")
+        assert [one["kept"] for one in json.loads(said)["limits"]] == [kept], limit
+    assert "For every prior of the set: The largest lift of 'yes'" in json.loads(said)["sentences"][1]
+
+
+def test_limits_beside_a_table_are_refused(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("smokes\nno\nyes\n")
+    code, _, said = run(RESPONSE, "--table", str(table), "--column", "smokes", "--anyone", "20")
+    assert code != 0
+    assert "--table goes without --anyone" in " ".join(said.split())

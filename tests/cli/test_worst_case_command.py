@@ -68,3 +68,12 @@ def test_a_utility_from_a_file(tmp_path: Path) -> None:
 )
 def test_errors_tell_the_way_out(words: list[str], said: str) -> None:
     assert said in run(*words, code=2)
+
+
+def test_a_limit_for_anyone_cannot_be_kept_and_none_can_be_said() -> None:
+    for question in ((), ("--level", "-2"), ("--lift", "2")):
+        words = (QUERY, "--prior", "uniform:7", *question)
+        said = " ".join(run(*words, "--anyone", "20", code=2).split())
+        assert "--anyone 20 cannot be kept" in said
+        assert "--anyone none" in said
+        assert run(*words, "--anyone", "none", "--json") == run(*words, "--json")

@@ -8,6 +8,14 @@ from typing import Annotated
 import typer
 
 from leakwise.cli.audit_table import GivenOption, TableOption, audit_a_table
+from leakwise.cli.limits import (
+    AnyoneOption,
+    CeilingOption,
+    FloorOption,
+    LiftOfOption,
+    read_anyone,
+    read_value_limits,
+)
 from leakwise.cli.output import JsonOption, print_json, show
 from leakwise.cli.reading import (
     ColumnOption,
@@ -46,6 +54,10 @@ def audit(
     lift: Annotated[
         str | None, typer.Option("--lift", help="The same as a lift: 2 means 'twice as likely', the default.")
     ] = None,
+    anyone: AnyoneOption = None,
+    lift_of: LiftOfOption = None,
+    ceiling: CeilingOption = None,
+    floor: FloorOption = None,
     delta: Annotated[
         str, typer.Option("--delta", help="Report the leakage exceeded with at most this probability.")
     ] = "0.01",
@@ -71,11 +83,13 @@ def audit(
 
     The mechanism is a saved file, a CSV matrix, or a name with parameters (constant, identity, k-singular,
     randomized-response, symmetric-channel, truncated-geometric). The prior is the assumed distribution of the secret.
+    With --anyone, --lift-of, --ceiling or --floor it also says whether the mechanism keeps these limits.
 
     \b
     leakwise audit randomized-response:n=2,epsilon=1 --prior 0.7,0.3
     leakwise audit randomized-response:letters=no/yes,lift=3 --counts no=700,yes=300 --failure 1e-6
     leakwise audit matrix.csv --prior uniform --lift 3 --json
+    leakwise audit matrix.csv --prior HIV=0.02,flu=0.98 --anyone 20 --ceiling HIV=0.05
     leakwise audit mechanism.json --data people.csv --column smokes --domain no,yes
     leakwise audit pram.csv --counts counts.csv --invariant --save better.json
     leakwise audit k-singular:n=4,k=2 --prior uniform --plot audit.html
@@ -90,6 +104,7 @@ def audit(
             "--epsilon": epsilon,
         }
         others |= {"--lift": lift, "--plot": plot, "--save": saved, "--invariant": invariant or None}
+        others |= {"--anyone": anyone, "--lift-of": lift_of, "--ceiling": ceiling, "--floor": floor}
         audit_a_table(table, mechanism, column, given, domain, others, as_json)
         return
     if given:
@@ -104,7 +119,8 @@ def audit(
     found = read_prior(prior, counts, data, column, domain, mechanism=chosen)
     known = every_prior_left(found, failure)
     named = named_after(chosen, found)
-    result = look(named, known, epsilon, lift=lift, delta=delta)
+    limits = read_value_limits(lift_of, ceiling, floor, found.labels)
+    result = look(named, known, epsilon, lift=lift, delta=delta, anyone=read_anyone(anyone), **limits)
     if not invariant:
         show(result, as_json)
     else:

@@ -12,8 +12,11 @@ from leakwise.cli.limits import (
     AnyoneOption,
     CeilingOption,
     FloorOption,
+    ForbiddenOption,
+    KeepAtLeastOption,
     LiftOfOption,
     read_anyone,
+    read_masks,
     read_value_limits,
 )
 from leakwise.cli.output import JsonOption, show
@@ -119,23 +122,8 @@ def design(
             "many rows keep their value), or a square --utility-matrix.",
         ),
     ] = False,
-    forbidden: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--forbidden",
-            metavar="VALUE:OUTCOME",
-            help="With --keep-frequencies: a pair that must never occur. May be repeated.",
-        ),
-    ] = None,
-    keep_at_least: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep-at-least",
-            metavar="[VALUE=]PROBABILITY",
-            help="With --keep-frequencies: the least probability that a value (or every value) is released as it is. "
-            "May be repeated.",
-        ),
-    ] = None,
+    forbidden: ForbiddenOption = None,
+    keep_at_least: KeepAtLeastOption = None,
     outcomes: Annotated[
         int | None,
         typer.Option(
@@ -187,7 +175,7 @@ def design(
     if keep_frequencies and utility is None and utility_matrix is None:
         utility = "guessing"
     goal = read_utility(utility, utility_matrix, known)
-    masks = {"forbidden": _pairs(forbidden, known), "keep_at_least": _shares(keep_at_least, known)}
+    masks = read_masks(forbidden, keep_at_least, known.labels)
     values = read_value_limits(lift_of, ceiling, floor, known.labels)
     found: Design | DataDesign
     if failure is None and strategy is not None:
@@ -257,44 +245,6 @@ def design(
 
 def _given(text: str | None, option: str) -> Any:
     return None if text is None else number(text, option)
-
-
-def _pairs(texts: list[str] | None, prior: Prior) -> Any:
-    """Return the pairs of --forbidden; a value may contain a colon itself, so they are looked for among the values."""
-    if not texts:
-        return None
-    known = {f"{value}:{outcome}": (value, outcome) for value in prior.labels for outcome in prior.labels}
-    for text in texts:
-        if text not in known:
-            raise InvalidInput(
-                f"--forbidden must be VALUE:OUTCOME, both of them values of the prior "
-                f"({', '.join(map(str, prior.labels))}). Got {text!r} instead."
-            )
-    return [known[text] for text in texts]
-
-
-def _shares(texts: list[str] | None, prior: Prior) -> Any:
-    """Return the shares of --keep-at-least, by value or for all values."""
-    if not texts:
-        return None
-    labels = {str(value): value for value in prior.labels}
-    shares = {}
-    for text in texts:
-        value, sign, share = text.rpartition("=")
-        if not sign:
-            if len(texts) > 1:
-                raise InvalidInput(
-                    "--keep-at-least takes one probability for all values, or VALUE=PROBABILITY for each. Got "
-                    f"{' and '.join(texts)}."
-                )
-            return number(text, "--keep-at-least")
-        if value not in labels:
-            raise InvalidInput(
-                f"--keep-at-least names {value!r}, which is not a value of the prior. Its values are "
-                f"{', '.join(labels)}."
-            )
-        shares[labels[value]] = number(share, "--keep-at-least")
-    return shares
 
 
 def read_utility(name: str | None, matrix: Path | None, prior: Prior) -> Any:

@@ -1,7 +1,8 @@
-"""Options for the limits beyond the lift: for anyone, and for single values."""
+"""Options for the limits beyond the lift: for anyone, for single values, and for pairs of values and outcomes."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -10,7 +11,17 @@ import typer
 from leakwise.cli.reading import label, number
 from leakwise.errors import InvalidInput
 
-__all__ = ["AnyoneOption", "CeilingOption", "FloorOption", "LiftOfOption", "read_anyone", "read_value_limits"]
+__all__ = [
+    "AnyoneOption",
+    "CeilingOption",
+    "FloorOption",
+    "ForbiddenOption",
+    "KeepAtLeastOption",
+    "LiftOfOption",
+    "read_anyone",
+    "read_masks",
+    "read_value_limits",
+]
 
 AnyoneOption = Annotated[
     str | None,
@@ -27,12 +38,31 @@ CeilingOption = Annotated[
     typer.Option(
         "--ceiling",
         metavar="VALUE=PROBABILITY",
-        help="No outcome makes the value (or one of several, HIV,TB=0.08) more likely than this.",
+        help="No outcome makes the value (or one of several, HIV,TB=0.08) more likely than this. A name with a comma "
+        "is quoted, '\"Ticino, sud\"=0.25'.",
     ),
 ]
 FloorOption = Annotated[
     list[str] | None,
     typer.Option("--floor", metavar="VALUE=LIFT", help="The least lift of a value: HIV=0.5 is 'at least half as'."),
+]
+ForbiddenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--forbidden",
+        metavar="VALUE:OUTCOME",
+        help="With the frequencies kept: a pair that must never occur. May be repeated. A name with a colon is quoted, "
+        "'\"12:30\":none'.",
+    ),
+]
+KeepAtLeastOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep-at-least",
+        metavar="[VALUE=]PROBABILITY",
+        help="With the frequencies kept: the least probability that a value (or every value) is released as it is. "
+        "May be repeated.",
+    ),
 ]
 
 
@@ -52,7 +82,7 @@ def read_value_limits(
     named = {str(one): one for one in letters or ()}
 
     def value(word: str) -> Any:
-        return named.get(word.strip(), label(word.strip()))
+        return named.get(word, label(word))
 
     def pairs(option: str, given: list[str] | None, *, several: bool = False) -> dict[Any, Any] | None:
         found: dict[Any, Any] = {}
@@ -60,7 +90,9 @@ def read_value_limits(
             name, equals, amount = text.rpartition("=")
             if not equals:
                 raise InvalidInput(f"{option} must be VALUE=NUMBER, such as HIV=1.2. Got {text!r} instead.")
-            words = name.split(",") if several and name not in named else [name]
+            words = _names(name, option) if name not in named else [name]
+            if len(words) > 1 and not several:
+                words = [name.strip()]
             key = value(words[0]) if len(words) == 1 else tuple(value(word) for word in words)
             if key in found:
                 raise InvalidInput(f"{option} names {name!r} twice. Give each value once.")
@@ -72,3 +104,69 @@ def read_value_limits(
         "ceiling": pairs("--ceiling", ceiling, several=True),
         "floor": pairs("--floor", floor),
     }
+
+
+def _names(text: str, option: str) -> list[str]:
+    """Return the names in a list with commas; those that contain commas themselves are in double quotes."""
+    try:
+        (names,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise InvalidInput(
+            f"{option} has a quote that does not belong there: {text!r}. Quote a whole name, and double a quote in it."
+        ) from None
+    return [name.strip() for name in names]
+
+
+def read_masks(forbidden: list[str] | None, keep_at_least: list[str] | None, letters: Iterable[Any]) -> dict[str, Any]:
+    """Return forbidden pairs and shares to be kept as ``lw.design`` takes them, with the values of the domain.
+
+    >>> read_masks(['"12:30":none'], ["none=0.5"], ["12:30", "none"])
+    {'forbidden': [('12:30', 'none')], 'keep_at_least': {'none': Fraction(1, 2)}}
+    """
+    named = {str(one): one for one in letters}
+    return {
+        "forbidden": [_pair(text, named) for text in forbidden] if forbidden else None,
+        "keep_at_least": _shares(keep_at_least, named) if keep_at_least else None,
+    }
+
+
+def _pair(text: str, named: dict[str, Any]) -> tuple[Any, Any]:
+    """Return a pair of values, plain or quoted; names may contain colons, so every colon is tried."""
+    plain = {name.strip(): value for name, value in named.items()}
+    quoted = {f'"{name.replace(chr(34), 2 * chr(34))}"': value for name, value in named.items()}
+    known = quoted | plain
+    ends = [place for place, sign in enumerate(text) if sign == ":"]
+    halves = [(text[:end].strip(), text[end + 1 :].strip()) for end in ends]
+    found = {(known[one], known[other]) for one, other in halves if one in known and other in known}
+    if len(found) == 1:
+        return found.pop()
+    if found:
+        raise InvalidInput(
+            f"--forbidden {text!r} can be read in {len(found)} ways. Quote the names, such as '\"a:b\":c'."
+        )
+    raise InvalidInput(
+        f"--forbidden must be VALUE:OUTCOME, both of them values of the prior ({', '.join(named)}). Got {text!r} "
+        "instead."
+    )
+
+
+def _shares(texts: list[str], named: dict[str, Any]) -> Any:
+    """Return the shares of --keep-at-least, by value or for all values."""
+    shares = {}
+    for text in texts:
+        name, sign, share = text.rpartition("=")
+        if not sign:
+            if len(texts) > 1:
+                raise InvalidInput(
+                    "--keep-at-least takes one probability for all values, or VALUE=PROBABILITY for each. Got "
+                    f"{' and '.join(texts)}."
+                )
+            return number(text, "--keep-at-least")
+        if name not in named:
+            (name,) = [*_names(name, "--keep-at-least"), ""][:1]
+        if name not in named:
+            raise InvalidInput(
+                f"--keep-at-least names {name!r}, which is not a value of the prior. Its values are {', '.join(named)}."
+            )
+        shares[named[name]] = number(share, "--keep-at-least")
+    return shares

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakwise.cli.limits import AnyoneOption, read_anyone
 from leakwise.cli.output import JsonOption, show
 from leakwise.cli.reading import (
     ColumnOption,
@@ -57,6 +58,7 @@ def worst_case(
     lift: Annotated[
         str | None, typer.Option("--lift", help="The same limit as a lift: 2 means 'at most twice as likely'.")
     ] = None,
+    anyone: AnyoneOption = None,
     then: Annotated[
         str | None,
         typer.Option(
@@ -77,6 +79,9 @@ def worst_case(
 ) -> None:
     """Find the least leakage at which no possible outcome is worse than a threshold; without --level, for every one.
 
+    Outcomes that are too bad for a value are impossible for it, so that there is no limit for anyone, whatever they
+    knew: --anyone can only be none.
+
     \b
     leakwise worst-case distance:power=2,below=1 --prior uniform:7 --by order
     leakwise worst-case distance --prior uniform:7 --level -2
@@ -93,6 +98,11 @@ def worst_case(
     if then is not None and not asked:
         raise InvalidInput(
             "--then goes with --epsilon or --lift: it names what to maximize within the leakage that is left."
+        )
+    if read_anyone(anyone) is not None:
+        raise InvalidInput(
+            f"--anyone {anyone} cannot be kept: a worst case makes outcomes impossible for values, and for anyone who "
+            "knew more there is no limit then. Leave it out, or give --anyone none."
         )
     result: Any
     if asked:

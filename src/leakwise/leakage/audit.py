@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -31,6 +32,7 @@ from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.support import over_support
+from leakwise.proof import KeptLimit, asked_limits, certify
 from leakwise.types import Floats
 
 __all__ = ["Audit", "Letter", "Outcome", "audit"]
@@ -98,6 +100,8 @@ class Audit(Drawn):
         ``probabilistic_ldp`` are None where there are too many pairs of values.
     region, zeros_allowed
         The privacy region of ``epsilon``, and how many values an outcome may rule out there.
+    limits
+        Each further limit that was asked about, and whether the mechanism keeps it, decided on exact integers.
     """
 
     mechanism: Mechanism
@@ -127,6 +131,7 @@ class Audit(Drawn):
     region: int
     zeros_allowed: int
     profile: PrivacyProfile = field(compare=False)
+    limits: tuple[KeptLimit, ...] = ()
 
     @property
     def lift(self) -> float:
@@ -198,6 +203,10 @@ class Audit(Drawn):
                 {"label": label_to_plain(each.label), "prior": each.prior, "most": each.most, "least": each.least}
                 for each in self.letters
             ],
+            "limits": [
+                {"name": one.name, "limit": one.limit, "kept": one.kept, "outcome": label_to_plain(one.outcome)}
+                for one in self.limits
+            ],
             "sentences": self.sentences,
         }
 
@@ -207,7 +216,16 @@ def _law(mechanism: Mechanism, prior: Prior) -> Floats:
 
 
 def audit(
-    mechanism: Mechanism, prior: Any, epsilon: object = None, *, lift: object = None, delta: object = 0.01
+    mechanism: Mechanism,
+    prior: Any,
+    epsilon: object = None,
+    *,
+    lift: object = None,
+    delta: object = 0.01,
+    anyone: object = None,
+    lift_of: Mapping[Any, object] | None = None,
+    ceiling: Mapping[Any, object] | None = None,
+    floor: Mapping[Any, object] | None = None,
 ) -> Audit:
     """Measure everything that a mechanism leaks about a secret with this prior.
 
@@ -221,6 +239,8 @@ def audit(
         The limit for the tail, ψ1, ψ2 and probabilistic LDP; "twice as likely" (lift 2) by default.
     delta
         The probability for the quantiles and (ε, δ)-LDP.
+    anyone, lift_of, ceiling, floor
+        Further limits, as for :func:`leakwise.design`: the audit says of each whether the mechanism keeps it.
 
     Examples
     --------
@@ -236,6 +256,7 @@ prior (rows independent).
     nominal = known.nominal
     asked = level(lift=2) if epsilon is None and lift is None else level(epsilon, lift)
     allowed = checked_delta(delta)
+    further = asked_limits(anyone=anyone, lift_of=lift_of, ceiling=ceiling, floor=floor)
     rows, columns = mechanism.shape
     structured = isinstance(mechanism.kernel, CommonLawKernel)
     by_pairs = structured or rows * rows * columns <= _MOST_PAIRS
@@ -278,6 +299,7 @@ prior (rows independent).
         region=region,
         zeros_allowed=region - 1,
         profile=profile,
+        limits=certify(mechanism, known, further).kept if further else (),
     )
 
 

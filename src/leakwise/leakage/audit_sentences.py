@@ -16,6 +16,7 @@ from leakwise.guarantee import (
     percent_at_most,
 )
 from leakwise.leakage.measures.differential import ldp_ratio
+from leakwise.proof import FOR_ANYONE
 
 if TYPE_CHECKING:
     from leakwise.leakage.audit import Audit
@@ -29,6 +30,7 @@ def sentences(audit: Audit) -> list[str]:
     """Return what the audit means, the most important first."""
     parts: list[tuple[str, Callable[[Audit], list[str]]]] = [
         (_SET, _worst),
+        ("", _limits),
         (_NOMINAL, _most_telling),
         (_NOMINAL, _values),
         (_NOMINAL, _average),
@@ -42,6 +44,16 @@ def sentences(audit: Audit) -> list[str]:
 
 def _worst(audit: Audit) -> list[str]:
     return [no_guess(audit.ratio, audit.prior)]
+
+
+def _limits(audit: Audit) -> list[str]:
+    """Whether each further limit that was asked about is kept; whom it is about, its name says."""
+    scope = _SET if audit.of_set else ""
+    return [
+        ("" if one.name == FOR_ANYONE else scope)
+        + (f"The {one.name} is {one.limit}, as asked." if one.kept else one.excess)
+        for one in audit.limits
+    ]
 
 
 def _most_telling(audit: Audit) -> list[str]:

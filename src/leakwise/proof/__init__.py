@@ -3,6 +3,7 @@
 from leakwise.proof.certificate import Certificate, load_certificate
 from leakwise.proof.certificate import certify as _certify_one
 from leakwise.proof.envelope import EnvelopeCertificate
+from leakwise.proof.kept_limits import FOR_ANYONE, KeptLimit
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
 from leakwise.proof.optimality import OptimalityClaim, proven_bound
@@ -14,10 +15,12 @@ certify = also_by_stratum(_certify_one)
 
 # What the finder may know of the checker: the forms of what it claims, and the checker's own word on them.
 __all__ = [
+    "FOR_ANYONE",
     "NO_LIMITS",
     "AskedLimits",
     "Certificate",
     "EnvelopeCertificate",
+    "KeptLimit",
     "MaskCertificate",
     "OptimalityClaim",
     "StratifiedCertificate",

@@ -17,7 +17,9 @@ from leakwise.priors import PriorSet
 from leakwise.proof.limits import AskedLimits
 from leakwise.proof.sets import least_mass_prover
 
-__all__ = ["KeptLimit", "every_prior_ratio", "kept_limits"]
+__all__ = ["FOR_ANYONE", "KeptLimit", "every_prior_ratio", "kept_limits"]
+
+FOR_ANYONE = "largest lift for any prior"
 
 Column = list[int]
 
@@ -65,7 +67,7 @@ def kept_limits(mechanism: Mechanism, priors: PriorSet, limits: AskedLimits) -> 
     if limits.anyone is not None:
         ratio, place = every_prior_ratio(mechanism.kernel)
         yield KeptLimit(
-            "largest lift for any prior",
+            FOR_ANYONE,
             f"at most {at_most(limits.anyone.shown)}",
             "",  # said in the first sentence of the certificate
             ratio is not None and limits.anyone.allows(ratio),

@@ -119,7 +119,7 @@ def _of_samples(prior: Prior, size: int | None) -> Prior:
 # ---------------------------------------------------------------------------------------------------------- goals
 
 
-def level_arguments(level: Level) -> dict[str, Fraction]:
+def level_arguments(level: Level) -> dict[str, Any]:
     """``epsilon=`` or ``lift=`` for the functions of the library."""
     return {level.kind: number(level.value, "ε" if level.kind == "epsilon" else "The factor")}
 
