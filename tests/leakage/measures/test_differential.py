@@ -260,3 +260,21 @@ def test_zeros_allowed_at_the_borders() -> None:
 def test_delta_must_be_a_probability(delta: object) -> None:
     with pytest.raises(lw.InvalidInput, match="delta"):
         lw.ldp(lw.identity(2), delta)
+
+
+def test_of_many_releases_the_least_epsilon_is_found_in_a_few_looks_at_the_long_integers(monkeypatch):
+    looks = []
+    line = profile.PrivacyProfile._line
+
+    def counted(self, t, *, right):
+        looks.append(max(t.numerator.bit_length(), t.denominator.bit_length()))
+        return line(self, t, right=right)
+
+    monkeypatch.setattr(profile.PrivacyProfile, "_line", counted)
+    many = lw.randomized_response(2, epsilon=0.1).repeat(200)
+    found = lw.ldp(many, F(1, 10**6))
+    assert len(looks) <= 8
+    assert max(looks) <= 2048
+    # On both sides of what it says, by the profile itself.
+    exact = profile.PrivacyProfile(many)
+    assert exact.delta(found) <= 1e-6 < exact.delta(found * (1 - 1e-12))

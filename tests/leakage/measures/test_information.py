@@ -184,3 +184,18 @@ def test_capacity_keeps_labels() -> None:
     found = lw.measures.shannon_capacity(lw.identity(["a", "b"]))
     assert found.prior.labels == ("a", "b")
     assert found.prior.fractions == (Fraction(1, 2), Fraction(1, 2))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_floats_and_integers_agree_on_both_sides_of_the_size_where_one_takes_over(monkeypatch, name):
+    from leakwise.leakage.measures import information
+
+    generator = np.random.default_rng(5)
+    for size in (20, 21, 60):
+        mechanism = lw.Mechanism(generator.dirichlet(np.ones(size), size))
+        prior = lw.Prior(generator.dirichlet(np.ones(size)))
+        monkeypatch.setattr(information, "_FEW", 0)
+        floats = lw.measures.f_information(mechanism, prior, name)
+        monkeypatch.setattr(information, "_FEW", 10_000)
+        integers = lw.measures.f_information(mechanism, prior, name)
+        assert floats == pytest.approx(integers, rel=1e-12)

@@ -64,3 +64,17 @@ def test_sets_of_priors_are_searched_as_finely_as_linear_programs_are_exact():
     limits = Limits(1e-13)
     search(RobustCone(lw.Prior([3, 2, 1]).ball("0.1"), LIFT), as_utility("mutual_information"), limits, "columns")
     assert limits.tolerance == 1e-9
+
+
+@pytest.mark.parametrize("lift", [1.3, 2])
+def test_near_forty_letters_windows_are_left_where_columns_of_nearly_perfect_mass_do_as_well(lift):
+    prior = lw.Prior(np.random.default_rng(1).dirichlet(np.ones(40)))
+    found = lw.design(prior, lift=lift)
+    assert found.method.startswith("columns of nearly perfect mass")
+    assert found.gap <= 1.1e-6 * found.bound
+
+
+def test_masses_on_a_lattice_still_get_windows():
+    counts = {letter: 3 + letter % 4 for letter in range(32)}
+    found = lw.design(lw.Prior.from_counts(counts), lift=3)
+    assert found.gap <= 1e-3 * found.bound

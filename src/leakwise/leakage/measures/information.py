@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.exact import float_above, float_below, log_upper
-from leakwise.leakage.measures.arguments import TINY, ULP, checked, is_small, law, single_prior, wide
+from leakwise.leakage.measures.arguments import TINY, ULP, checked, law, single_prior, wide
 from leakwise.leakage.measures.divergences import DIVERGENCES, Convex, as_convex, x_log_x
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.priors import Prior
@@ -17,6 +17,8 @@ from leakwise.types import Floats
 
 __all__ = ["f_information", "mutual_information"]
 
+# A lift at a time: up to so many entries that is no slower than a millisecond or two.
+_FEW = 400
 # The square of a lift up to this is a float.
 _HUGE = 1e140
 
@@ -53,7 +55,7 @@ def _information(f: Convex, mechanism: Mechanism, prior: Any) -> float:
     mass = mechanism.kernel.output_law_floats(known.weights, known.denominator)
     largest = mechanism.kernel.column_max(known.support)
     extreme: list[float] = []
-    if is_small(mechanism) or bool(((mass < TINY) & (largest > 0)).any()):
+    if math.prod(mechanism.shape) <= _FEW or bool(((mass < TINY) & (largest > 0)).any()):
         below, above, shares, extreme = _exact_lifts(f, mechanism, known)
     else:
         below, above, shares = _float_lifts(mechanism, known, mass)

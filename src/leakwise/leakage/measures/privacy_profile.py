@@ -29,6 +29,9 @@ SMALL_PAIRS = 100_000
 
 
 _FEW = 16
+# Integers of more bits are long: what is computed with them is kept short where nothing is lost by it.
+_LONG = 1024
+_FAR = 1e300
 
 
 class _Line(NamedTuple):
@@ -150,15 +153,30 @@ class PrivacyProfile(Drawn):
         return max(ratios)
 
     def _exact_inverse(self, delta: Fraction) -> Fraction | None:
-        """Newton from the left: tangents of a convex function never pass its root, and there are finitely many."""
-        t, wanted = Fraction(1), delta * self.mechanism.denominator
+        """Newton from the left: tangents of a convex function never pass its root, and there are finitely many.
+
+        Of many releases the integers have thousands of digits, and a root of theirs has as many: such a root is
+        rounded up to a short one, beyond what a logarithm in floats can tell apart. Floats find where to begin.
+        """
+        wanted = delta * self.mechanism.denominator
+        t = self._start(delta, wanted)
         while True:
             line = self._line(t, right=True)
             if line.at(t) <= wanted:
                 return t
             if line.slope == 0:
                 return None
-            t = (line.constant - wanted) / line.slope
+            t = _short_above((line.constant - wanted) / line.slope)
+
+    def _start(self, delta: Fraction, wanted: Fraction) -> Fraction:
+        """A factor to the left of the root, near it where floats can tell; 1 where they cannot, or need not."""
+        if self.mechanism.denominator.bit_length() <= _LONG:
+            return Fraction(1)
+        found = self._float_newton(float_above(delta), 1.0, None)
+        if found is None or not 1 < found < _FAR:
+            return Fraction(1)
+        near = Fraction(found) * Fraction(_LONG - 1, _LONG)
+        return near if near > 1 and self._line(near, right=True).at(near) > wanted else Fraction(1)
 
     # -- in floats ----------------------------------------------------------------------------------------------
 
@@ -250,6 +268,14 @@ def _structured_line(kernel: CommonLawKernel, t: Fraction, right: bool) -> _Line
     if over > 0 or (over == 0 and not right):
         return line
     return _Line(0, 0)
+
+
+def _short_above(factor: Fraction) -> Fraction:
+    """The factor itself where it is short; otherwise one above it, by less than a part in 2^200."""
+    if factor.denominator.bit_length() <= _LONG:
+        return factor
+    scale = 1 << max(0, 200 + factor.denominator.bit_length() - factor.numerator.bit_length())
+    return Fraction(math.ceil(factor * scale), scale)
 
 
 def _without_straight(corners: list[tuple[Fraction, Fraction]]) -> tuple[tuple[Fraction, Fraction], ...]:

@@ -13,6 +13,7 @@ from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.utilities import FInformation
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.any_cone import search_generic, search_vertices
+from leakwise.optimize.search.blas_threads import one_blas_thread
 from leakwise.optimize.search.exact_windows import search_windows, windows_fit
 from leakwise.optimize.search.frequencies import search_frequencies
 from leakwise.optimize.search.labelled import search_labelled
@@ -29,14 +30,18 @@ __all__ = ["Answer", "search"]
 _WHOLE = 220
 # Rarer letters make the information matrix too ill-conditioned for doubles.
 _RAREST = 1e-9
-# A relative gap that columns of nearly perfect mass leave where few letters hold most of the mass.
-_OPEN = 1e-4
+# From so many letters on columns of nearly perfect mass are found in a fraction of the time that windows take.
+_MANY = 31
+# A relative gap that columns of nearly perfect mass leave where few letters hold most of the mass; and one that is left
+# open where windows, which take seconds, would close it.
+_OPEN, _CLOSED = 1e-4, 1e-6
 # Larger lifts have weights that are roundings of zero.
 _LARGEST_LIFT = 1e12
 # So many vertices make a linear program of less than a second.
 _SHORT = 20_000
 
 
+@one_blas_thread()
 def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
     """Return the optimum, or the best in the time given with its bound."""
     largest = float(cone.entry_box()[1].max())
@@ -58,9 +63,10 @@ def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
 
 
 def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
-    """Bounds on lifts: windows of subset masses for some forty different ones, near-perfect columns for more."""
+    """Bounds on lifts: windows of subset masses for few letters, near-perfect columns for more where they do."""
     f = utility.f
-    if windows_fit(cone):
+    fits = windows_fit(cone)
+    if fits and len(cone.prior) < _MANY:
         return Answer(search_windows(cone, f, limits), "columns, priced by subset masses")
     if len(cone.prior) > _WHOLE:
         return Answer(search_blocks(cone, f, limits), "blocks of columns of nearly perfect mass, chord bound")
@@ -69,12 +75,12 @@ def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
         return utility.value(found.lifts, found.weights, cone.prior)
 
     near = search_near_perfect(cone, f, limits)
-    if near.bound - worth(near) <= _OPEN * abs(near.bound):
+    if near.bound - worth(near) <= (_CLOSED if fits else _OPEN) * abs(near.bound):
         return Answer(near, "columns of nearly perfect mass, chord bound")
     priced = search_windows(cone, f, limits)
     proof = min(near, priced, key=lambda found: found.bound)
     best = replace(max(near, priced, key=worth), duals=proof.duals, largest=proof.largest, proof=proof.proof)
-    return Answer(best, "columns, priced from the heaviest letter on")
+    return Answer(best, f"columns, priced {'by subset masses' if fits else 'from the heaviest letter on'}")
 
 
 def _range(cone: Cone, utility: FInformation, limits: Limits) -> Answer:
