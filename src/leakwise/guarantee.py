@@ -7,10 +7,12 @@ utility or threshold never above it, and each sentence says for whom it holds.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from leakwise.alphabet import joined
 from leakwise.exact import exact_fraction, exp_lower, exp_upper
 from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 
@@ -19,6 +21,7 @@ __all__ = [
     "SAYS_NOTHING",
     "at_least",
     "at_most",
+    "beyond_given",
     "except_with",
     "failure_at_most",
     "for_anyone",
@@ -28,15 +31,19 @@ __all__ = [
     "never_certain",
     "no_guess",
     "nor_for_anyone",
+    "paid_for",
     "percent",
     "percent_at_least",
     "percent_at_most",
+    "rows_mislead",
     "taken_as_exact",
+    "treated_as_public",
 ]
 
 SAYS_NOTHING = "The outcome says nothing about the secret: every guess stays exactly as likely as before."
 
 _INDEPENDENT = " (rows independent)"
+_ANYONE = "for anyone, whatever they knew"
 KNEW_THE_TRUE_PRIOR = f"for anyone who knew the true prior{_INDEPENDENT}"
 
 _DIGITS = 5
@@ -168,7 +175,7 @@ def for_anyone(priors: PriorSet) -> str:
     'for anyone who knew the prior (rows independent)'
     """
     if isinstance(priors, AllPriors):
-        return f"for anyone, whatever they knew{_INDEPENDENT}"
+        return f"{_ANYONE}{_INDEPENDENT}"
     if isinstance(priors, Prior):
         return f"for anyone who knew the prior{_INDEPENDENT}"
     if priors.failure:
@@ -186,6 +193,14 @@ def nor_for_anyone(who: str, anyone: object) -> str:
     return f"{who.removesuffix(_INDEPENDENT)}, {looser}"
 
 
+def _assuming(unrelated: Sequence[object], about: str) -> str:
+    """What a guarantee rests on, in brackets; of columns that are assumed to tell nothing it says so."""
+    if not unrelated:
+        return _INDEPENDENT
+    tells = "tells" if len(unrelated) == 1 else "tell"
+    return f"{_INDEPENDENT.removesuffix(')')}; if {joined(unrelated)} {tells} nothing about {about})"
+
+
 def no_guess(
     lift: object,
     priors: PriorSet | str,
@@ -193,6 +208,8 @@ def no_guess(
     seeing: str = "by seeing the outcome",
     unless: str = "",
     anyone: object = None,
+    about: str = "the secret",
+    unrelated: Sequence[object] = (),
 ) -> str:
     """Return the guarantee of a lift with its adversary, and how far the prior itself is known.
 
@@ -206,25 +223,119 @@ def no_guess(
         What the adversary sees, and what is left out.
     anyone
         The largest lift that is proven for any prior whatever, where it is part of the guarantee.
+    about
+        What the secret is called.
+    unrelated
+        Columns that are seen beside it and are assumed to tell nothing about it.
 
     >>> print(no_guess(2, Prior.uniform(2)))
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
 prior (rows independent).
     """
-    who = priors if isinstance(priors, str) else for_anyone(priors)
+    who, assumed = priors if isinstance(priors, str) else for_anyone(priors), _assuming(unrelated, about)
     if lift == 1:
         # For whoever knew the prior: a prior that is certain of a value leaves nothing to be said about it.
-        words = f"{SAYS_NOTHING.removesuffix('.')}, {who}{unless}."
+        words = f"{SAYS_NOTHING.removesuffix('.')}, {who}{unless}.".replace(_INDEPENDENT, assumed)
         if anyone is None or anyone == 1 or isinstance(priors, AllPriors):
             return words
         return f"{words} No guess becomes more than {at_most(anyone)} times as likely for anyone, whatever they knew."
     if anyone is not None and not isinstance(priors, AllPriors):
         who = nor_for_anyone(who, anyone)
-    words = f"No guess about the secret becomes more than {at_most(lift)} times as likely {seeing}, {who}{unless}."
+    who = who.replace(_INDEPENDENT, assumed)
+    words = f"No guess about {about} becomes more than {at_most(lift)} times as likely {seeing}, {who}{unless}."
     if isinstance(priors, str):
         return words
     known = misleads(priors) if priors.failure else taken_as_exact(priors)
     return f"{words} {known}" if known else words
+
+
+def beyond_given(
+    lift: object,
+    priors: PriorByStratum,
+    given: Sequence[object],
+    *,
+    anyone: object = None,
+    about: str = "the secret",
+    unrelated: Sequence[object] = (),
+) -> str:
+    """Return the guarantee to whoever sees a whole row: what its outcome adds to the columns that go out with it.
+
+    Parameters
+    ----------
+    lift
+        The largest lift in any stratum that is proven, for the prior that the given columns make.
+    priors
+        What it is proven for.
+    given
+        The names of the given columns.
+    anyone, about, unrelated
+        As for :func:`no_guess`.
+
+    >>> cp = PriorByStratum({"f": Prior.uniform(2), "m": Prior([0.9, 0.1])}, given="sex")
+    >>> print(beyond_given(2, cp, ["sex"], anyone=20, about="diagnosis", unrelated=["zip"]))
+    No guess about diagnosis becomes more than 2 times as likely as sex makes it already, for anyone who sees the row \
+and knew the prior of its stratum, nor more than 20 times as likely for anyone, whatever they knew (rows independent; \
+if zip tells nothing about diagnosis).
+    """
+    makes = "makes" if len(given) == 1 else "make"
+    who = _who_sees_the_row(priors)
+    # For every prior in every stratum the first limit is the smaller one for anyone.
+    who = f"{who}{_INDEPENDENT}" if anyone is None or who == _ANYONE else nor_for_anyone(who, anyone)
+    return (
+        f"No guess about {about} becomes more than {at_most(lift)} times as likely as {joined(given)} {makes} it "
+        f"already, {who.replace(_INDEPENDENT, _assuming(unrelated, about))}."
+    )
+
+
+def _who_sees_the_row(priors: PriorByStratum) -> str:
+    """For whom a guarantee by strata holds. The true prior is what the given columns make it; any other is named."""
+    kinds = [priors[key] for key in priors]
+    if all(isinstance(one, AllPriors) for one in kinds):
+        return _ANYONE
+    if any(isinstance(one, Prior) for one in kinds):
+        return "for anyone who sees the row and knew the prior of its stratum"
+    if priors.exact_failure:
+        return "for anyone who sees the row"
+    return "for anyone who sees the row and whose prior is in the set of its stratum"
+
+
+def rows_mislead(priors: PriorSet | PriorByStratum, given: Sequence[object] = ()) -> str:
+    """Return what the failure probability means where the table itself was the sample, and of whom its prior is."""
+    like = f"the rows with the same {joined(given)}" if given else "the rows"
+    return (
+        f"The rows mislead, and the guarantee with them, with probability at most {failure_at_most(priors)}: it is "
+        f"about people drawn like {like}."
+    )
+
+
+def treated_as_public(lift: Any, anyone: Any, *, by_stratum: bool) -> str:
+    """Return what it means that frequencies of the table, rounded, decide the mechanism (the mathematics, section 8).
+
+    >>> print(treated_as_public(2, 20, by_stratum=True))
+    The frequencies per stratum, rounded, are treated as public: the lift of 2 is that of a row's own outcome; from \
+all rows together it is at most 40.
+    """
+    if anyone is None:
+        together = "from all rows together there is no limit, because none was asked for anyone."
+    else:
+        together = f"from all rows together it is at most {at_most(Fraction(lift) * Fraction(anyone))}."
+    return (
+        f"The frequencies{' per stratum' if by_stratum else ''}, rounded, are treated as public: the lift of "
+        f"{at_most(lift)} is that of a row's own outcome; {together}"
+    )
+
+
+def paid_for(cost: object, *, by_stratum: bool) -> str:
+    """Return what it means that the frequencies were counted with noise (the mathematics, section 8).
+
+    >>> print(paid_for(0.05, by_stratum=True))
+    The frequencies per stratum were counted with noise, which costs 0.05 nats. The limits contain that: they hold for \
+the mechanism and all released rows together.
+    """
+    return (
+        f"The frequencies{' per stratum' if by_stratum else ''} were counted with noise, which costs {at_most(cost)} "
+        "nats. The limits contain that: they hold for the mechanism and all released rows together."
+    )
 
 
 def failure_at_most(priors: PriorSet | PriorByStratum) -> str:

@@ -228,7 +228,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         unsafe_seed=unsafe_seed is not None,
         order=source.order,
     )
-    return Protection(table, certificate, found, facts, entry, {**files, **ledger_files(account, "ledger")})
+    kept = {**files, **ledger_files(account, "ledger")}
+    return Protection(table, certificate, found, facts, entry, kept, {(): counts})
 
 
 def _keep(keep_frequencies: bool | None, use: str, mechanism: Mechanism | None) -> bool:

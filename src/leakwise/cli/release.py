@@ -194,6 +194,7 @@ def release(
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
+    from leakwise.mechanism import StratifiedMechanism
     from leakwise.tables.formats import open_table
     from leakwise.workflow import protect
 
@@ -238,6 +239,7 @@ def release(
         )
     if isinstance(target, Path):
         with created_like(source):
+            assert not isinstance(done.mechanism, StratifiedMechanism)  # the command names no given columns
             beside_table.bind(done.mechanism)
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:

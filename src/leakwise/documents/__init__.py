@@ -1,6 +1,6 @@
 """Files that Leakwise writes: versioned JSON with a checksum, written aside and moved into place when whole."""
 
-from leakwise.documents.atomic import created_like, write_atomically, written_aside
+from leakwise.documents.atomic import created_like, private, write_atomically, written_aside
 from leakwise.documents.store import (
     document_format,
     read_document,
@@ -13,6 +13,7 @@ from leakwise.documents.store import (
 __all__ = [
     "created_like",
     "document_format",
+    "private",
     "read_document",
     "read_integer",
     "to_plain",

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from leakwise.errors import InvalidInput
 
-__all__ = ["created_like", "write_atomically", "written_aside"]
+__all__ = ["created_like", "private", "write_atomically", "written_aside"]
 
 _HANDLES = "/proc/self/fd"
 _MODE: ContextVar[int] = ContextVar("mode", default=0o666)
@@ -31,6 +31,16 @@ def created_like(*paths: str | os.PathLike[str] | None) -> Iterator[None]:
         with contextlib.suppress(OSError):
             mode &= 0o666 if path is None else os.stat(path).st_mode
     token = _MODE.set(mode | 0o600)  # the owner can write and read what was just made
+    try:
+        yield
+    finally:
+        _MODE.reset(token)
+
+
+@contextlib.contextmanager
+def private() -> Iterator[None]:
+    """Files that are made meanwhile are for their owner alone."""
+    token = _MODE.set(0o600)
     try:
         yield
     finally:

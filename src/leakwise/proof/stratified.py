@@ -15,7 +15,7 @@ from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts
 from leakwise.errors import CertificateRejected, InvalidInput, some_of
 from leakwise.exact import Level, float_above, log_upper
-from leakwise.guarantee import SAYS_NOTHING, at_most, failure_at_most
+from leakwise.guarantee import SAYS_NOTHING, at_most, beyond_given, failure_at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 from leakwise.proof.certificate import Certificate, certify
@@ -72,29 +72,29 @@ class StratifiedCertificate(ShownCertificate):
 
     @property
     def worst(self) -> Label | None:
-        """The stratum with the largest lift; None where it is that of declared combinations that do not occur."""
+        """The stratum with the largest lift; None where it is that of combinations without a prior."""
         here = max(self.ratios, key=lambda key: _size(self.ratios[key]))
         return None if any(_size(one) > _size(self.ratios[here]) for one in self._unseen) else here
 
     @property
     def ratio(self) -> Fraction | None:
-        """The largest lift in any stratum, declared ones that do not occur included; None when it has no bound."""
+        """The largest lift in any stratum, those without a prior included; None when it has no bound."""
         return _largest([*self.ratios.values(), *self._unseen])
 
     @property
     def _rest(self) -> Mechanism | None:
-        """The mechanism for declared combinations that do not occur; of their priors nothing is known."""
-        return self.mechanism.otherwise if self.priors.absent else None
+        """The mechanism for every row in no stratum of the priors; of their priors nothing is known."""
+        return self.mechanism.otherwise
 
     @cached_property
     def _unseen(self) -> list[Fraction | None]:
-        """The lift of the mechanism for combinations that do not occur, for every prior."""
+        """The lift of the mechanism for all other combinations, for every prior."""
         return [] if self._rest is None else [every_prior_ratio(self._rest.kernel)[0]]
 
     def _where(self, stratum: Label | None) -> str:
         """A stratum in words; its names and values may come from someone else's file, so they are quoted."""
         if stratum is None:
-            return "a declared combination does not occur"
+            return "a combination has no prior"
         given = self.priors.given_columns
         return ", ".join(f"{name!r} = {part!r}" for name, part in zip(given.names, given.parts(stratum), strict=True))
 
@@ -152,26 +152,29 @@ class StratifiedCertificate(ShownCertificate):
         if self.every_prior == 1:  # the same outcomes for every value, in every stratum
             words = SAYS_NOTHING
         else:
-            makes = "makes" if len(given) == 1 else "make"
-            words = (
-                f"Seeing the outcome makes no guess about the secret more than {at_most(self.ratio)} times as likely "
-                f"as {given.quoted} {makes} it already, {self._who}"
-            )
-            if self.anyone is not None and self.every_prior is not None:
-                words += f", nor more than {at_most(self.every_prior)} times as likely for anyone, whatever they knew"
-            words += f" (rows independent).{self._from_samples}"
+            anyone = None if self.anyone is None else self.every_prior
+            # Names may come from someone else's file, so they are quoted.
+            words = beyond_given(self.ratio, self.priors, list(map(repr, given.names)), anyone=anyone)
+            words += self._from_samples
         for limit, reached, kept in (
             (self.asked, self.ratio, self._within),
             (self.anyone, self.every_prior, self._within_for_anyone),
         ):
             if limit is not None and not kept:
                 words += _missed(limit, reached)
-        if self.limits.by_value:
-            single = AskedLimits(lift_of=self.limits.lift_of, ceiling=self.limits.ceiling, floor=self.limits.floor)
-            words += f" In every stratum: {single.describe()}."
+        if self.by_value:
+            words += f" {self.by_value}"
         if self._by_value:
             words += f" {' '.join(self._by_value[:3])} The guarantee does not hold."
         return words
+
+    @property
+    def by_value(self) -> str:
+        """The limits of single values in words; empty where there are none."""
+        if not self.limits.by_value:
+            return ""
+        single = AskedLimits(lift_of=self.limits.lift_of, ceiling=self.limits.ceiling, floor=self.limits.floor)
+        return f"In every stratum: {single.describe()}."
 
     @property
     def _from_samples(self) -> str:
@@ -195,14 +198,6 @@ class StratifiedCertificate(ShownCertificate):
         """The sample sizes of priors that were taken as exact."""
         sizes = self.priors.sample_sizes
         return [size for key, size in sizes.items() if size and isinstance(self.priors[key], Prior)]
-
-    @property
-    def _who(self) -> str:
-        kinds = [self.priors[key] for key in self.priors]
-        if all(isinstance(one, AllPriors) for one in kinds):
-            return "for anyone, whatever they knew"
-        true = "true " if self.priors.exact_failure and not self._estimates else ""
-        return f"for anyone who knew the {true}prior of the stratum"
 
     # -- checking -----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from leakwise.leakage import mutual_information
 from leakwise.mechanism import Mechanism, randomized_response
 from leakwise.priors import Prior
-from leakwise.types import Floats
+from leakwise.types import Bools, Floats
 
-__all__ = ["Comparison", "Worth", "compare", "worth"]
+__all__ = ["Comparison", "Part", "Worth", "compare", "compare_parts", "pooled_worth", "worth"]
 
 
 @dataclass(frozen=True)
@@ -63,34 +64,83 @@ class Comparison:
         }
 
 
+@dataclass(frozen=True)
+class Part:
+    """Rows that one mechanism draws for: the prior of their values, how many rows, and which values they can have."""
+
+    mechanism: Mechanism
+    prior: Prior
+    rows: int
+    support: Bools | None = None
+
+    @property
+    def matrix(self) -> Floats:
+        """The probabilities of the outcomes for the values that can occur."""
+        matrix: Floats = self.mechanism.matrix
+        return matrix if self.support is None else matrix[self.support]
+
+    @property
+    def masses(self) -> Floats:
+        """The prior of the values that can occur."""
+        masses: Floats = self.prior.probabilities
+        return masses if self.support is None else masses[self.support]
+
+    def spread(self, values: Floats) -> Floats:
+        """Return numbers for the values that can occur over all values, zero elsewhere."""
+        if self.support is None:
+            return values
+        found = np.zeros(self.support.size)
+        found[self.support] = values
+        return found
+
+
 def compare(mechanism: Mechanism, prior: Prior, epsilon: float, rows: int) -> Comparison:
     """Return what the release is worth compared with randomized response that leaks as much ([EX] (9))."""
-    other = randomized_response(prior.alphabet.labels, pml=epsilon, prior=prior)
-    p = prior.probabilities
-    plain = np.sqrt(p * (1 - p) / rows)
-    return Comparison(worth(mechanism, prior, rows), worth(other, prior, rows), plain.tolist())
+    return compare_parts([Part(mechanism, prior, rows)], epsilon, rows)
+
+
+def compare_parts(parts: Sequence[Part], epsilon: float, rows: int) -> Comparison:
+    """Return the same for a table whose strata have mechanisms of their own, over all rows together."""
+    plain = sum(part.rows * part.prior.probabilities * (1 - part.prior.probabilities) for part in parts)
+    others = [
+        replace(part, mechanism=randomized_response(part.prior.alphabet.labels, pml=epsilon, prior=part.prior))
+        for part in parts
+    ]
+    return Comparison(pooled_worth(parts, rows), pooled_worth(others, rows), (np.sqrt(plain) / rows).tolist())
 
 
 def worth(mechanism: Mechanism, prior: Prior, rows: int) -> Worth:
-    r"""Return what a mechanism is worth when the values follow the prior.
+    """Return what a mechanism is worth when the values follow the prior."""
+    return pooled_worth([Part(mechanism, prior, rows)], rows)
 
-    From n rows the most likely frequencies have asymptotic covariance :math:`(J^{-1} - pp^T)/n` with
-    :math:`J = \sum_j P_j P_j^T / q_j`.
+
+def pooled_worth(parts: Sequence[Part], rows: int) -> Worth:
+    r"""Return what mechanisms of several strata are worth together, with the strata's sizes known.
+
+    The most likely frequencies have asymptotic covariance :math:`\sum_u (n_u/n)^2 (J_u^{-1} - p_u p_u^T)/n_u` with
+    :math:`J = \sum_j P_j P_j^T / q_j` (the mathematics, section 8).
     """
-    p = prior.probabilities
-    errors = _variances(mechanism.matrix, p)
-    index = {label: place for place, label in enumerate(mechanism.outputs)}
+    variances = [_variances(part.matrix, part.masses) for part in parts]
+    agreements = [_agreement(part) for part in parts]
+    information = sum(part.rows * mutual_information(part.mechanism, part.prior) for part in parts) / rows
     agreement = None
-    if set(mechanism.outputs) <= set(mechanism.inputs):
-        agreement = float(
-            sum(p[i] * mechanism.matrix[i, index[x]] for i, x in enumerate(mechanism.inputs) if x in index)
-        )
-    information = mutual_information(mechanism, prior)
-    if errors is None:
+    if all(one is not None for one in agreements):
+        agreement = sum(part.rows * (one or 0.0) for part, one in zip(parts, agreements, strict=True)) / rows
+    if any(one is None for one in variances):
         return Worth(None, None, agreement, information)
-    plain = float((p * (1 - p)).sum())
-    total = float(errors.sum())
-    return Worth(np.sqrt(errors / rows).tolist(), plain / total if total > 0 else 1.0, agreement, information)
+    errors = sum(part.rows * part.spread(one) for part, one in zip(parts, variances, strict=True) if one is not None)
+    plain = sum(part.rows * float((part.masses * (1 - part.masses)).sum()) for part in parts)
+    total = float(np.sum(errors))
+    return Worth((np.sqrt(errors) / rows).tolist(), plain / total if total > 0 else 1.0, agreement, float(information))
+
+
+def _agreement(part: Part) -> float | None:
+    """How often the outcome is the true value; None where outcomes are not values."""
+    mechanism, p = part.mechanism, part.prior.probabilities
+    if not set(mechanism.outputs) <= set(mechanism.inputs):
+        return None
+    index = {label: place for place, label in enumerate(mechanism.outputs)}
+    return float(sum(p[i] * mechanism.matrix[i, index[x]] for i, x in enumerate(mechanism.inputs) if x in index))
 
 
 def _variances(matrix: Floats, p: Floats) -> Floats | None:

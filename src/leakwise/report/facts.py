@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from leakwise.alphabet import label_to_plain
 from leakwise.exact import float_above, float_below, log_upper
-from leakwise.guarantee import at_most, for_anyone, nor_for_anyone
+from leakwise.guarantee import for_anyone, no_guess, nor_for_anyone
 from leakwise.leakage import frequency_shift, ldp
 from leakwise.leakage.measures.certainty import certainty
 from leakwise.leakage.measures.differential import ldp_ratio
@@ -20,73 +19,29 @@ from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate
 from leakwise.report.comparison import Comparison, compare
+from leakwise.report.release_facts import SEEDED, ReleaseFacts, for_every_prior, promised_lift
 from leakwise.tables.release.certain_values import readable_words
 
 __all__ = ["SEEDED", "Facts"]
-
-SEEDED = (
-    "FOR TESTS ONLY: the outcomes were drawn from a seed (unsafe_seed). Anyone who knows or guesses it can undo the "
-    "release, so nothing is guaranteed."
-)
 
 # A matrix of more letters than this is neither drawn nor compared.
 MOST_LETTERS = 400
 
 
-@dataclass(frozen=True)
-class Facts:
-    """A release as its report shows it.
+@dataclass(frozen=True, kw_only=True)
+class Facts(ReleaseFacts):
+    """A release by one mechanism as its report shows it.
 
     Attributes
     ----------
-    dataset
-        What the data is called.
-    columns
-        The released column, or those released together.
-    rows
-        How many rows the released table has, which anyone who receives it can count.
-    use
-        ``"statistics"`` or ``"reading"``, or ``"given"`` for a mechanism that the user brought.
-    prior, origin
-        The prior (of a set of priors the one in the middle), and ``"given"`` (public knowledge) or ``"table"``
-        (estimated from the table, rounded).
-    failure
-        The failure probability that the user gave, if any.
+    prior
+        What the guarantee compares with: of a set of priors the one in the middle, of the table's it is rounded.
     certificate
         The proof that the receiver may see: with a prior from the table it rests on the rounded frequencies alone.
-    how
-        How the mechanism was found, with its value, upper bound and gap where it was designed.
-    ledger
-        The entry, where the release was entered in a ledger. (Its totals rest on exact counts, and stay there.)
-    mechanism_file, certificate_file
-        The names of the files that were saved with the release; None where none was, and none is named.
-    unsafe_seed
-        Whether the outcomes were drawn from a seed, for tests. The seed itself is not kept.
-    order
-        ``"keep"`` or ``"shuffle"`` as the user chose; None where the order of the rows was tested and kept.
     """
 
-    dataset: str
-    columns: tuple[str, ...]
-    rows: int
-    use: str
     prior: Prior
-    origin: str
-    failure: float | None
     certificate: Certificate
-    how: dict[str, Any]
-    ledger: dict[str, Any] | None
-    time: datetime
-    released: str | None = None
-    unsafe_seed: bool = False
-    order: str | None = None
-    mechanism_file: str | None = None
-    certificate_file: str | None = None
-
-    @classmethod
-    def now(cls) -> datetime:
-        """Return the time of a release."""
-        return datetime.now(UTC)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -95,31 +50,47 @@ class Facts:
 
     @property
     def promised(self) -> Fraction:
-        """The lift that the report guarantees, never below what is proven.
-
-        For a prior from the table it is the one asked for: what is proven follows from the exact counts, and to its
-        last digit would reveal them.
-        """
-        proven = self.certificate.ratio
+        """The lift that the report guarantees, never below what is proven."""
+        asked = self.certificate.limits if self.asked is None else self.asked
+        proven = self._in_all(self.certificate.ratio, asked.level)
         assert proven is not None  # nothing is released without a bound
-        if self.origin != "table" or proven == 1:
-            return proven
-        asked = self.certificate.asked
-        if asked is None:
-            return Fraction(math.ceil(100 * proven), 100)
-        return asked.below if asked.exponent is None and proven <= asked.below else asked.above
+        return promised_lift(proven, asked.level, self.origin)
+
+    @property
+    def _limited(self) -> bool:
+        """Whether a limit for anyone was asked for, beside that of the prior."""
+        return self.certificate.further.anyone is not None and not isinstance(self.certificate.prior, AllPriors)
+
+    @property
+    def anyone(self) -> Fraction | None:
+        """The lift that is guaranteed for any prior whatever; None where it was not asked for, or is no other."""
+        if not self._limited:
+            return None
+        return self._in_all(self.certificate.anyone, None if self.asked is None else self.asked.anyone)
 
     @property
     def for_whom(self) -> str:
         """For whom the guarantee holds, with the looser limit for anyone where there is one."""
-        who, proven = for_anyone(self.certificate.prior), self.certificate.anyone
-        limited = self.certificate.further.anyone is not None and not isinstance(self.certificate.prior, AllPriors)
-        return nor_for_anyone(who, proven) if limited and proven is not None else who
+        who = for_anyone(self.certificate.prior)
+        return who if self.anyone is None else nor_for_anyone(who, self.anyone)
 
     @property
-    def secret(self) -> str:
-        """The columns in words."""
-        return " and ".join(self.columns)
+    def guarantee(self) -> str:
+        """The guarantee in words."""
+        shown = self.certificate
+        if self.origin != "table" and self.row is None:
+            return shown.sentence
+        about = "the secret" if self.row is None else self.secret
+        seeing = "by seeing the outcome" if self.row is None else "by seeing the row"
+        words = no_guess(
+            self.promised, shown.prior, anyone=self.anyone, about=about, seeing=seeing, unrelated=self.unrelated
+        )
+        words += "".join(f" {one.sentence}".rstrip() for one in shown.kept)
+        if self.origin != "table" or isinstance(shown.prior, AllPriors):
+            return words
+        if self.row is None:
+            return f"{words} The true prior is that of people drawn like the rows: the table itself was the sample."
+        return f"{words} {self._on_the_frequencies}"
 
     @property
     def outcomes(self) -> list[str]:
@@ -165,35 +136,16 @@ class Facts:
             )
         ]
 
-    @property
-    def row_order(self) -> str:
-        """What was done about the order of the rows, in words."""
-        return {
-            None: "kept; no sign of the secret found",
-            "keep": "kept on request, without a test",
-            "shuffle": "random",
-        }[self.order]
-
     def limits(self) -> list[str]:
         """Return what is not guaranteed."""
-        local = ldp_ratio(self.mechanism)
-        for_all = "there is no limit" if local is None else f"the lift is at most {at_most(local)}"
-        if self.certificate.further.anyone is None and not isinstance(self.certificate.prior, AllPriors):
-            for_all += " (no limit for anyone was asked for: it was switched off, or no lift was given)"
+        limited = self._limited or isinstance(self.certificate.prior, AllPriors)
         words = [
             f"The guarantee is about the value of {self.secret} in a row, for anyone who knew the prior of this "
             "report and sees that row's released value. Someone who knew more about a person beforehand had other "
-            f"odds to begin with: for any prior whatsoever {for_all}.",
-            "All other columns and the number of rows are released unchanged. What they reveal about "
-            f"{self.secret} is not counted here: a column that is closely related to it reveals it, whatever is done "
-            f"to {self.secret} itself.",
+            f"odds to begin with: for any prior whatsoever {for_every_prior(ldp_ratio(self.mechanism), limited)}.",
+            *self._of_other_columns(),
             *self._of_order(),
-            "Statistics are meant to be learned. That people like this one often have a certain value can be read "
-            "from the released table, whether this person is in it or not.",
-            "The guarantee covers one release. Another release of the same column, even by the same mechanism, adds to "
-            "what is known, by more than the sum of the two ε in the worst case. The ledger keeps the true total.",
-            "Anyone who has the original table knows everything. It must be kept, or destroyed, as its own rules "
-            "require.",
+            *self._of_every_release(),
         ]
         if self.origin == "table":
             words[1:1] = [
@@ -226,43 +178,20 @@ class Facts:
             )
         return words
 
-    def _of_order(self) -> list[str]:
-        if self.order == "shuffle":
-            return []
-        tested = (
-            "No test was made of it, because its owner chose to keep it."
-            if self.order == "keep"
-            else "A test of it found nothing, which does not prove that there is nothing."
-        )
-        return [
-            f"The rows keep the order of the source. {tested} If the source was sorted or split by {self.secret}, or "
-            f"by something related to it, the position of a row reveals its value, whatever is done to "
-            f"{self.secret} itself."
-        ]
-
     def _promise(self) -> dict[str, Any]:
         told = self.certificate.to_dict()
         if self.origin == "table":
             told |= {"ratio": float_above(self.promised), "epsilon_upper": log_upper(self.promised)}
             # Where the largest lift is reached, and its digits in words, follow from the exact counts, too.
             told = {key: value for key, value in told.items() if key not in ("outcome", "letter", "sentence")}
-        return told
+        return told if self.row is None else told | {"sentence": self.guarantee}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""
         compared = self.comparison
         return {
-            "format": "leakwise.report",
-            "version": 1,
-            "dataset": self.dataset,
-            "columns": list(self.columns),
-            "rows": self.rows,
-            "released": self.released,
-            "row_order": self.row_order,
-            "time": self.time.isoformat(timespec="seconds"),
-            "use": self.use,
+            **self._head(1 if self.row is None else 2),
             "frequencies_kept": self.kept is not None,
-            "unsafe_seed": self.unsafe_seed,
             "promise": self._promise(),
             "ldp": None if math.isinf(self.ldp) else self.ldp,
             "prior": {

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts, Table
-from leakwise.documents import created_like
+from leakwise.documents import created_like, private
 from leakwise.errors import some_of
-from leakwise.guarantee import at_most, no_guess
-from leakwise.mechanism import Mechanism
-from leakwise.priors import AllPriors, Prior
-from leakwise.proof import Certificate
-from leakwise.report.facts import SEEDED, Facts
+from leakwise.guarantee import at_most
+from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.priors import Prior, PriorByStratum
+from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.report.facts import Facts
+from leakwise.report.release_facts import SEEDED
+from leakwise.report.row_facts import RowFacts
+from leakwise.report.steward import StewardFacts
 from leakwise.report.write import write_report
 from leakwise.tables.release.paths import refuse_same_files
 
 if TYPE_CHECKING:
-    from leakwise.optimize import Design
+    from leakwise.optimize import Design, StratifiedDesign
     from leakwise.optimize.from_data import DataDesign
 
 __all__ = ["Protection"]
@@ -46,24 +50,27 @@ class Protection(Drawn):
         The number of the entry in the ledger, if there is one.
     files
         The files of this release, which a report must not replace.
+    counts
+        How often each value occurs in each stratum (``()`` without given columns), exactly: for the steward's page.
     """
 
     table: Any
-    certificate: Certificate
-    design: Design | DataDesign | None
-    facts: Facts
+    certificate: Certificate | StratifiedCertificate
+    design: Design | DataDesign | StratifiedDesign | None
+    facts: Facts | RowFacts
     entry: int | None
     files: Mapping[str, Path | None] = field(default_factory=dict)
+    counts: Mapping[Label, Sequence[int]] = field(default_factory=dict)
 
     @property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> Mechanism | StratifiedMechanism:
         """What the rows were drawn from."""
         return self.certificate.mechanism
 
     @property
-    def prior(self) -> Prior:
-        """What the guarantee compares with."""
-        return self.facts.prior
+    def prior(self) -> Prior | PriorByStratum:
+        """What the guarantee compares with: as the receiver may see it, by stratum where there are given columns."""
+        return self.facts.prior if isinstance(self.facts, Facts) else self.facts.certificate.priors
 
     @property
     def epsilon(self) -> float:
@@ -73,19 +80,7 @@ class Protection(Drawn):
     @property
     def guarantee(self) -> str:
         """The guarantee in words."""
-        return f"{SEEDED} {self._proven}" if self.facts.unsafe_seed else self._proven
-
-    @property
-    def _proven(self) -> str:
-        if self.facts.origin != "table":
-            return self.certificate.sentence
-        further = self.certificate.further
-        anyone = None if further.anyone is None else self.certificate.anyone
-        words = no_guess(self.facts.promised, self.certificate.prior, anyone=anyone)
-        words += "".join(f" {one.sentence}".rstrip() for one in self.certificate.kept)
-        if not isinstance(self.certificate.prior, AllPriors):
-            words += " The true prior is that of people drawn like the rows: the table itself was the sample."
-        return words
+        return f"{SEEDED} {self.facts.guarantee}" if self.facts.unsafe_seed else self.facts.guarantee
 
     def report(
         self,
@@ -109,6 +104,17 @@ class Protection(Drawn):
         with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
             return write_report(facts, path)
 
+    def steward_report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page for the steward of the table, ``.html`` or ``.json``: it contains exact figures of the table.
+
+        It shows what the other columns of a row say by themselves, the exact counts, what is proven to the last digit,
+        and how many rows fell back to the mechanism for every prior. It is as private as the table, and only its owner
+        can read the file.
+        """
+        refuse_same_files(self.files, {"the steward's report": Path(path)})
+        with private():
+            return write_report(StewardFacts(self.facts, self.certificate, self.counts), path)
+
     def _shown(self) -> Parts:
         rows = [
             ["column", self.facts.secret],
@@ -128,7 +134,11 @@ class Protection(Drawn):
     def chart(self) -> dict[str, Any]:
         """A picture of the mechanism, as a Vega-Lite specification."""
         drawn = self.mechanism if self.design is None else self.design
-        return drawn.chart()
+        if isinstance(drawn, Drawn):
+            return drawn.chart()
+        # By strata: the mechanism of most rows.
+        assert isinstance(self.facts, RowFacts)
+        return self.facts.strata[0].mechanism.chart()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what the report says."""

@@ -8,18 +8,19 @@ from pathlib import Path
 
 from leakwise.documents import write_atomically
 from leakwise.errors import InvalidInput, did_you_mean
-from leakwise.report.facts import Facts
 from leakwise.report.page import page
+from leakwise.report.release_facts import ReleaseFacts
+from leakwise.report.steward import StewardFacts, steward_page
 
 __all__ = ["write_report"]
 
 
-def write_report(facts: Facts, path: str | os.PathLike[str]) -> Path:
+def write_report(facts: ReleaseFacts | StewardFacts, path: str | os.PathLike[str]) -> Path:
     """Write the report, ``.html`` or ``.json``, atomically, and return its path."""
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix in (".html", ".htm"):
-        text = page(facts)
+        text = steward_page(facts) if isinstance(facts, StewardFacts) else page(facts)
     elif suffix == ".json":
         text = json.dumps(facts.to_dict(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from leakwise.priors.sample import counts_of
 from leakwise.tables.strata.counting import counts_by_stratum
 from leakwise.types import Floats
 
-__all__ = ["StratumLeakage", "TableAudit", "audit_table"]
+__all__ = ["OWNER", "StratumLeakage", "TableAudit", "audit_counts", "audit_table"]
 
 _WORST = 10
 
@@ -246,7 +246,18 @@ def audit_table(
         raise InvalidInput(f"confidence must be a number strictly between 0 and 1, such as 0.95. Got {confidence!r}.")
     alphabet = _alphabet(mechanism, domain)
     columns, table, names = counts_by_stratum(data, secret, _given(given, mechanism), alphabet)
-    title = names if len(names) > 1 else names[0]
+    return audit_counts(columns, table, alphabet, names if len(names) > 1 else names[0], mechanism, confidence)
+
+
+def audit_counts(
+    columns: GivenColumns,
+    table: Mapping[Label, Sequence[int]],
+    alphabet: Alphabet,
+    title: Hashable,
+    mechanism: Mechanism | StratifiedMechanism | None,
+    confidence: float = 0.95,
+) -> TableAudit:
+    """Return the same for a table that was counted already: how often each value occurs in each stratum."""
     priors = PriorByStratum.counted(columns, alphabet, table, title)
     counts = [sum(row) for row in zip(*table.values(), strict=True)]
     whole = Prior.from_integers(alphabet, counts, sum(counts))
@@ -293,7 +304,9 @@ def _mechanism_in(
     if not isinstance(mechanism, StratifiedMechanism):
         return mechanism
     parts = dict(zip(columns.names, columns.parts(stratum), strict=True))
-    return mechanism[tuple(parts[name] for name in mechanism.given)]
+    own = tuple(parts[name] for name in mechanism.given)
+    key = own[0] if len(own) == 1 else own
+    return mechanism[key] if key in mechanism else mechanism.otherwise or mechanism[key]
 
 
 def _box(prior: Prior, failure: float) -> Box:
