@@ -188,7 +188,7 @@ def _one_cell(
         where, in_all = f"{where} and {stratum}", f" where {stratum}"
     words = (
         f"{here:,} of {among:,} rows {where} have {letters[letter]!r}, and {all_here:,} of all {all_rows:,}{in_all}: "
-        f"{lift:.3g} times as likely ({end}). By chance that happens in at most {_one_in(chance)} tables."
+        f"{lift:.3g} times as often ({end}). By chance that happens in at most {_one_in(chance)} tables."
     )
     return Evidence(chance, lift, least if lift > 1 else most, words)
 
