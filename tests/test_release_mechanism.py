@@ -89,3 +89,73 @@ def test_no_forbidden_pair_is_ever_drawn(prior):
     bad = np.array([[(value, outcome) in pairs for outcome in m.outputs] for value in m.inputs])
     codes = np.tile(np.flatnonzero(bad.any(axis=1)).astype(np.uint8), 10**7 // 3 + 1)
     assert not bad[codes, draw_codes(codes, m.sampler)].any()
+
+
+def test_forbidden_pairs_and_least_shares_of_a_release(table, prior, tmp_path):
+    pairs, shares = [("Widowed", "Never-married"), ("Never-married", "Widowed")], {"Separated": 0.05}
+    asked = {"prior": prior, "lift": 2, "use": "reading", "order": "keep", "forbidden": pairs, "keep_at_least": shares}
+    with pytest.raises(lw.InvalidInput, match=r"anyone=None \(--anyone none\)"):
+        lw.protect(table, NAME, **asked)
+    r = lw.protect(table, NAME, anyone=None, **asked)
+    place = {label: number for number, label in enumerate(prior.labels)}
+    named = dict(zip(r.mechanism.outputs, r.mechanism.matrix.T, strict=True))
+    assert not any(named[outcome][place[value]] for value, outcome in pairs)
+    assert named["Separated"][place["Separated"]] >= 0.05
+    assert not set(pairs) & set(zip(table[NAME], r.table[NAME], strict=True))
+    assert lw.measures.frequency_shift(r.mechanism, prior) == 0
+    told = html.unescape(r.report(tmp_path / "report.html").read_text())
+    assert "'Widowed' as 'Never-married', 'Never-married' as 'Widowed'" in told
+    assert "'Separated' with probability 0.05" in told
+    # With a share alone nothing is impossible, and the limit for anyone stays.
+    both = lw.protect(table, NAME, prior=prior, lift=2, use="reading", order="keep", keep_at_least=shares)
+    assert both.certificate.further.anyone is not None
+    assert both.mechanism.matrix[place["Separated"], both.mechanism.outputs.index("Separated")] >= 0.05
+
+
+def test_forbidden_pairs_with_the_prior_of_the_table(table):
+    pairs = [("Widowed", "Never-married")]
+    domain = sorted(set(table[NAME]))
+    asked = {"domain": domain, "prior": "table", "failure": 1e-6, "lift": 2, "use": "reading", "anyone": None}
+    r = lw.protect(table, NAME, **asked, forbidden=pairs, order="keep")
+    assert r.mechanism.matrix[domain.index("Widowed"), r.mechanism.outputs.index("Never-married")] == 0
+    assert not set(pairs) & set(zip(table[NAME], r.table[NAME], strict=True))
+
+
+@pytest.mark.parametrize("mask", [{"forbidden": [("a", "b")]}, {"keep_at_least": 0.1}])
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ({}, r"goes with use='reading' \(--for reading\)"),
+        ({"use": "reading", "mechanism": lw.randomized_response(["a", "b"], lift=2)}, "not with mechanism="),
+        ({"use": "reading", "keep_frequencies": False}, "goes with the frequencies kept"),
+    ],
+)
+def test_masks_are_refused_where_nothing_follows_from_them(mask, beside, words):
+    with pytest.raises(lw.InvalidInput, match=words):
+        lw.protect(["a", "b"], prior={"a": 0.5, "b": 0.5}, lift=2, anyone=None, **mask, **beside)
+
+
+@pytest.mark.parametrize("use", ["statistics", "reading"])
+def test_a_ceiling_near_the_frequencies_of_the_table(use):
+    """At 22% the rows are not too few: a prior that they leave possible is above the ceiling, and the message says so.
+
+    A ceiling of 25% is kept for every prior that the rows leave possible, not only for their frequencies.
+    """
+    rows = ["a"] * 5000 + ["b"] * 3000 + ["c"] * 2000
+    asked = {"domain": ["a", "b", "c"], "prior": "table", "failure": 1e-6, "lift": 2, "use": use, "order": "keep"}
+    r = lw.protect(rows, **asked, ceiling={"c": 0.25})
+    assert r.certificate.verify().holds
+    matrix, shares = r.mechanism.matrix, r.prior.probabilities
+    assert (shares[2] * matrix[2] / (shares @ matrix)).max() < 0.25
+    for ceiling in (0.22, 0.2, 0.15):
+        with pytest.raises(lw.Infeasible) as told:
+            lw.protect(rows, **asked, ceiling={"c": ceiling})
+        assert f"ceiling of {100 * ceiling:.0f}% for 'c' cannot be kept by any mechanism" in str(told.value)
+        assert "a prior that the sample leaves possible gives 22.7%" in str(told.value)
+        assert "too few" not in str(told.value)
+
+
+def test_the_prior_of_few_rows_bears_out_no_forbidden_pair():
+    asked = {"domain": ["a", "b"], "prior": "table", "failure": 1e-6, "lift": 2, "use": "reading", "anyone": None}
+    with pytest.raises(lw.Infeasible, match="too few"):
+        lw.protect(["a", "b", "a"], **asked, forbidden=[("a", "b")])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from leakwise.errors import CertificateRejected, LeakwiseWarning
+from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior, PriorSet
 from leakwise.priors.sets.rounded import RoundedLayerCake
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from leakwise.optimize import Design
     from leakwise.optimize.from_data import DataDesign
 
-__all__ = ["Sample", "certified_mechanism", "how_found"]
+__all__ = ["Kept", "Sample", "certified_mechanism", "how_found", "kept_in_reading"]
 
 
 class Sample(NamedTuple):
@@ -29,6 +30,48 @@ class Sample(NamedTuple):
     failure: float | None
 
 
+class Kept(NamedTuple):
+    """A release for reading whose frequencies are kept: pairs that must never occur, and shares that stay as is."""
+
+    forbidden: Any = None
+    keep_at_least: Any = None
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What was asked for, in the words of the report."""
+        told = {}
+        if self.forbidden is not None:
+            told["never released"] = ", ".join(f"{value!r} as {outcome!r}" for value, outcome in self.forbidden)
+        if isinstance(self.keep_at_least, Mapping):
+            shares = (f"{value!r} with probability {share}" for value, share in self.keep_at_least.items())
+            told["released as it is at least"] = ", ".join(shares)
+        elif self.keep_at_least is not None:
+            told["released as it is at least"] = f"every value with probability {self.keep_at_least}"
+        return told
+
+
+def kept_in_reading(
+    keep_frequencies: bool | None, forbidden: Any, keep_at_least: Any, use: str, mechanism: Mechanism | None
+) -> Kept | None:
+    """Return what is kept where outcomes come as often as the values; refuse it where nothing would follow from it."""
+    if keep_frequencies not in (None, True, False):
+        raise InvalidInput(f"keep_frequencies must be True, False or left out. Got {keep_frequencies!r} instead.")
+    given = {"keep_frequencies": keep_frequencies, "forbidden": forbidden, "keep_at_least": keep_at_least}
+    named = [name for name, value in given.items() if value is not None]
+    if named and (use != "reading" or mechanism is not None):
+        beside = "mechanism=" if mechanism is not None else f"use={use!r}"
+        raise InvalidInput(
+            f"{named[0]} (--{named[0].replace('_', '-')}) goes with use='reading' (--for reading), not with {beside}: "
+            "for statistics the frequencies are estimated (lw.estimate), and a given mechanism keeps what it keeps."
+        )
+    if keep_frequencies is False and len(named) > 1:
+        raise InvalidInput(
+            f"{named[1]} (--{named[1].replace('_', '-')}) goes with the frequencies kept, the default of "
+            "use='reading'. Leave keep_frequencies=False (--no-keep-frequencies) out."
+        )
+    return Kept(forbidden, keep_at_least) if use == "reading" and keep_frequencies is not False else None
+
+
 def certified_mechanism(
     basis: PriorSet | Sample,
     asked: AskedLimits,
@@ -36,7 +79,7 @@ def certified_mechanism(
     mechanism: Mechanism | None,
     columns: tuple[str, ...],
     time_limit: float,
-    keep: bool = False,
+    keep: Kept | None = None,
 ) -> tuple[Design | DataDesign | None, Certificate, Certificate]:
     """Return the mechanism's proof, and the one that the receiver may see; a mechanism beyond the limit is refused.
 
@@ -83,7 +126,7 @@ def certified_mechanism(
     return found, certificate, shown
 
 
-def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, keep: bool) -> DataDesign:
+def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, keep: Kept | None) -> DataDesign:
     """Return a mechanism that follows from the rounded frequencies alone."""
     from leakwise.optimize.from_data import design_from_data
 
@@ -108,7 +151,7 @@ def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, k
     return found
 
 
-def _utility(use: str, letters: int, keep: bool) -> Any:
+def _utility(use: str, letters: int, keep: Kept | None) -> Any:
     """Least variance of the frequencies; or agreement with the truth, the letters as outcomes, as frequent if kept."""
     if use == "statistics":
         return "frequencies"
@@ -116,7 +159,7 @@ def _utility(use: str, letters: int, keep: bool) -> Any:
     from leakwise.optimize.problem.kept_frequencies import kept_frequencies
 
     agreement = Expected(np.eye(letters))
-    return kept_frequencies(agreement, None, None) if keep else agreement
+    return agreement if keep is None else kept_frequencies(agreement, *keep)
 
 
 def _spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:
@@ -134,8 +177,12 @@ def _must_round(mechanism: Mechanism) -> bool:
     return denominator & (denominator - 1) != 0 or denominator > 1 << 64
 
 
-def how_found(found: Design | DataDesign | None) -> dict[str, Any]:
-    """Return how the mechanism was found, in the words of the report."""
+def how_found(found: Design | DataDesign | None, keep: Kept | None = None) -> dict[str, Any]:
+    """Return how the mechanism was found, and what was asked of it, in the words of the report."""
+    return {**_found(found), **({} if keep is None else keep.words)}
+
+
+def _found(found: Design | DataDesign | None) -> dict[str, Any]:
     if found is None:
         return {"mechanism": "given by the user"}
     from leakwise.optimize.from_data import DataDesign as FromRows

@@ -15,7 +15,7 @@ from leakwise.priors import Prior, PriorSet, over_letters
 from leakwise.priors.sample import coarse_prior
 from leakwise.proof import Certificate
 from leakwise.release_limits import TEN_TIMES, release_limits
-from leakwise.release_mechanism import Sample, certified_mechanism, how_found
+from leakwise.release_mechanism import Sample, certified_mechanism, how_found, kept_in_reading
 from leakwise.report import Facts, Protection
 from leakwise.tables.formats import is_path
 from leakwise.tables.kinds.joint_columns import Product
@@ -48,6 +48,8 @@ def protect(
     failure: float | None = None,
     use: str = "statistics",
     keep_frequencies: bool | None = None,
+    forbidden: Any = None,
+    keep_at_least: Any = None,
     mechanism: Mechanism | None = None,
     time_limit: float = 30.0,
     out: str | os.PathLike[str] | SqlTable | None = None,
@@ -96,6 +98,9 @@ def protect(
         prior, so that the released column has the right frequencies as it stands, if the table's are those of the
         prior. (They can be read from the mechanism: with ``prior="table"`` they are the rounded ones.) False lets
         outcomes come as often as agrees best with the truth; rare values may then never come out.
+    forbidden, keep_at_least
+        With the frequencies kept: pairs (value, outcome) that must never occur, which needs ``anyone=None``, and the
+        least probability that a value is released as it is, as a mapping from values or a number for all.
     mechanism
         A mechanism to use instead of designing one. It is refused when it exceeds ``epsilon`` or ``lift``; ``use`` and
         ``time_limit`` then have no effect.
@@ -157,7 +162,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         raise InvalidInput(
             f"use (--for) must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}"
         )
-    keep = _keep(keep_frequencies, use, mechanism)
+    keep = kept_in_reading(keep_frequencies, forbidden, keep_at_least, use, mechanism)
     letters = _letters(domain, prior, mechanism, column)
     public = None if isinstance(prior, str) else over_letters(_as_prior(prior), letters)
     files = {"data": file_of(data), "out": file_of(out)}
@@ -221,7 +226,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         origin="table" if isinstance(prior, str) else "given",
         failure=failure,
         certificate=shown,
-        how=how_found(found),
+        how=how_found(found, keep),
         ledger=None if book is None else {"entry": entry},
         time=Facts.now(),
         released=table.name if isinstance(table, Path) else None,
@@ -230,19 +235,6 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     )
     kept = {**files, **ledger_files(account, "ledger")}
     return Protection(table, certificate, found, facts, entry, kept, {(): counts})
-
-
-def _keep(keep_frequencies: bool | None, use: str, mechanism: Mechanism | None) -> bool:
-    """Return whether outcomes are to come as often as the values; refuse it where nothing would follow from it."""
-    if keep_frequencies not in (None, True, False):
-        raise InvalidInput(f"keep_frequencies must be True, False or left out. Got {keep_frequencies!r} instead.")
-    if keep_frequencies is not None and (use != "reading" or mechanism is not None):
-        beside = "mechanism=" if mechanism is not None else f"use={use!r}"
-        raise InvalidInput(
-            f"keep_frequencies (--keep-frequencies) goes with use='reading' (--for reading), not with {beside}: for "
-            "statistics the frequencies are estimated (lw.estimate), and a given mechanism keeps what it keeps."
-        )
-    return use == "reading" if keep_frequencies is None else keep_frequencies
 
 
 def _check_prior(prior: Any, failure: Any) -> None:

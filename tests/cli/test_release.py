@@ -325,3 +325,31 @@ def test_both_limits_and_those_of_values_are_options(tmp_path):
         code, _, told_of = run("release", tmp_path / "clinic.csv", *words, *wrong)
         assert code != 0
         assert told in " ".join(told_of.split())
+
+
+def test_reading_with_pairs_forbidden_and_a_name_with_a_comma(tmp_path):
+    """Zero forbidden pairs in the file; quoted names reach the library as the values they are."""
+    regions = ["Ticino, sud", "Ticino", "Uri"]
+    frame = pd.DataFrame({"region": [regions[place % 3] for place in np.random.default_rng(1).permutation(300)]})
+    frame.to_csv(tmp_path / "swiss.csv", index=False)
+    pd.DataFrame({"value": regions, "probability": [0.5, 0.3, 0.2]}).to_csv(tmp_path / "prior.csv", index=False)
+    words = ("release", tmp_path / "swiss.csv", "-c", "region", "--lift", "2", "--prior", tmp_path / "prior.csv")
+    masks = ("--for", "reading", "--forbidden", '"Ticino, sud":Uri', "--keep-at-least", "Uri=0.3")
+    code, _, error = run(*words, *masks)
+    assert code != 0
+    assert "--anyone none" in " ".join(error.split())
+    code, _, error = run(*words, *masks, "--anyone", "none", "--allow-certainty")
+    assert code == 0, error
+    released = pd.read_csv(tmp_path / "swiss.released.csv")["region"]
+    assert not ((frame["region"] == "Ticino, sud") & (released == "Uri")).any()
+    mechanism = lw.Mechanism.load(tmp_path / "swiss.released.mechanism.json")
+    assert mechanism.matrix[0, mechanism.outputs.index("Uri")] == 0
+    assert mechanism.matrix[2, mechanism.outputs.index("Uri")] >= 0.3
+    limited = ("--ceiling", '"Ticino, sud"=0.6', "--ceiling", '"Ticino, sud",Uri=0.8', "--overwrite")
+    code, said, error = run(*words, *limited)
+    assert code == 0, error
+    assert "no outcome makes 'Ticino, sud' more than 60% likely" in said
+    assert "no outcome makes one of 'Ticino, sud', 'Uri' more than 80% likely" in said
+    code, _, error = run(*words, "--forbidden", "Uri:Ticino", "--overwrite")
+    assert code != 0
+    assert "--for reading" in " ".join(error.split())

@@ -117,13 +117,15 @@ def _names(text: str, option: str) -> list[str]:
     return [name.strip() for name in names]
 
 
-def read_masks(forbidden: list[str] | None, keep_at_least: list[str] | None, letters: Iterable[Any]) -> dict[str, Any]:
+def read_masks(
+    forbidden: list[str] | None, keep_at_least: list[str] | None, letters: Iterable[Any] | None
+) -> dict[str, Any]:
     """Return forbidden pairs and shares to be kept as ``lw.design`` takes them, with the values of the domain.
 
     >>> read_masks(['"12:30":none'], ["none=0.5"], ["12:30", "none"])
     {'forbidden': [('12:30', 'none')], 'keep_at_least': {'none': Fraction(1, 2)}}
     """
-    named = {str(one): one for one in letters}
+    named = {str(one): one for one in letters or ()}
     return {
         "forbidden": [_pair(text, named) for text in forbidden] if forbidden else None,
         "keep_at_least": _shares(keep_at_least, named) if keep_at_least else None,

@@ -9,7 +9,16 @@ import typer
 
 from leakwise.cli import csvfiles
 from leakwise.cli.beside_table import BesideTable, waiting
-from leakwise.cli.limits import CeilingOption, FloorOption, LiftOfOption, read_anyone, read_value_limits
+from leakwise.cli.limits import (
+    CeilingOption,
+    FloorOption,
+    ForbiddenOption,
+    KeepAtLeastOption,
+    LiftOfOption,
+    read_anyone,
+    read_masks,
+    read_value_limits,
+)
 from leakwise.cli.output import JsonOption, print_json
 from leakwise.cli.progress import rows_bar
 from leakwise.cli.reading import TRUTH, number, read_domain, read_mechanism, read_prior
@@ -92,6 +101,8 @@ def release(
             show_default=False,
         ),
     ] = None,
+    forbidden: ForbiddenOption = None,
+    keep_at_least: KeepAtLeastOption = None,
     prior: Annotated[
         str | None,
         typer.Option(
@@ -189,6 +200,7 @@ def release(
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
     leakwise release adult.parquet -c income --domain '<=50K,>50K' --lift 1.5 --prior-from-table --failure 1e-6
     leakwise release adult.csv -c marital_status --lift 2 --prior marital.csv --for reading
+    leakwise release m.csv -c marital --lift 2 --prior m.csv --for reading --anyone none --forbidden widowed:single
     leakwise release clinic.csv -c diagnosis --domain HIV,flu,none --lift 3 --prior d.csv --ceiling HIV=0.05
     leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
@@ -226,6 +238,7 @@ def release(
             failure=failure,
             use=use,
             keep_frequencies=keep_frequencies,
+            **read_masks(forbidden, keep_at_least, values),
             mechanism=given,
             time_limit=time_limit,
             out=target,

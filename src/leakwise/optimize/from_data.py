@@ -15,7 +15,7 @@ from leakwise.alphabet import Alphabet, Label
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, NotConverged, did_you_mean, some_of
-from leakwise.exact import Level, level
+from leakwise.exact import level
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage import sample_size
 from leakwise.leakage.measures.differential import ldp_ratio
@@ -217,7 +217,7 @@ def design_from_data(
         )
     prior = _sample(column, domain)
     limits = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lift_of=lift_of, ceiling=ceiling, floor=floor)
-    asked, goal, chance = level(limits.level), as_utility(utility, averaged=True), checked_failure(failure)
+    goal, chance = as_utility(utility, averaged=True), checked_failure(failure)
     limits = limits.on(prior.alphabet)
     ways = Strategies(prior, limits, goal, np.random.default_rng(seed), rounded=rounded, seconds=time_limit)
     wanted = _CHOICES[strategy]
@@ -230,7 +230,8 @@ def design_from_data(
             f"No mechanism was found within time_limit={time_limit:g} s. Allow more time.", lower=0.0, upper=math.inf
         )
     if not possible:
-        raise Infeasible(_too_few(prior, asked, chance, tried[0].note), witness=tried[0])
+        why = _no_room if limits.by_value else _too_few
+        raise Infeasible(why(prior, limits, chance, tried[0].note), witness=tried[0])
     best = max(possible, key=lambda option: option.value)
     others = [option for option in (*tried, fallback) if option is not best]
     if compare and not rounded:
@@ -271,8 +272,16 @@ def _sample(column: Any, domain: Iterable[Label] | Alphabet | None) -> Prior:
     return Prior.from_data(column, domain)
 
 
-def _too_few(prior: Prior, asked: Level, failure: Fraction, note: str) -> str:
-    samples = prior.sample_size
+def _no_room(prior: Prior, limits: AskedLimits, failure: Fraction, note: str) -> str:
+    return (
+        f"No mechanism was found that keeps {limits.describe()} for every prior that the {prior.sample_size:,} rows "
+        f"leave possible, except with probability {at_most(failure)}: {note.removesuffix('.')}. More rows or a larger "
+        "failure probability leave fewer priors possible."
+    )
+
+
+def _too_few(prior: Prior, limits: AskedLimits, failure: Fraction, note: str) -> str:
+    samples, asked = prior.sample_size, level(limits.level)
     try:
         needed = sample_size(len(prior), asked.epsilon / 2, asked.epsilon, failure=failure)
         more = f" From {needed:,} samples on half of the leakage can be spent at the estimate."

@@ -92,6 +92,8 @@ class Strategies:
 
     def _everywhere(self) -> Alternative:
         everything = AllPriors(self.prior)
+        if isinstance(self.goal, KeptFrequencies) and self.goal.forbidden:
+            raise Infeasible("forbidden pairs make outcomes impossible, which no limit for every prior allows")
         if isinstance(self.goal, KeptFrequencies):
             everything = AllPriors(self._plan(counts_of(self.prior)))
             mechanism = self._for_all(everything).mechanism
@@ -227,6 +229,7 @@ class Strategies:
 
     def _layer_cake(self, failure: Fraction) -> Alternative:
         cake = RoundedLayerCake(self.prior, failure) if self.rounded else confidence(self.prior, failure, "layer-cake")
+        self.wanted.for_priors(cake)
         union = log_subsets_upper(len(self.prior)) + log_up(1 / failure)
         assert self.prior.sample_size is not None
         start = -math.log(_kl_upper(math.exp(-self.target), union / self.prior.sample_size))

@@ -107,7 +107,8 @@ class AskedLimits:
         for values, most in found.ceiling:
             before = most_likely(priors, {index[one] for one in values})
             if most < before:
-                some = "a prior of the set" if not isinstance(priors, Prior) else "the prior"
+                left = "that the sample leaves possible" if priors.failure else "of the set"
+                some = "the prior" if isinstance(priors, Prior) else f"a prior {left}"
                 # Typed probabilities are binary floats by now, and scaled to a sum of 1: print what was meant.
                 given = float(f"{float(before):.12g}")
                 hair = " (a hair more, as a float)" if typed(given, before) == most else ""
