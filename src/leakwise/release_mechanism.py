@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from leakwise.optimize import Design
     from leakwise.optimize.from_data import DataDesign
 
-__all__ = ["Kept", "Sample", "certified_mechanism", "how_found", "kept_in_reading"]
+__all__ = [
+    "Kept",
+    "Sample",
+    "certified_mechanism",
+    "drawable",
+    "how_found",
+    "kept_in_reading",
+    "release_utility",
+    "spread",
+    "warn_of_nothing",
+]
 
 
 class Sample(NamedTuple):
@@ -92,7 +102,7 @@ def certified_mechanism(
         if mechanism is None:
             from leakwise.optimize import design
 
-            found = design(known, asked, utility=_utility(use, len(known.nominal), keep), time_limit=time_limit)
+            found = design(known, asked, utility=release_utility(use, len(known.nominal), keep), time_limit=time_limit)
     else:
         known, public = basis.prior.confidence(basis.failure, "layer-cake"), RoundedLayerCake(*basis)
         if mechanism is None:
@@ -102,8 +112,8 @@ def certified_mechanism(
     proven = None if found is None else found.certificate
     if mechanism is None:
         assert found is not None
-        mechanism = _spread(found.mechanism, columns)
-    mechanism = mechanism.dyadic(60) if _must_round(mechanism) else mechanism
+        mechanism = spread(found.mechanism, columns)
+    mechanism = drawable(mechanism)
     if proven is None:
         certificate = certify(mechanism, known, asked)
     elif proven.mechanism is mechanism and proven.prior == known:
@@ -117,13 +127,18 @@ def certified_mechanism(
         refused = certificate if shown.holds else shown
         raise CertificateRejected(f"{refused.sentence} Nothing was released.")
     if certificate.ratio == 1 and len(known.nominal) > 1:
-        warnings.warn(
-            "The best mechanism within this limit reveals nothing about the secret: all rows draw their outcomes from "
-            "the same distribution. Allow a larger lift, or release for statistics.",
-            LeakwiseWarning,
-            stacklevel=3,
-        )
+        warn_of_nothing(4)
     return found, certificate, shown
+
+
+def warn_of_nothing(stacklevel: int) -> None:
+    """Warn of a mechanism whose outcomes say nothing."""
+    warnings.warn(
+        "The best mechanism within this limit reveals nothing about the secret: all rows draw their outcomes from the "
+        "same distribution. Allow a larger lift, or release for statistics.",
+        LeakwiseWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, keep: Kept | None) -> DataDesign:
@@ -135,7 +150,7 @@ def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, k
         asked,
         failure=basis.failure,
         strategy="certified",
-        utility=_utility(use, len(basis.prior), keep),
+        utility=release_utility(use, len(basis.prior), keep),
         compare=False,
         rounded=True,
         time_limit=time_limit,
@@ -151,7 +166,7 @@ def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, k
     return found
 
 
-def _utility(use: str, letters: int, keep: Kept | None) -> Any:
+def release_utility(use: str, letters: int, keep: Kept | None) -> Any:
     """Least variance of the frequencies; or agreement with the truth, the letters as outcomes, as frequent if kept."""
     if use == "statistics":
         return "frequencies"
@@ -162,7 +177,7 @@ def _utility(use: str, letters: int, keep: Kept | None) -> Any:
     return agreement if keep is None else kept_frequencies(agreement, *keep)
 
 
-def _spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:
+def spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:
     """Put outcomes of a joint secret that are not combinations into its first column; the others point there."""
     if len(columns) == 1 or all(isinstance(one, tuple) and len(one) == len(columns) for one in mechanism.outputs):
         return mechanism
@@ -171,10 +186,10 @@ def _spread(mechanism: Mechanism, columns: tuple[str, ...]) -> Mechanism:
     return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, outputs)
 
 
-def _must_round(mechanism: Mechanism) -> bool:
-    """Return whether a release cannot draw from it exactly: its denominator is not a power of two up to 2^64."""
+def drawable(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism, rounded where a release cannot draw from it exactly: to a power of two up to 2^64."""
     denominator = mechanism.denominator
-    return denominator & (denominator - 1) != 0 or denominator > 1 << 64
+    return mechanism.dyadic(60) if denominator & (denominator - 1) or denominator > 1 << 64 else mechanism
 
 
 def how_found(found: Design | DataDesign | None, keep: Kept | None = None) -> dict[str, Any]:

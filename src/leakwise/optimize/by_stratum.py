@@ -22,11 +22,11 @@ from leakwise.mechanism import Mechanism, StratifiedMechanism, identity
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.stratum_names import same_names
 from leakwise.optimize.problem.utilities import as_utility
-from leakwise.optimize.stratified_result import StratifiedDesign, StratumDesign
+from leakwise.optimize.stratified_result import OtherStrata, StratifiedDesign, StratumDesign
 from leakwise.priors import AllPriors, Ball, Box, Prior, PriorByStratum, PriorSet
 from leakwise.proof import AskedLimits, asked_limits, certify, certify_by_stratum, limits_in_stratum
 
-__all__ = ["by_stratum"]
+__all__ = ["by_stratum", "design_with_rest"]
 
 P = ParamSpec("P")
 Answer = tuple[Mechanism, StratumDesign]
@@ -57,16 +57,33 @@ def by_stratum(design: Callable[Concatenate[Any, P], Design]) -> Designs[P]:
         if not isinstance(prior, PriorByStratum):
             return design(prior, *args, **options)
         given = {**dict(zip(("epsilon",), args, strict=False)), **options}
-        return _designed(design, prior, given)
+        problem = _Problem(design, prior, given)
+        result = _designed(problem, with_rest=prior.absent > 0)
+        problem.tell(result)
+        return result
 
     return run
 
 
-def _designed(design: Callable[..., Design], priors: PriorByStratum, options: dict[str, Any]) -> StratifiedDesign:
-    problem = _Problem(design, priors, options)
+def design_with_rest(
+    priors: PriorByStratum, asked: AskedLimits, utility: Any, time_limit: float, rest: tuple[int, Fraction]
+) -> StratifiedDesign:
+    """Design for the strata of a table, and one mechanism that holds for every prior for all rows outside them.
+
+    ``rest`` is how many other strata there are, and their share of the rows. Nothing is said here of single strata.
+    """
+    from leakwise.optimize.design import design
+
+    function = inspect.unwrap(design)
+    problem = _Problem(function, priors, {"epsilon": asked, "utility": utility, "time_limit": time_limit}, rest)
+    return _designed(problem, with_rest=True)
+
+
+def _designed(problem: _Problem, *, with_rest: bool) -> StratifiedDesign:
+    priors = problem.priors
     # The most frequent strata first: they are to have their share of a limited time.
     solved = {key: problem.solved(key) for key in sorted(priors, key=lambda key: -priors.weights[key])}
-    otherwise = problem.every_prior.mechanism if priors.absent and problem.every_prior is not None else None
+    otherwise = problem.every_prior.mechanism if with_rest and problem.every_prior is not None else None
     mechanisms: Mapping[Label, Mechanism] = {key: solved[key][0] for key in priors}
     if not problem.goal.labelled:
         mechanisms, otherwise = same_names(mechanisms, problem.known, priors.labels, otherwise)
@@ -79,16 +96,22 @@ def _designed(design: Callable[..., Design], priors: PriorByStratum, options: di
     )
     certificate = certify_by_stratum(stratified, priors.replaced(problem.proven), problem.limits).verify()
     told = {key: solved[key][1] for key in priors}
-    result = StratifiedDesign(stratified, certificate, priors, told, problem.goal.name, problem.limits.describe())
-    problem.tell(result)
-    return result
+    return StratifiedDesign(
+        stratified, certificate, priors, told, problem.goal.name, problem.limits.describe(), problem.rest_told
+    )
 
 
 class _Problem:
     """The problems of all strata, the answers found so far, and the time that is left."""
 
-    def __init__(self, design: Callable[..., Design], priors: PriorByStratum, options: dict[str, Any]) -> None:
-        self.priors, self._design = priors, design
+    def __init__(
+        self,
+        design: Callable[..., Design],
+        priors: PriorByStratum,
+        options: dict[str, Any],
+        rest: tuple[int, Fraction] = (0, Fraction(0)),
+    ) -> None:
+        self.priors, self._design, self._rest = priors, design, rest
         self._options = {name: value for name, value in options.items() if name not in (*_LIMITS, *_OF_THE_SEARCH)}
         self._limit, self._progress = options.get("time_limit"), options.get("progress")
         self._end = None if self._limit is None else time.monotonic() + float(self._limit)
@@ -190,14 +213,35 @@ class _Problem:
     @functools.cached_property
     def every_prior(self) -> Design | None:
         """The design that holds for every prior: for strata of which too little is known, or that do not occur."""
-        # Of counted priors it uses nothing: all rows together, less those of large strata, may be one person's.
-        public = len(self.known) == len(self.priors)
         try:
-            return self._called(
-                AllPriors(self._weighed(self.priors.marginal) if public else self._anything), self.limits
-            )
+            return self._called(AllPriors(self._whole), self.limits)
         except LeakwiseError:
             return None
+
+    @functools.cached_property
+    def _whole(self) -> Prior:
+        """The prior of all strata together where it is public; where it was counted, nothing is used of it.
+
+        All rows together, less those of large strata, may be one person's. Rounded frequencies are no counts.
+        """
+        public = all(self.priors[key].nominal.sample_size is None for key in self.priors)
+        return self._weighed(self.priors.marginal) if public else self._anything
+
+    @property
+    def rest_told(self) -> OtherStrata | None:
+        """What the mechanism for every prior is worth to rows outside the strata, as if they were like those inside."""
+        strata, share = self._rest
+        if not strata:
+            return None
+        found = self.every_prior
+        if found is None:
+            raise InvalidInput(
+                f"{strata:,} strata have too few rows for a design of their own, and within these limits no mechanism "
+                "holds for every prior. Give fewer columns, or coarser ones, or leave out limits of single values."
+            )
+        everything = AllPriors(self._whole)
+        value = self._worth(found.mechanism, everything)[0] if self.goal.kind in _COMPARED else found.value
+        return OtherStrata(strata, share, StratumDesign(value, max(found.bound, value), found.method, "every prior"))
 
     def _called(self, prior: PriorSet, limits: AskedLimits) -> Design:
         options = dict(self._options)

@@ -24,7 +24,7 @@ from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, Masks
 from leakwise.optimize.problem.requested_cone import constraint_cone
 from leakwise.optimize.problem.utility import with_mass
 from leakwise.optimize.search.limits import Limits
-from leakwise.priors import Hull, Prior, PriorSet
+from leakwise.priors import Prior, PriorSet
 from leakwise.proof import AskedLimits, Certificate, certify
 from leakwise.types import Floats
 
@@ -106,7 +106,7 @@ def kept_for_all(
         best = (tried, proof) if proof.holds else best
     found, proof = best
     # A set without its nominal prior may allow more than that prior does: then only the secret itself is a bound.
-    bound = goal.most(nominal) if isinstance(priors, Hull) and not priors.holds_nominal else known.bound
+    bound = known.bound if priors.holds_nominal else goal.most(nominal)
     proof = replace(proof, remark="the set is served by the design of its nominal prior at a smaller lift")
     proof.verify_for_the_set()
     return replace(found, bound=max(bound, found.value), method=_NARROWED, certificate=proof, prior=priors)

@@ -17,7 +17,7 @@ from leakwise.mechanism import StratifiedMechanism
 from leakwise.priors import PriorByStratum
 from leakwise.proof import StratifiedCertificate
 
-__all__ = ["StratifiedDesign", "StratumDesign"]
+__all__ = ["OtherStrata", "StratifiedDesign", "StratumDesign"]
 
 _SHOWN = 12
 
@@ -36,6 +36,15 @@ class StratumDesign:
     source: str
 
 
+@dataclass(frozen=True)
+class OtherStrata:
+    """The strata that have no design of their own and are not listed: how many, with what share of all rows."""
+
+    strata: int
+    share: Fraction
+    design: StratumDesign
+
+
 @dataclass(frozen=True, repr=False)
 class StratifiedDesign(Shown):
     """The best mechanisms found for all strata.
@@ -52,6 +61,8 @@ class StratifiedDesign(Shown):
         For each stratum the value, the upper bound, the method and the source of its mechanism.
     utility, constraint
         What was asked for, in words.
+    others
+        Strata of a table that are not listed, whose rows get the mechanism that holds for every prior; None without.
     """
 
     mechanism: StratifiedMechanism
@@ -60,23 +71,28 @@ class StratifiedDesign(Shown):
     strata: Mapping[Label, StratumDesign]
     utility: str
     constraint: str
+    others: OtherStrata | None = None
 
-    def _pooled(self, values: Mapping[Label, float]) -> Fraction | float:
+    def _pooled(self, values: Mapping[Label, float], other: float) -> Fraction | float:
         """The exact mean; infinite where a value is."""
-        if not all(map(math.isfinite, values.values())):
-            return sum(values.values())
-        return sum((self.prior.weights[key] * Fraction(value) for key, value in values.items()), Fraction(0))
+        if not all(map(math.isfinite, (*values.values(), other))):
+            return sum((*values.values(), other))
+        listed = sum((self.prior.weights[key] * Fraction(value) for key, value in values.items()), Fraction(0))
+        share = Fraction(0) if self.others is None else self.others.share
+        return (1 - share) * listed + share * Fraction(other)
 
     @property
     def value(self) -> float:
         """The utility of a row: the mean over the strata by their weights, rounded down."""
-        mean = self._pooled({key: one.value for key, one in self.strata.items()})
+        other = 0.0 if self.others is None else self.others.design.value
+        mean = self._pooled({key: one.value for key, one in self.strata.items()}, other)
         return float_below(mean) if isinstance(mean, Fraction) else mean
 
     @property
     def bound(self) -> float:
         """The upper bound on that mean: no mechanisms within the limit are better; rounded up."""
-        mean = self._pooled({key: one.bound for key, one in self.strata.items()})
+        other = 0.0 if self.others is None else self.others.design.bound
+        mean = self._pooled({key: one.bound for key, one in self.strata.items()}, other)
         return float_above(mean) if isinstance(mean, Fraction) else mean
 
     @property
@@ -105,12 +121,18 @@ class StratifiedDesign(Shown):
         """The strata that have the design of another stratum with the same prior."""
         return tuple(key for key, one in self.strata.items() if one.source == "shared")
 
+    @property
+    def fallen(self) -> Fraction:
+        """The share of the rows that get the mechanism for every prior, in listed strata and in others; exact."""
+        listed = sum((self.prior.weights[key] for key in self.fallbacks), Fraction(0))
+        share = Fraction(0) if self.others is None else self.others.share
+        return (1 - share) * listed + share
+
     def __getitem__(self, stratum: Any) -> StratumDesign:
         return self.strata[self.prior.given_columns.stratum(stratum)]
 
     def _shown(self) -> Parts:
-        weights = self.prior.weights
-        fallen = sum((weights[key] for key in self.fallbacks), Fraction(0))
+        weights, others = self.prior.weights, 0 if self.others is None else self.others.strata
         rows = [
             ["utility", self.utility],
             ["value, mean over the rows", at_least(self.value, 6)],
@@ -118,11 +140,14 @@ class StratifiedDesign(Shown):
             ["gap", at_most(self.gap, 2)],
             ["asked", self.constraint],
             ["proven ε in every stratum (nats)", at_most(self.epsilon, 6)],
-            ["strata", f"{len(self.strata):,}"],
+            ["strata", f"{len(self.strata) + others:,}"],
             ["different mechanisms", f"{len(self.mechanism.mechanisms):,}"],
-            ["with the mechanism for every prior", f"{len(self.fallbacks):,}, {float(100 * fallen):.2g}% of the rows"],
+            [
+                "with the mechanism for every prior",
+                f"{len(self.fallbacks) + others:,}, {float(100 * self.fallen):.2g}% of the rows",
+            ],
         ]
-        if self.prior.absent:
+        if self.prior.absent and not others:
             kept = "rows are refused" if self.mechanism.otherwise is None else "the mechanism for every prior"
             rows.append(["combinations that do not occur", f"{self.prior.absent:,}: {kept}"])
         most = sorted(self.strata, key=lambda key: -weights[key])[:_SHOWN]
@@ -149,6 +174,8 @@ class StratifiedDesign(Shown):
             "epsilon": self.epsilon,
             "constraint": self.constraint,
             "fallbacks": [label_to_plain(key) for key in self.fallbacks],
+            "other_strata": 0 if self.others is None else self.others.strata,
+            "share_of_rows_for_every_prior": float(self.fallen),
             "strata": [
                 {"stratum": label_to_plain(key), "value": one.value, "bound": one.bound, "source": one.source}
                 for key, one in self.strata.items()

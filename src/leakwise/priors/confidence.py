@@ -18,6 +18,7 @@ from leakwise.priors.sets.ball import Ball
 from leakwise.priors.sets.box import Box
 from leakwise.priors.sets.kl import KLBall
 from leakwise.priors.sets.layer_cake import LayerCake
+from leakwise.priors.sets.rounded import RoundedLayerCake
 
 __all__ = ["confidence", "kl_radius", "phi", "weissman_phi_radius", "weissman_radius"]
 
@@ -162,5 +163,6 @@ _METHODS: dict[str, Callable[[Prior, Fraction], Around]] = {
     "clopper-pearson": _clopper_pearson,
     "kl": _kl,
     "layer-cake": LayerCake,
+    "rounded-layer-cake": RoundedLayerCake,
     "best": _best,
 }

@@ -340,7 +340,8 @@ class Prior(Shown, PriorSet):
 
         ``method`` is ``"weissman"`` (l1 ball, [ED] (7)), ``"weissman-phi"`` (a smaller ball for skewed priors),
         ``"clopper-pearson"`` (a box), ``"kl"`` (a Kullback-Leibler ball), ``"layer-cake"`` (every set of values at
-        once; the tightest to assess a mechanism with), or ``"best"`` (ball and box, each at half of ``failure``).
+        once; the tightest to assess a mechanism with), ``"rounded-layer-cake"`` (the same from rounded frequencies
+        alone), or ``"best"`` (ball and box, each at half of ``failure``).
 
         >>> ball = Prior.from_counts({"no": 700, "yes": 300}).confidence(failure=1e-6)
         >>> print(f"{float(ball.beta):.4f}")

@@ -11,7 +11,16 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper
 from leakwise.priors.prior import Prior
 
-__all__ = ["coarse_prior", "counts_of", "half_of_counts", "log_subsets_upper", "log_up", "rounding_cell"]
+__all__ = [
+    "cell_of",
+    "coarse_prior",
+    "counts_of",
+    "half_of_counts",
+    "log_subsets_upper",
+    "log_up",
+    "rounded_parts",
+    "rounding_cell",
+]
 
 # The subset sums of a sample are kept as the bits of one integer, shifted once per letter.
 _MOST_BIT_SHIFTS = 4_000_000_000
@@ -81,8 +90,14 @@ def coarse_prior(counts: Sequence[int], letters: Alphabet) -> Prior:
     >>> coarse_prior([700, 300, 0], Alphabet(["a", "b", "c"])).weights.tolist()
     [22, 9, 1]
     """
-    rows, parts = sum(counts), _parts(counts)
-    return Prior.from_integers(letters, [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts])
+    return Prior.from_integers(letters, rounded_parts(counts))
+
+
+def rounded_parts(counts: Sequence[int]) -> list[int]:
+    """Return the parts that counts are rounded to: about √n of them in all, at least one for each letter."""
+    rows = sum(counts)
+    whole = _whole(rows, len(counts))
+    return [max(1, (2 * count * whole + rows) // (2 * rows)) for count in counts]
 
 
 def rounding_cell(counts: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -91,15 +106,18 @@ def rounding_cell(counts: Sequence[int]) -> tuple[list[int], list[int]]:
     >>> rounding_cell([700, 300, 0])
     ([694, 275, 0], [725, 306, 48])
     """
-    rows, parts = sum(counts), _parts(counts)
-    weights = [max(1, (2 * count * parts + rows) // (2 * rows)) for count in counts]
-    # (2 c parts + rows) // (2 rows) = w from c = rows (2w - 1) / (2 parts) on; without any row, one part all the same.
-    low = [0 if weight == 1 else -(-rows * (2 * weight - 1) // (2 * parts)) for weight in weights]
-    high = [min(rows, -(-rows * (2 * weight + 1) // (2 * parts)) - 1) for weight in weights]
+    return cell_of(rounded_parts(counts), sum(counts))
+
+
+def cell_of(parts: Sequence[int], rows: int) -> tuple[list[int], list[int]]:
+    """Return the least and the largest count of each letter that rounds to its parts in a table of so many rows."""
+    whole = _whole(rows, len(parts))
+    # (2 c whole + rows) // (2 rows) = w from c = rows (2w - 1) / (2 whole) on; without any row, one part all the same.
+    low = [0 if weight == 1 else -(-rows * (2 * weight - 1) // (2 * whole)) for weight in parts]
+    high = [min(rows, -(-rows * (2 * weight + 1) // (2 * whole)) - 1) for weight in parts]
     return low, high
 
 
-def _parts(counts: Sequence[int]) -> int:
+def _whole(rows: int, letters: int) -> int:
     """How many parts the whole is rounded to: about √n, from the number of rows and of letters alone."""
-    rows = sum(counts)
-    return max(2, min(max(math.isqrt(rows), 2 * len(counts)), max(2, rows // 4)))
+    return max(2, min(max(math.isqrt(rows), 2 * letters), max(2, rows // 4)))

@@ -22,7 +22,7 @@ from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechani
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.prior import PriorBody
-from leakwise.priors.sets.files import SetBody, set_from_body, set_to_body
+from leakwise.priors.sets.files import NEW_SETS, SetBody, set_from_body, set_to_body
 from leakwise.priors.support import over_support
 from leakwise.proof.excess import more_than_asked, telling_digits
 from leakwise.proof.kept_limits import KeptLimit, every_prior_ratio, kept_limits
@@ -44,7 +44,7 @@ from leakwise.proof.tails import check_failure
 __all__ = ["Certificate", "certify", "load_certificate"]
 
 FORMAT = "leakwise.certificate"
-PLAIN, VERSION = 1, 2  # the second holds further limits, or a proof among mechanisms that keep the frequencies
+PLAIN, VERSION = 1, 2  # the second holds further limits, a proof among mechanisms that keep the frequencies, new sets
 
 
 class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -221,7 +221,8 @@ class Certificate(ShownCertificate):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate, with the mechanism and the prior it speaks of."""
-        new = self.further or (self.optimality is not None and self.optimality.kept is not None)
+        kept = self.optimality is not None and self.optimality.kept is not None
+        new = self.further or kept or isinstance(self.prior, NEW_SETS)
         write_document(path, FORMAT, VERSION if new else PLAIN, self._body())
 
     def _body(self) -> CertificateBody:

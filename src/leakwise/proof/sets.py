@@ -16,6 +16,7 @@ from flint import arb, ctx, fmpq
 
 from leakwise.exact import last_that_holds
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
+from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof.tails import proven_lower_bound
 
 __all__ = ["is_checked", "is_exact", "least_mass_prover"]
@@ -26,7 +27,7 @@ PRECISION = 128
 
 def is_exact(priors: PriorSet) -> bool:
     """Return whether the least mass over the set is a rational that is found exactly."""
-    return not isinstance(priors, (KLBall, LayerCake))
+    return not isinstance(priors, (KLBall, LayerCake, RoundedLayerCake))
 
 
 def is_checked(priors: PriorSet) -> bool:
@@ -49,7 +50,9 @@ def least_mass_prover(priors: PriorSet) -> Prover:
     if isinstance(priors, KLBall):
         return _kl(priors.nominal, priors.radius)
     if isinstance(priors, LayerCake):
-        return _layer_cake(priors)
+        return _stacked(priors, priors.counts, priors.counts)
+    if isinstance(priors, RoundedLayerCake):
+        return _stacked(priors, *_cell(priors.parts, priors.rows))
     if isinstance(priors, Prior):
         return lambda column: _mass(priors, column)
     return priors.exact_least_mass  # a set of the user's own: its word is taken
@@ -161,25 +164,36 @@ def _gap(
     return math.exp(last_that_holds(rises, -320.0, 14.0 + max(0.0, -math.log(r)) if r else 700.0, 70))
 
 
-def _layer_cake(priors: LayerCake) -> Prover:
-    counts, size = priors.counts, len(priors.counts)
-    samples = sum(counts)
-    sets = 2**size - 2 if size > 1 else 1
-    bounds: dict[int, Fraction] = {0: Fraction(0)}
-
-    def set_bound(count: int) -> Fraction:
-        if count not in bounds:
-            bounds[count] = proven_lower_bound(count, samples, priors.exact_failure, sets)
-        return bounds[count]
+def _stacked(priors: LayerCake | RoundedLayerCake, least: Sequence[int], most: Sequence[int]) -> Prover:
+    """Bounds on the level sets of a column, each by how often it was seen at least: its letters, or all but others."""
+    size, rows = len(least), priors.sample_size
+    sets, chance = 2**size - 2 if size > 1 else 1, priors.exact_failure
 
     def prove(column: Sequence[int]) -> Fraction:
         falling = sorted(range(size), key=column.__getitem__, reverse=True)
-        mass, together = Fraction(0), 0
+        mass, inside, outside = Fraction(0), 0, sum(most)
         for place, after in itertools.pairwise(falling):
-            together += counts[place]
+            inside, outside = inside + least[place], outside - most[place]
             step = column[place] - column[after]
             if step:
-                mass += step * set_bound(together)
+                mass += step * proven_lower_bound(max(inside, rows - outside), rows, chance, sets)
         return mass + column[falling[-1]]
 
     return prove
+
+
+def _cell(parts: Sequence[int], rows: int) -> tuple[list[int], list[int]]:
+    """The least and the largest count that is rounded to each number of parts, by trying what is next to the ends."""
+    whole = max(2, min(max(math.isqrt(rows), 2 * len(parts)), max(2, rows // 4)))
+
+    def rounded(count: int) -> int:
+        return max(1, (2 * count * whole + rows) // (2 * rows))
+
+    ends = []
+    for part in parts:
+        low, high = rows * (2 * part - 1) // (2 * whole) - 1, rows * (2 * part + 1) // (2 * whole) + 1
+        fitting = [count for count in {low, low + 1, low + 2, high - 2, high - 1, high} if 0 <= count <= rows]
+        # A count of zero has one part, and the largest that there is has all of them.
+        fitting = [count for count in [*fitting, 0, rows] if rounded(count) == part]
+        ends.append((min(fitting), max(fitting)))
+    return [low for low, _ in ends], [high for _, high in ends]

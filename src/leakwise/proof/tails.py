@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -12,6 +13,7 @@ from flint import arb, ctx, fmpq
 from leakwise.errors import CertificateRejected
 from leakwise.exact import last_that_holds
 from leakwise.priors import Ball, Box, KLBall, LayerCake, Prior, PriorSet
+from leakwise.priors.sets.rounded import RoundedLayerCake
 
 __all__ = ["check_failure", "proven_lower_bound", "tail_at_most"]
 
@@ -70,6 +72,7 @@ def tail_at_most(k: int, m: int, p: Fraction, log_level: arb) -> bool:
         return bool(first + total.log() <= log_level)
 
 
+@functools.lru_cache(maxsize=1 << 16)  # the certificates of one release ask for the same ones again
 def proven_lower_bound(count: int, samples: int, failure: Fraction, sets: int) -> Fraction:
     """A p with P(Bin(samples, p) ≥ count) ≤ failure/sets: searched for with a geometric tail, proven by the terms."""
     if count == 0:
@@ -123,7 +126,7 @@ def check_failure(priors: PriorSet) -> None:
             f"The method {method!r} needs a failure probability above 0 and below 1. The set of priors claims "
             f"{float(chance):g}."
         )
-    counts = _counts(priors.nominal)
+    counts = priors.parts if isinstance(priors, RoundedLayerCake) else _counts(priors.nominal)
     with ctx.workprec(PRECISION):
         fine = holds(priors, counts, chance)
     if not fine:
@@ -203,7 +206,7 @@ def _kl_holds(radius: Fraction, counts: Sequence[int], failure: Fraction) -> boo
 
 
 # Which methods there are for which kind of set, and what each of them asks of the set. A layer cake is computed from
-# its counts and its failure probability in the first place: nothing of it is stated.
+# its (rounded) counts and its failure probability in the first place: nothing of it is stated.
 _PROVEN: dict[tuple[str, type[PriorSet]], Callable[[Any, Sequence[int], Fraction], bool]] = {
     ("weissman", Ball): lambda ball, counts, failure: _weissman_holds(ball.beta, counts, failure),
     ("weissman-phi", Ball): lambda ball, counts, failure: _weissman_phi_holds(ball.beta, counts, failure),
@@ -215,4 +218,5 @@ _PROVEN: dict[tuple[str, type[PriorSet]], Callable[[Any, Sequence[int], Fraction
         and _box_holds(box, counts, failure / 2)
     ),
     ("layer-cake", LayerCake): lambda cake, counts, failure: True,
+    ("rounded-layer-cake", RoundedLayerCake): lambda cake, counts, failure: True,
 }

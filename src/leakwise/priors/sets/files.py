@@ -18,8 +18,9 @@ from leakwise.priors.sets.box import Box
 from leakwise.priors.sets.hull import Hull
 from leakwise.priors.sets.kl import KLBall
 from leakwise.priors.sets.layer_cake import LayerCake
+from leakwise.priors.sets.rounded import RoundedLayerCake
 
-__all__ = ["STORED_SETS", "SetBody", "set_from_body", "set_to_body"]
+__all__ = ["NEW_SETS", "STORED_SETS", "SetBody", "set_from_body", "set_to_body"]
 
 
 class RatioBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,8 +75,18 @@ class LayerCakeBody(msgspec.Struct, tag="layer-cake", forbid_unknown_fields=True
     method: str | None = None
 
 
-STORED_SETS = (AllPriors, Ball, Box, KLBall, Hull, LayerCake)
-SetBody: TypeAlias = BallBody | BoxBody | KLBody | HullBody | AllBody | LayerCakeBody
+class RoundedBody(msgspec.Struct, tag="rounded-layer-cake", forbid_unknown_fields=True):
+    """The layer cakes of all tables with these rounded frequencies: the rows, and the parts of the values."""
+
+    rows: int
+    parts: list[int]
+    failure: RatioBody
+
+
+NEW_SETS = (RoundedLayerCake,)
+"""Kinds that the first version of the formats does not have."""
+STORED_SETS = (AllPriors, Ball, Box, KLBall, Hull, LayerCake, *NEW_SETS)
+SetBody: TypeAlias = BallBody | BoxBody | KLBody | HullBody | AllBody | LayerCakeBody | RoundedBody
 
 
 def set_to_body(priors: PriorSet) -> SetBody:
@@ -95,6 +106,8 @@ def set_to_body(priors: PriorSet) -> SetBody:
             return HullBody([corner.to_body() for corner in priors.corners], failure, method)
         if isinstance(priors, LayerCake):
             return LayerCakeBody(failure, method)
+        if isinstance(priors, RoundedLayerCake):
+            return RoundedBody(priors.rows, list(priors.parts), failure)
     raise InvalidInput(f"A certificate for a set of the kind {type(priors).__name__} cannot be stored.")
 
 
@@ -102,7 +115,13 @@ def set_from_body(body: SetBody, nominal: Prior, name: str) -> PriorSet:
     """Return the set around a nominal prior that a file body describes."""
     if isinstance(body, AllBody):
         return AllPriors(nominal)
-    failure, method = _read(body.failure, name), body.method
+    failure = _read(body.failure, name)
+    if isinstance(body, RoundedBody):
+        found = RoundedLayerCake.of_parts(nominal.alphabet, body.parts, body.rows, failure)
+        if found.nominal != nominal:
+            raise InvalidInput(f"{name!r} is damaged: a prior is not the one of its rounded frequencies.")
+        return found
+    method = body.method
     if isinstance(body, BallBody):
         return Ball(nominal, _read(body.beta, name), failure, method)
     if isinstance(body, BoxBody):

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from leakwise.alphabet import Alphabet
 from leakwise.charts.table import number
+from leakwise.errors import InvalidInput
 from leakwise.priors.prior import Prior
-from leakwise.priors.sample import coarse_prior, counts_of, rounding_cell
-from leakwise.priors.sets.around_estimate import Around, as_matrix, descending, lowered
-from leakwise.priors.sets.layer_cake import LayerCake
+from leakwise.priors.sample import cell_of, counts_of, rounded_parts
+from leakwise.priors.sets.stacked import SetBounds, Stacked
 from leakwise.types import Counts, Floats, Indices
 
 __all__ = ["RoundedLayerCake"]
 
 
-class RoundedLayerCake(Around):
+class RoundedLayerCake(Stacked):
     """All priors of the layer cakes of all tables with the same number of rows and the same rounded frequencies.
 
     A set of letters counts as often as it does in that one of those tables where it is rarest. So what follows from
-    this set depends on the table through its rounded frequencies alone, and holds for the :class:`LayerCake` of each.
+    this set depends on the table through its rounded frequencies alone, and holds for the
+    :class:`~leakwise.priors.sets.layer_cake.LayerCake` of each. It holds nothing else of the table.
 
     Parameters
     ----------
@@ -35,53 +34,57 @@ class RoundedLayerCake(Around):
     Examples
     --------
     >>> sample = Prior.from_counts([600, 400])
-    >>> [f"{one(sample, 0.01).least_mass([1.0, 0.0]):.3f}" for one in (LayerCake, RoundedLayerCake)]
+    >>> [f"{sample.confidence(0.01, one).least_mass([1.0, 0.0]):.3f}" for one in ("layer-cake", "rounded-layer-cake")]
     ['0.559', '0.556']
     """
 
     kind = "layer cakes of all tables with these rounded frequencies"
-    convex = False  # its least mass is a bound that need not be attained
     rows: int
-    _cake: LayerCake
+    parts: tuple[int, ...]
     _low: Counts
     _high: Counts
+    _bounds: SetBounds
 
     def __init__(self, sample: Prior, failure: object) -> None:
         counts = counts_of(sample)
-        super().__init__(coarse_prior(counts, sample.alphabet), failure, "layer-cake")
-        low, high = rounding_cell(counts)
-        # Of the cake only the bound on a set with a given count is used, which knows no more than the number of rows.
-        cake = LayerCake(sample, failure)
-        self._set(rows=sum(counts), _cake=cake, _low=np.array(low), _high=np.array(high))
+        self._fill(sample.alphabet, rounded_parts(counts), sum(counts), failure)
 
-    def _seen(self, order: Indices) -> Counts:
-        """How often the first, the first two, … letters of each order were seen at least; all of them are left out."""
-        least, most = np.cumsum(self._low[order], axis=0), np.cumsum(self._high[order], axis=0)
-        found: Counts = np.maximum(least, self.rows - (most[-1] - most))[:-1]
+    @classmethod
+    def of_parts(cls, letters: Alphabet, parts: Sequence[int], rows: int, failure: object) -> RoundedLayerCake:
+        """Return the set of rounded frequencies that are known already: about √n parts in all, one at least each."""
+        found = cls.__new__(cls)
+        found._fill(letters, parts, rows, failure)
         return found
 
-    def least_mass(self, columns: npt.ArrayLike) -> Floats:
-        values, single = as_matrix(columns, len(self))
-        order = np.argsort(-values, axis=0)
-        v = np.take_along_axis(values, order, axis=0)
-        bounds = self._cake.proper_bound(self._seen(order))
-        total = np.einsum("ij,ij->j", bounds, v[:-1] - v[1:]) + v[-1]
-        least = lowered(total, np.zeros_like(total), len(self))
-        return least[0] if single else least
+    def _fill(self, letters: Alphabet, parts: Sequence[int], rows: int, failure: object) -> None:
+        if len(parts) != len(letters) or rows < 1 or min(parts) < 1:
+            raise InvalidInput(f"parts must be one positive number for each of {len(letters)} values. Got {parts!r}.")
+        super().__init__(Prior.from_integers(letters, list(parts)), failure, "rounded-layer-cake")
+        low, high = cell_of(parts, rows)
+        if not sum(low) <= rows <= sum(high) or min(b - a for a, b in zip(low, high, strict=True)) < 0:
+            raise InvalidInput(f"No table of {rows:,} rows has the rounded frequencies {list(parts)!r}.")
+        bounds = SetBounds(rows, self.log_level)
+        self._set(rows=rows, parts=tuple(parts), _low=np.array(low), _high=np.array(high), _bounds=bounds)
 
-    def exact_least_mass(self, column: Sequence[int]) -> Fraction:
-        values = [int(value) for value in column]
-        order = descending(values)
-        bounds = self._cake.proper_bound(self._seen(np.array(order))).tolist()
-        steps = [values[here] - values[there] for here, there in itertools.pairwise(order)]
-        stacked = sum((Fraction(bound) * step for bound, step in zip(bounds, steps, strict=True) if step), Fraction(0))
-        return stacked + values[order[-1]]
+    @property
+    def sample_size(self) -> int:
+        """How many rows the bounds rest on."""
+        return self.rows
+
+    @property
+    def holds_nominal(self) -> bool:
+        return False  # with at least one part each, the frequencies of many letters and few rows may be far from all
+
+    def bounds_along(self, order: Indices) -> Floats:
+        least, most = np.cumsum(self._low[order], axis=0), np.cumsum(self._high[order], axis=0)
+        return self._bounds(np.maximum(least, self.rows - (most[-1] - most))[:-1])
 
     def reordered(self, order: Indices) -> RoundedLayerCake:
-        return RoundedLayerCake(self._cake.nominal.reordered(order), self.exact_failure)
+        parts = [self.parts[place] for place in order]
+        return RoundedLayerCake.of_parts(self.nominal.reordered(order).alphabet, parts, self.rows, self.exact_failure)
 
     def _key(self) -> tuple[object, ...]:
-        return (self.rows,)
+        return (self.rows, self.parts)
 
     def _size(self) -> list[tuple[str, str]]:
-        return [("rows", f"{self.rows:,}"), ("level of each set (log)", number(self._cake.log_level))]
+        return [("rows", f"{self.rows:,}"), ("level of each set (log)", number(self.log_level))]

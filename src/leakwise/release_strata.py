@@ -1,0 +1,203 @@
+"""The mechanisms of a release by strata: from the counts of a table, or public priors, to one certificate for all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from leakwise.alphabet import Alphabet, GivenColumns, Label
+from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
+from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.priors import AllPriors, LayerCake, Prior, PriorByStratum, PriorSet
+from leakwise.priors.sets.around_estimate import checked_failure
+from leakwise.priors.sets.rounded import RoundedLayerCake
+from leakwise.proof import AskedLimits, StratifiedCertificate, certify_by_stratum
+from leakwise.release_mechanism import Kept, drawable, release_utility, spread, warn_of_nothing
+
+if TYPE_CHECKING:
+    from leakwise.optimize.stratified_result import StratifiedDesign
+
+__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum"]
+
+# A stratum with fewer rows never uses its own frequencies: one row would move them too far.
+LEAST_ROWS = 1000
+
+
+class CountedStrata(NamedTuple):
+    """The rows of a table as samples, one per stratum, and how often they may mislead.
+
+    ``counts`` maps the strata that occur to how often each value of ``letters`` does there.
+    """
+
+    counts: Mapping[Label, Sequence[int]]
+    letters: Alphabet
+    given: GivenColumns
+    secret: Hashable
+    failure: object
+    least_rows: int = LEAST_ROWS
+
+
+def certified_by_stratum(
+    basis: PriorByStratum | CountedStrata,
+    asked: AskedLimits,
+    use: str,
+    mechanism: StratifiedMechanism | Mechanism | None,
+    columns: tuple[str, ...],
+    time_limit: float,
+    keep: Kept | None = None,
+) -> tuple[StratifiedDesign | None, StratifiedCertificate, StratifiedCertificate]:
+    """Return the proof of the mechanisms of all strata, and the one that a receiver may see; beyond the limit, refuse.
+
+    They differ where the priors come from the table: the receiver's rests on rounded frequencies alone, from which the
+    mechanisms follow, too. Strata of fewer than ``least_rows`` rows are not listed: their rows get ``otherwise``, a
+    mechanism that holds for every prior. Sizes of strata are public, as the given columns are.
+    """
+    found: StratifiedDesign | None = None
+    table: _Table | None = None
+    if isinstance(basis, PriorByStratum):
+        given = None if mechanism is None else _stratified(mechanism, basis.given_columns, list(basis), basis.secret)
+        public = basis
+    else:
+        table = _Table(basis)
+        given = None if mechanism is None else table.stratified(mechanism)
+        public = table.public(given)
+    if given is None:
+        utility = release_utility(use, len(public.labels), keep)
+        if table is None:
+            from leakwise.optimize import design
+
+            found = design(public, asked, utility=utility, time_limit=time_limit)
+        else:
+            from leakwise.optimize.by_stratum import design_with_rest
+
+            found = design_with_rest(public, asked, utility, time_limit, table.rest)
+            table.tell(found)
+        public, given = found.certificate.priors, found.mechanism
+    drawn = _each(given, lambda one: drawable(spread(one, columns) if found is not None else one))
+    shown = certify_by_stratum(drawn, public, asked) if found is None or drawn != given else found.certificate
+    # Whether a release is made is seen, too: the rounded frequencies decide it.
+    certificate = shown if table is None else certify_by_stratum(drawn, table.known(public), asked)
+    if not (certificate.holds and shown.holds):
+        refused = certificate if shown.holds else shown
+        raise CertificateRejected(f"{refused.sentence} Nothing was released.")
+    if certificate.every_prior == 1 and len(public.labels) > 1:
+        warn_of_nothing(4)
+    return found, certificate, shown
+
+
+class _Table:
+    """The strata of a table: those that are large enough to be learned from, and the others."""
+
+    def __init__(self, basis: CountedStrata) -> None:
+        self.basis, self.sizes = basis, {key: sum(row) for key, row in basis.counts.items()}
+        self.total = sum(self.sizes.values())
+        if not self.total:
+            raise InvalidInput("data has no rows: there is nothing to release.")
+        least = basis.least_rows
+        if isinstance(least, bool) or not isinstance(least, int) or least < 1:
+            raise InvalidInput(f"least_rows must be a whole number of rows, at least 1. Got {least!r} instead.")
+        self.large = [key for key, size in self.sizes.items() if size >= least]
+        # Each stratum that uses its own frequencies may mislead.
+        self.share = checked_failure(basis.failure) / max(len(self.large), 1)
+
+    @cached_property
+    def listed(self) -> list[Label]:
+        """The strata that a mechanism lists: those that use their own frequencies, or else the largest of all."""
+        return self.large or [max(self.sizes, key=self.sizes.__getitem__)]
+
+    @property
+    def rest(self) -> tuple[int, Fraction]:
+        """How many strata are not listed, and their share of the rows."""
+        inside = sum(self.sizes[key] for key in self.listed)
+        return len(self.sizes) - len(self.listed), Fraction(self.total - inside, self.total)
+
+    def sample(self, key: Label) -> Prior:
+        return Prior.from_integers(self.basis.letters, list(self.basis.counts[key]), self.sizes[key])
+
+    def stratified(self, mechanism: StratifiedMechanism | Mechanism) -> StratifiedMechanism:
+        """Return a mechanism that is given as one by strata."""
+        basis = self.basis
+        return _stratified(mechanism, basis.given, self.listed, basis.secret, rest=self.rest[0] > 0)
+
+    def public(self, mechanism: StratifiedMechanism | None) -> PriorByStratum:
+        """The sets of priors that the rounded frequencies leave possible; any prior where they are not used."""
+        strata = self.listed if mechanism is None else list(dict.fromkeys([*self._declared(mechanism), *mechanism]))
+        anything, large = AllPriors(Prior.uniform(self.basis.letters)), set(self.large)
+        sets = {key: RoundedLayerCake(self.sample(key), self.share) if key in large else anything for key in strata}
+        given = self.basis.given if mechanism is None else mechanism.given_columns
+        # A stratum of a given mechanism that the table does not have weighs next to nothing.
+        weights = {key: max(self.sizes.get(key, 0), Fraction(1, 2)) for key in strata}
+        return PriorByStratum(
+            sets, dict(zip(given.names, given.domains, strict=True)), weights, secret=self.basis.secret
+        )
+
+    def _declared(self, mechanism: StratifiedMechanism) -> list[Label]:
+        """The large strata that a mechanism knows; rows of the others are its ``otherwise``, or refused."""
+        domains = mechanism.given_columns.domains
+        parts = {key: key if len(domains) > 1 and isinstance(key, tuple) else (key,) for key in self.large}
+        return [
+            key
+            for key in self.large
+            if all(part in domain.index for part, domain in zip(parts[key], domains, strict=True))
+            and (key in mechanism or mechanism.otherwise is not None)
+        ]
+
+    def known(self, public: PriorByStratum) -> PriorByStratum:
+        """The same sets for the exact counts: what the steward knows."""
+        sets: dict[Label, PriorSet] = {
+            key: LayerCake(self.sample(key), self.share) if isinstance(public[key], RoundedLayerCake) else public[key]
+            for key in public
+        }
+        return public.replaced(sets)
+
+    def tell(self, found: StratifiedDesign) -> None:
+        """Say how many rows fell back to the mechanism for every prior."""
+        others = 0 if found.others is None else found.others.strata
+        count = len(found.fallbacks) + others
+        if count and len(self.basis.letters) > 1:
+            warnings.warn(
+                f"{count:,} of {len(self.sizes):,} strata, with {float(100 * found.fallen):.2g}% of the rows, have too "
+                f"few rows to use their own frequencies (fewer than {self.basis.least_rows:,}, or so few that nothing "
+                "is gained): they get a mechanism that holds for every prior, which is less accurate. Give fewer "
+                "columns, or coarser ones.",
+                LeakwiseWarning,
+                stacklevel=4,
+            )
+
+
+def _stratified(
+    mechanism: StratifiedMechanism | Mechanism,
+    given: GivenColumns,
+    strata: list[Label],
+    secret: Hashable,
+    *,
+    rest: bool = False,
+) -> StratifiedMechanism:
+    """Return a mechanism that is given as one by strata: a plain one is that of every stratum."""
+    if isinstance(mechanism, Mechanism):
+        otherwise = mechanism if rest else None
+        return StratifiedMechanism(dict.fromkeys(strata, mechanism), given, secret=secret, otherwise=otherwise)
+    if mechanism.given != given.names:
+        raise InvalidInput(
+            f"The mechanism is by {mechanism.given_columns.quoted}, the table is to be released with {given.quoted}: "
+            "both must have the same given columns in one order."
+        )
+    return mechanism
+
+
+def _each(mechanism: StratifiedMechanism, change: Any) -> StratifiedMechanism:
+    """Return the same with every mechanism changed, each once."""
+    changed = {id(one): change(one) for one in mechanism.mechanisms}
+    if all(changed[id(one)] is one for one in mechanism.mechanisms):
+        return mechanism
+    rest = mechanism.otherwise
+    return StratifiedMechanism(
+        {key: changed[id(mechanism[key])] for key in mechanism},
+        mechanism.given_columns,
+        secret=mechanism.secret,
+        impossible={key: mechanism.impossible(key) for key in mechanism},
+        otherwise=None if rest is None else changed[id(rest)],
+    )
