@@ -21,6 +21,11 @@ def _protection():
     return lw.protect({"s": ["a", "b", "c"] * 20}, "s", prior=PRIOR, lift=2, order="keep")
 
 
+def _joint(**options):
+    table = {"s": list("abc") * 20, "t": list("abbcca") * 10, "g": [0, 1] * 30}
+    return lw.estimate(table, {"s": RR, "t": RR}, **options)
+
+
 RESULTS = {
     lw.AllPriors: lambda: lw.AllPriors(PRIOR),
     lw.results.Audit: lambda: lw.audit(RR, PRIOR),
@@ -32,6 +37,7 @@ RESULTS = {
     lw.results.Composition: lambda: lw.compose(RR, RR),
     lw.results.CompositionBounds: lambda: lw.measures.composition_bounds(RR.repeat(3), PRIOR, 0.1),
     lw.results.CompositionTable: lambda: lw.measures.composition_table(RR, PRIOR, 0.1, [1, 2]),
+    lw.results.CrossTable: lambda: _joint().table("s"),
     lw.results.DataDesign: lambda: lw.design_from_data(
         COUNTS, lift=2, failure=0.01, strategy="layer-cake", compare=False
     ),
@@ -43,8 +49,11 @@ RESULTS = {
     lw.FInformation: lambda: lw.FInformation("chi_square"),
     lw.Gain: lambda: lw.Gain(MASK),
     lw.results.GroupedEstimate: lambda: lw.estimate({"s": ["a", "b", "c"] * 20, "g": [0, 1] * 30}, RR, "s", by="g"),
+    lw.results.GroupedJointEstimate: lambda: _joint(by=["g"]),
     lw.Hull: lambda: lw.Hull([PRIOR, {"a": 0.2, "b": 0.3, "c": 0.5}]),
+    lw.results.Independence: lambda: _joint().independence(),
     lw.results.InvariantComparison: lambda: lw.best_invariant(RR, PRIOR),
+    lw.results.JointEstimate: lambda: _joint(),
     lw.KLBall: lambda: lw.KLBall(PRIOR, 0.01),
     lw.LayerCake: lambda: COUNTS.confidence(0.01, "layer-cake"),
     lw.results.LeastLeakage: lambda: lw.least_leakage(PRIOR, MASK),
@@ -53,6 +62,7 @@ RESULTS = {
     lw.PriorByStratum: lambda: STRATA,
     lw.results.PrivacyProfile: lambda: lw.measures.privacy_profile(RR),
     lw.results.Protection: _protection,
+    lw.results.Quantity: lambda: _joint().mean([0, 1, 2], "s"),
     lw.results.Refinement: lambda: lw.measures.refines(RR, RR),
     lw.results.SampleLeakage: lambda: lw.measures.epsilon_from_sample(RR, COUNTS, failure=0.01),
     lw.results.StratifiedAudit: lambda: lw.audit(lw.design(STRATA, lift=2).mechanism, STRATA),

@@ -26,6 +26,11 @@ from leakwise.optimize import (
 from leakwise.optimize.from_data import DataDesign
 from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.tables import Estimate, GroupedEstimate
+from leakwise.tables.estimate.joint.cross_table import CrossTable
+from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
+from leakwise.tables.estimate.joint.independence import Independence
+from leakwise.tables.estimate.joint.result import JointEstimate
+from leakwise.tables.estimate.numbers import Quantity
 from leakwise.tables.strata.audit import TableAudit
 from leakwise.workflow import Protection
 
@@ -36,16 +41,21 @@ __all__ = [
     "Composition",
     "CompositionBounds",
     "CompositionTable",
+    "CrossTable",
     "DataDesign",
     "Design",
     "Envelope",
     "EnvelopeCurve",
     "Estimate",
     "GroupedEstimate",
+    "GroupedJointEstimate",
+    "Independence",
     "InvariantComparison",
+    "JointEstimate",
     "LeastLeakage",
     "PrivacyProfile",
     "Protection",
+    "Quantity",
     "Refinement",
     "SampleLeakage",
     "ShannonCapacity",

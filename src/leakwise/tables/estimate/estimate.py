@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from leakwise.alphabet import encode_column
+from leakwise.alphabet import edges_of, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import ratio_array
 from leakwise.mechanism import CommonLawKernel, Mechanism, StratifiedMechanism
@@ -32,7 +32,7 @@ __all__ = ["estimate"]
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Mechanism] | None = None,
+    mechanism: Mechanism | StratifiedMechanism | None = None,
     column: Hashable = None,
     *,
     by: None = None,
@@ -44,7 +44,7 @@ def estimate(
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Mechanism] | None = None,
+    mechanism: Mechanism | StratifiedMechanism | None = None,
     column: Hashable = None,
     *,
     by: Hashable,
@@ -53,15 +53,33 @@ def estimate(
 ) -> GroupedEstimate: ...
 
 
+@overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Mechanism] | None = None,
+    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Any] | Sequence[Any] | None = None,
     column: Hashable = None,
     *,
-    by: Hashable = None,
+    by: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
     confidence: float = 0.95,
     simultaneous: bool = False,
-) -> Estimate | GroupedEstimate:
+) -> Any: ...
+
+
+def estimate(
+    released: Any,
+    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Any] | Sequence[Any] | None = None,
+    column: Hashable = None,
+    *,
+    by: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> Any:
     r"""Estimate the frequencies of the true values behind a released column, with standard errors and intervals.
 
     With counts :math:`c` of :math:`n` rows and the kernel P, the most likely :math:`p` on the simplex under
@@ -75,21 +93,27 @@ def estimate(
         A released column, a table with it (name it by ``column``), the path of a released file (read in batches), or
         the counts: a mapping from outcomes to how often each was released.
     mechanism
-        The mechanism that released it, or a mapping from all released columns to theirs. Parquet and Arrow files that
-        :func:`release` wrote contain theirs, and so does an Arrow table read from one: it can then be left out. With a
-        stratified mechanism (and a table in memory) strata are pooled by their known sizes.
+        The mechanism that released it, or a mapping from released columns to theirs: without ``column`` the *joint*
+        table of several columns is estimated. Parquet and Arrow files that :func:`release` wrote contain theirs, and so
+        does an Arrow table read from one: it can then be left out, and a list of columns does for the joint table. With
+        a stratified mechanism (and a table in memory) strata are pooled by their known sizes.
     column
         The released column of a table; a tuple of columns if they were released together. It can be left out where the
         file says that one column was released.
     by
-        Another column of the table, which was not randomized (with a stratified mechanism also a list of them): one
-        estimate for each of its values. A released one is refused, because its groups are not those of the true values.
+        Another column of the table, which was not randomized, or a list of them: one estimate for each of its values. A
+        released one is refused, because its groups are not those of the true values.
+    weights, strata, clusters
+        Columns of a survey (or columns of values, one per row): sampling weights, strata, and primary sampling units.
+        Errors are then those of the survey design (linearized, with replacement), with the noise of the mechanism in
+        them, and Student's quantiles for few clusters.
     confidence
         The confidence of each interval, or of all intervals together if ``simultaneous`` (Bonferroni).
 
     Returns
     -------
-    Estimate, or GroupedEstimate where ``by`` is given.
+    Estimate, or GroupedEstimate where ``by`` is given; JointEstimate or GroupedJointEstimate for several columns or a
+    survey: ``e.table()``, ``e.independence()``, ``e.mean(values)``, ``e.quantile(q)``, ``e.total()``.
 
     Examples
     --------
@@ -100,6 +124,14 @@ def estimate(
     ([0.7, 0.3], [0.0098, 0.0098])
     """
     _check_confidence(confidence)
+    if isinstance(by, list) and len(by) == 1 and not isinstance(mechanism, Mapping):
+        by = by[0]
+    survey = any(one is not None for one in (weights, strata, clusters))
+    if (several := _jointly(mechanism, column, by, survey)) is not None:
+        from leakwise.tables.estimate.joint.estimate import joint_estimate
+        from leakwise.tables.estimate.joint.reading import Survey
+
+        return joint_estimate(released, several, by, Survey(weights, strata, clusters), confidence, simultaneous)
     if isinstance(mechanism, StratifiedMechanism):
         from leakwise.tables.strata.estimate import estimate_by_stratum
 
@@ -211,6 +243,24 @@ def _grouped(groups: Groups, mechanism: Mechanism, confidence: float, simultaneo
     return GroupedEstimate(groups.by, found, confidence, simultaneous)
 
 
+def _jointly(mechanism: Any, column: Any, by: Any, survey: bool) -> Mapping[Any, Any] | None:
+    """Which columns are estimated jointly, with their mechanisms; None where one column is estimated by itself."""
+    if isinstance(mechanism, (list, tuple)) and all(isinstance(one, (str, tuple)) for one in mechanism):
+        return dict.fromkeys(mechanism)  # theirs are found in the file
+    several = isinstance(by, (list, tuple)) and not isinstance(mechanism, StratifiedMechanism)
+    if isinstance(mechanism, Mapping):
+        if column is None and (len(mechanism) > 1 or survey or several):
+            return mechanism
+        return {column: mechanism.get(column)} if survey or several else None
+    if not (survey or several):
+        return None
+    if column is None:
+        column = mechanism.secret if isinstance(mechanism, StratifiedMechanism) else None
+    if column is None:
+        raise InvalidInput("column must say which column of the table was released.")
+    return {tuple(column) if isinstance(column, list) else column: mechanism}
+
+
 def _refuse_released(by: Hashable, released: Sequence[Hashable]) -> None:
     if by is not None and by in released:
         raise InvalidInput(
@@ -279,7 +329,7 @@ def _estimate(counts: Counts, mechanism: Mechanism, confidence: float, simultane
             LeakwiseWarning,
             stacklevel=3,
         )
-    return Estimate(plain_alphabet(mechanism.input_alphabet), found)
+    return Estimate(plain_alphabet(mechanism.input_alphabet), found, edges_of(mechanism.input_alphabet))
 
 
 def _given_counts(given: Mapping[Any, Any], mechanism: Mechanism) -> Counts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import dots_with_intervals
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, require, some_of
+from leakwise.tables.estimate.numbers import ColumnNumbers
 from leakwise.types import Array, Bools, Floats, Indices
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _HEADERS = ["value", "frequency", "standard error", "low", "high", "s.e. without
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Estimate(Drawn):
+class Estimate(ColumnNumbers, Drawn):
     """The frequencies of the true values, estimated from released outcomes.
 
     They are those of the population the rows were drawn from: the standard errors contain both the noise of the
@@ -44,10 +45,13 @@ class Estimate(Drawn):
         The number of released rows.
     confidence, simultaneous
         Of each interval, or of all of them together.
+    edges
+        The edges of the bins, where the values are bins of numbers.
     """
 
     alphabet: Alphabet
     inversion: Inversion
+    edges: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
         found = self.inversion

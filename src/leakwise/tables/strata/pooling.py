@@ -19,7 +19,7 @@ from leakwise.tables.estimate.inversion import GAP, Inversion, most_likely
 from leakwise.tables.estimate.mixture import likelihood_gap
 from leakwise.types import Bools, Counts, Floats, Indices
 
-__all__ = ["Cell", "fitted_law", "pooled"]
+__all__ = ["Cell", "fitted_law", "onto_simplex", "pooled"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def pooled(cells: Sequence[Cell], *, confidence: float, simultaneous: bool) -> I
     width = NormalDist().inv_cdf(1 - (1 - confidence) / (2 * claims)) * np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     possible = np.any([cell.support for cell in cells], axis=0)
     frequencies = np.zeros(size)  # exactly, where no stratum can have the value
-    frequencies[possible] = _onto_simplex(np.where(identified, estimate, shares @ np.stack(fits))[possible])
+    frequencies[possible] = onto_simplex(np.where(identified, estimate, shares @ np.stack(fits))[possible])
     low = np.minimum(np.clip(estimate - width, 0.0, 1.0), frequencies)
     high = np.maximum(np.clip(estimate + width + unknown, 0.0, 1.0), frequencies)
     covariance[~identified, :] = np.nan
@@ -142,8 +142,8 @@ def _part(cell: Cell, fit: Floats, whole: Floats) -> _Part:
     return _Part(estimate, covariance, identified, likelihood, gap)
 
 
-def _onto_simplex(values: Floats) -> Floats:
-    """The nearest distribution."""
+def onto_simplex(values: Floats) -> Floats:
+    """Return the nearest distribution."""
     ordered = np.sort(values)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, values.size + 1)
     last = int(np.flatnonzero(ordered > excess)[-1])

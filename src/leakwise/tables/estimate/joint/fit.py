@@ -1,0 +1,133 @@
+"""From evidence to the table that is reported: the most likely frequencies, with errors and intervals of every cell."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from leakwise.errors import LeakwiseWarning
+from leakwise.tables.estimate.fit import fits
+from leakwise.tables.estimate.intervals import score_interval
+from leakwise.tables.estimate.inversion import GAP
+from leakwise.tables.estimate.joint.axes import along
+from leakwise.tables.estimate.joint.evidence import Evidence
+from leakwise.tables.estimate.joint.simplex import most_likely_table, table_gap
+from leakwise.tables.estimate.numbers import critical_value
+from leakwise.tables.strata.pooling import onto_simplex
+from leakwise.types import Bools, Floats
+
+__all__ = ["Fit", "fitted"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The frequencies of all cells.
+
+    Attributes
+    ----------
+    frequencies
+        The most likely table; with mechanisms by strata the distribution nearest to the unbiased estimate.
+    standard_error, intervals
+        Of every cell, intervals with a last axis of low and high.
+    identifiable
+        Which cells the outcomes determine. The interval of another contains every frequency that fits.
+    method, gap, converged
+        As for an estimate of one column.
+    """
+
+    frequencies: Floats
+    standard_error: Floats
+    intervals: Floats
+    identifiable: Bools
+    method: str
+    gap: float
+    converged: bool
+
+
+def fitted(evidence: Evidence, masks: Sequence[Sequence[Bools]], confidence: float, claims: int) -> Fit:
+    """Return the frequencies of all cells, with intervals whose failure probability is shared by ``claims`` of them."""
+    linear = evidence.linear
+    identified = evidence.identified(masks)
+    method, gap = "pooled", 0.0
+    if len(evidence.blocks) == 1:
+        frequencies, method, gap = _most_likely(evidence, bool(identified.all()))
+        _warn_of_misfit(evidence, frequencies)
+    else:
+        frequencies = onto_simplex(linear.reshape(-1)).reshape(linear.shape)
+    error = np.where(identified, np.sqrt(np.maximum(evidence.cell_variance, 0.0)), np.nan)
+    low, high = _intervals(evidence, error, confidence, claims)
+    low, high = np.minimum(low, frequencies), np.maximum(high, frequencies)
+    if not identified.all():
+        low = np.where(identified, low, 0.0)
+        high = np.where(identified, high, _largest(evidence, masks, confidence))
+    return Fit(frequencies, error, np.stack((low, high), axis=-1), identified, method, gap, gap <= GAP)
+
+
+def _most_likely(evidence: Evidence, identified: bool) -> tuple[Floats, str, float]:
+    block = evidence.blocks[0]
+    laws = evidence.laws(block)
+    weights = evidence.tables()[0] / evidence.total_weight
+    linear = evidence.linear
+    square = all(law.shape[0] == law.shape[1] for law in laws)
+    if square and identified and (linear >= 0).all():
+        table = linear / linear.sum()
+        gap = table_gap(weights, laws, table)
+        if gap <= 1e-12:
+            return table, "inverse", gap
+    found = most_likely_table(weights, laws, linear)
+    return found.proportions, "maximum_likelihood", found.gap
+
+
+def _intervals(evidence: Evidence, error: Floats, confidence: float, claims: int) -> tuple[Floats, Floats]:
+    linear = evidence.linear
+    if evidence.design is not None or len(evidence.blocks) > 1 or linear.size == 1:
+        reach = critical_value(confidence, evidence.design.degrees if evidence.design else None, claims) * error
+        return np.clip(linear - reach, 0.0, 1.0), np.clip(linear + reach, 0.0, 1.0)
+    # Score intervals, as for one column: what a row of the cell itself adds to the variance, and what others add.
+    block = evidence.blocks[0]
+    laws, undo = evidence.laws(block), evidence.undo(block)
+    own = reduce(np.multiply.outer, [np.einsum("ij,ji->i", law, b**2) for law, b in zip(laws, undo, strict=True)])
+    total = along(evidence.tables()[0] / evidence.total_weight, [b**2 for b in undo])
+    centre = np.clip(linear, 0.0, 1.0)
+    rest = np.maximum(1.0 - centre, 1e-9)
+    others = np.maximum((total - centre * own) / rest, 0.0)
+    low, high = score_interval(linear, np.asarray(own), others, evidence.rows, (1 - confidence) / claims)
+    return low, high
+
+
+def _largest(evidence: Evidence, masks: Sequence[Sequence[Bools]], confidence: float) -> Floats:
+    """No cell is more frequent than the sums of cells it belongs to: those that are known bound the others."""
+    shape = evidence.shape
+    bound = np.ones(shape)
+    for axis, size in enumerate(shape):
+        known = np.flatnonzero(np.logical_and.reduce(list(masks[axis])))
+        if not known.size:
+            continue
+        sums = np.zeros((known.size, *shape))
+        np.moveaxis(sums, axis + 1, 1)[np.arange(known.size), known] = 1.0
+        spread = np.sqrt(np.maximum(np.diagonal(evidence.covariance(sums)), 0.0))
+        reach = critical_value(confidence, evidence.design.degrees if evidence.design else None, size)
+        most = np.ones(size)
+        most[known] = np.clip(evidence.estimates(sums) + reach * np.nan_to_num(spread), 0.0, 1.0)
+        bound = np.minimum(bound, most.reshape([-1 if at == axis else 1 for at in range(len(shape))]))
+    return bound
+
+
+def _warn_of_misfit(evidence: Evidence, frequencies: Floats) -> None:
+    if evidence.design is not None:
+        return  # weighted counts are not those of a multinomial
+    laws = evidence.laws(evidence.blocks[0])
+    counts = np.rint(evidence.tables()[0]).astype(np.int64)
+    possible = reduce(np.logical_and.outer, [(law > 0).any(axis=0) for law in laws])
+    if not fits(counts.reshape(-1), along(frequencies, laws).reshape(-1), int(np.sum(possible))):
+        warnings.warn(
+            "The outcomes do not fit these mechanisms: whatever the true table is, they give such counts less than "
+            "once in 10⁹ times. The columns were released by others, not independently of each other, or changed "
+            "since. Do not use the estimate.",
+            LeakwiseWarning,
+            stacklevel=6,
+        )
