@@ -6,6 +6,7 @@ On a machine that others use too, a design of fifteen letters took six times as 
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,11 +14,24 @@ from typing import Any
 __all__ = ["one_blas_thread"]
 
 
+# The number of threads is one for the whole process: two searches at once would restore what the other one had set.
+_turn = threading.Lock()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let the libraries of linear algebra use one thread while a search runs, and as many as before afterwards."""
-    with _libraries().limit(limits=1, user_api="blas"):
+    """Let the libraries of linear algebra use one thread while a search runs, and as many as before afterwards.
+
+    A search that begins while another one runs leaves that to the other.
+    """
+    if not _turn.acquire(blocking=False):
         yield
+        return
+    try:
+        with _libraries().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _turn.release()
 
 
 @functools.cache
