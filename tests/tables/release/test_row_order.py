@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from leakwise.errors import InvalidInput
+from leakwise.tables.release import row_order_tests
 from leakwise.tables.release.row_order import FALSE_ALARM, RowOrder
 from leakwise.tables.release.row_order_tests import Trace, _won
 
@@ -278,3 +279,13 @@ def test_groups_of_values_are_not_called_values() -> None:
     verdict = order.verdict()
     assert verdict.dependent
     assert "have the value of the row before" not in verdict.evidence
+
+
+@pytest.mark.parametrize("rows", [5, 50, 3000])
+@pytest.mark.parametrize("values", [2, 7, 24])
+def test_the_distances_counted_at_once_are_those_counted_one_by_one(monkeypatch, rows, values):
+    codes = np.random.default_rng(rows).integers(0, values, rows)
+    far = min(rows // 2, 1024)
+    at_once = row_order_tests._equal_apart(codes, values, far)
+    monkeypatch.setattr(row_order_tests, "_FEW", 0)
+    assert np.array_equal(at_once, row_order_tests._equal_apart(codes, values, far))

@@ -21,6 +21,8 @@ __all__ = ["Finding", "Trace"]
 _CHUNK = 1 << 16
 _KEPT = 1 << 16
 _SEARCHED, _FAR = 1 << 13, 1024
+# Up to so many values all distances are counted at once.
+_FEW = 24
 _GROWTH = 4
 # How many times as often as by chance a row may have the value of the row before.
 _STICKY = np.array([0.1, 3.0, 30.0, 1000.0])
@@ -297,15 +299,27 @@ def _striking(codes: Array) -> tuple[list[int], int]:
     if far < 2:
         return [], 1
     apart = np.arange(2, far + 1)
-    equal = np.empty((apart.size, counts.size))
-    for place, distance in enumerate(apart.tolist()):
-        later = codes[distance:]
-        equal[place] = np.bincount(later[later == codes[:-distance]], minlength=counts.size)
+    equal = _equal_apart(codes, counts.size, far)
     usual = (rows - apart)[:, None] * (counts / rows) ** 2
     off = equal - usual
     whole = off.sum(axis=1) / np.sqrt(usual.sum(axis=1))
     single = (off / np.sqrt(usual + 1)).max(axis=1)
     return sorted({int(apart[place]) for place in (whole.argmax(), whole.argmin(), single.argmax())}), apart.size
+
+
+def _equal_apart(codes: Array, size: int, far: int) -> Floats:
+    """How often each value stands at both ends of a distance of 2, 3, … ``far`` rows."""
+    if size > _FEW:
+        equal = np.empty((far - 1, size))
+        for distance in range(2, far + 1):
+            later = codes[distance:]
+            equal[distance - 2] = np.bincount(later[later == codes[:-distance]], minlength=size)
+        return equal
+    # The autocorrelation of where a value stands, all distances at once; the counts are whole numbers.
+    length = 1 << (codes.size + far).bit_length()
+    found = np.fft.rfft(codes == np.arange(size)[:, None], length)
+    counted: Floats = np.rint(np.fft.irfft(np.abs(found) ** 2, length)[:, 2 : far + 1]).T
+    return counted
 
 
 def _neighbours(codes: Array, distance: int, what: str) -> Finding:
