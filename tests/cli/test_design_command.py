@@ -250,7 +250,7 @@ def test_counts_from_a_file_as_in_the_examples_of_the_help(tmp_path: Path) -> No
     [
         (("--keep-at-least", "0.2"), "--keep-frequencies"),
         (("--keep-frequencies", "--forbidden", "a:b", "--anyone", "9"), "--anyone none"),
-        (("--keep-frequencies", "--keep-at-least", "0.2", "--lift-of", "a=1.2"), "--keep-at-least"),
+        (("--keep-frequencies", "--forbidden", "a:b", "--floor", "a=0.5"), "exclude each other"),
     ],
 )
 def test_errors_name_the_option_that_mends_them(words: tuple[str, ...], told: str) -> None:

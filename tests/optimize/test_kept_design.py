@@ -151,7 +151,6 @@ def test_what_else_is_refused():
         "forbidden names 'z'": {"forbidden": [("a", "z")]},
         "pairs": {"forbidden": ["ab"]},
         "does not go with anyone=": {"forbidden": [("a", "b")], "anyone": 20},
-        "do not go with lift_of=": {"keep_at_least": 0.1, "ceiling": {"a": 0.9}},
         "keep_at_least must be": {"keep_at_least": 1.5},
         "keep_at_least names": {"keep_at_least": {"z": 0.5}},
         "square": {"utility": lw.Expected(np.ones((3, 2)))},
@@ -254,3 +253,85 @@ def test_limits_of_single_values_are_kept_as_well(adult):
     assert adult.probabilities[divorced] * lifts[divorced].max() <= 0.2 + 1e-9
     assert design.gap < 1e-6
     assert design.certificate.verify().holds
+
+
+def reference(p, lift, gains, zeros, shares, tops, floors, sets):
+    """max Σ F_ij g_ij as one dense program of scipy's, with every limit written out: nothing of ours is in it."""
+    size = len(p)
+    rows, most, equal, right = [], [], [], []
+    for i in range(size):
+        equal += [np.kron(np.eye(size)[i], np.ones(size)), np.kron(np.ones(size), np.eye(size)[i])]
+        right += [p[i], p[i]]
+    for inside, share in sets:
+        for j in range(size):
+            rows.append(np.kron(np.isin(np.arange(size), inside), np.eye(size)[j]))
+            most.append(share * p[j])
+    bounds = [
+        (
+            max(floors[i] * p[i] * p[j], shares[i] * p[i] if i == j else 0.0),
+            0.0 if zeros[i, j] else min(lift, tops[i]) * p[i] * p[j],
+        )
+        for i in range(size)
+        for j in range(size)
+    ]
+    return linprog(
+        -gains.ravel(), np.array(rows) if rows else None, most or None, np.array(equal), right, bounds, method="highs"
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_masks_and_limits_of_values_together_are_the_optimum_of_an_independent_program(seed):
+    random = np.random.default_rng(seed)
+    size = int(random.integers(3, 7))
+    weights = random.integers(1, 20, size)
+    p, labels = weights / weights.sum(), [f"v{i}" for i in range(size)]
+    prior = lw.Prior(dict(zip(labels, weights.tolist(), strict=True)))
+    p, gains, lift = prior.probabilities, random.random((size, size)), float(random.uniform(1.5, 4))
+    zeros = np.zeros((size, size), dtype=bool)
+    zeros[0, 1] = zeros[1, 0] = True
+    tops, floors, shares = np.full(size, np.inf), np.zeros(size), np.zeros(size)
+    tops[2], floors[2], shares[1] = 1.4, 0.3, 0.6 * min(1.0, lift * p[1])
+    sets = [((0, 2), float(min(0.999, 1.3 * (p[0] + p[2]))))]
+    expected = reference(p, lift, gains, zeros, shares, tops, floors, sets)
+    ask = {
+        "lift": lift,
+        "utility": lw.Expected(gains, outputs=labels),
+        "keep_frequencies": True,
+        "forbidden": [("v0", "v1"), ("v1", "v0")],
+        "keep_at_least": {"v1": shares[1]},
+        "lift_of": {"v2": 1.4},
+        "floor": {"v2": 0.3},
+        "ceiling": {("v0", "v2"): sets[0][1]},
+    }
+    if expected.status == 2:
+        with pytest.raises(lw.Infeasible):
+            lw.design(prior, **ask)
+        return
+    d = lw.design(prior, **ask)
+    assert d.value == pytest.approx(-expected.fun, abs=1e-8)
+    assert d.value <= d.bound <= d.value + 1e-6
+    m = d.mechanism
+    assert d.certificate.verify().holds
+    assert not m.matrix[0, m.outputs.index("v1")]
+    assert not m.matrix[1, m.outputs.index("v0")]
+    assert m.matrix[1, m.outputs.index("v1")] >= shares[1] - 1e-15
+    assert lw.measures.frequency_shift(m, prior) <= 2.0**-50
+
+
+def test_a_floor_and_a_forbidden_pair_of_one_value_exclude_each_other():
+    prior = lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2})
+    ask = {"lift": 2, "utility": "guessing", "keep_frequencies": True, "floor": {"a": 0.5}}
+    with pytest.raises(lw.Infeasible, match=r"forbidden \('a', 'b'\) and floor=\{'a': 0.5\} exclude each other"):
+        lw.design(prior, **ask, forbidden=[("a", "b")])
+    assert lw.design(prior, **ask, forbidden=[("c", "b")]).certificate.verify().holds
+
+
+@pytest.mark.parametrize("around", [lambda p: p.ball(0.02), lambda p: p.confidence(1e-6, "layer-cake")])
+@pytest.mark.filterwarnings("ignore::leakwise.LeakwiseWarning")
+def test_a_set_of_priors_with_masks_and_limits_of_values(adult, around):
+    priors = around(adult)
+    pair, limits = ("Widowed", "Never-married"), {"lift_of": {"Divorced": 1.5}, "ceiling": {"Separated": 0.06}}
+    design = agreement(priors, lift=2, keep_frequencies=True, forbidden=[pair], **limits)
+    assert lw.certify(design.mechanism, priors, lift=2, **limits).holds
+    assert design.mechanism.matrix[adult.labels.index(pair[0]), design.mechanism.outputs.index(pair[1])] == 0
+    assert 0.4 < design.value <= design.bound

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from leakwise.errors import Infeasible, InvalidInput, NotConverged
-from leakwise.exact import Level, float_above, float_below, level
+from leakwise.exact import float_above, float_below, level
 from leakwise.guarantee import at_least
 from leakwise.mechanism import DenseKernel
 from leakwise.mechanism.catalog import BITS
@@ -41,6 +41,10 @@ _HOW = "one linear program, a transportation problem over what the outcomes say"
 _INDEPENDENT = "an independent draw from the prior: nothing else fits"
 _NARROWED = "the design of the nominal prior at the largest lift that the set allows"
 _NARROWEST = 2.0**-12
+_NONE_FOR_THE_SET = (
+    "The forbidden pairs and the shares to be kept leave no mechanism that keeps {} for every prior of the set, or "
+    "none that was found. Allow a larger lift, fewer pairs or smaller shares, or know the prior better."
+)
 _ATTEMPT = 0.2  # of the time that is left, for one design of the nominal prior
 
 
@@ -84,26 +88,30 @@ def kept_for_all(
     if priors.convex and nominal.support.all() and goal.masks(nominal).empty:
         return kept_design(priors, constraint_cone(priors, asked, within), goal, allowed, limits)
 
-    def attempt(lift: Level) -> tuple[Design, Certificate]:
-        tried = replace(asked, level=lift)
-        cone = constraint_cone(with_mass(nominal), tried, within)
-        found = kept_design(nominal, cone, goal, Allowed(tried, words, high=lift.above), limits.part(_ATTEMPT))
+    def attempt(share: Fraction) -> tuple[Design, Certificate]:
+        tried = asked.narrowed(share, nominal)
+        cone, high = constraint_cone(with_mass(nominal), tried, within), level(tried.level).above
+        found = kept_design(nominal, cone, goal, Allowed(tried, words, high=high), limits.part(_ATTEMPT))
         return found, certify(found.mechanism, priors, asked)
 
-    known, proof = attempt(first)
-    best, low, high = (known, proof), Fraction(1), first.below
-    if proof.holds:
-        low = high
-    else:
-        best = attempt(level(lift=1))
-    while high - low > high * _NARROWEST:
+    known, proof = attempt(Fraction(1))
+    best, low, high = (known, proof) if proof.holds else None, Fraction(int(proof.holds)), Fraction(1)
+    if best is None and goal.masks(nominal).empty:
+        best = attempt(low)
+    while high - low > _NARROWEST:
         if limits.exhausted:
             limits.stopped = True
             break
         middle = (low + high) / 2
-        tried, proof = attempt(level(lift=middle))
+        try:
+            tried, proof = attempt(middle)
+        except Infeasible:  # too narrow for the pairs and shares
+            low = middle
+            continue
         low, high = (middle, high) if proof.holds else (low, middle)
         best = (tried, proof) if proof.holds else best
+    if best is None:
+        raise Infeasible(_NONE_FOR_THE_SET.format(asked.describe()), witness=known)
     found, proof = best
     # A set without its nominal prior may allow more than that prior does: then only the secret itself is a bound.
     bound = known.bound if priors.holds_nominal else goal.most(nominal)
@@ -114,16 +122,24 @@ def kept_for_all(
 
 def _refuse_too_much(masks: Masks, cone: Cone) -> None:
     """Say what no mechanism within the limits can do: zeros where none are allowed, shares beyond the largest lift."""
-    bands = cone.bands()
-    if masks.zeros.any() and (bands is None or any(band.low for band in bands)):
+    known = cone.lifts()
+    if not masks.empty and known is None:
+        raise InvalidInput(
+            "forbidden and keep_at_least (--forbidden, --keep-at-least) do not go with within=: a cone of your own is "
+            "not known to keep zeros and shares. Leave one of them out."
+        )
+    if known is not None and masks.zeros.any() and any(band.low for band in known.bands):
         raise InvalidInput(
             "forbidden (--forbidden) does not go with anyone=, ldp=, lip= or any other limit that allows no outcome to "
             "be impossible for a value. Give anyone=None (--anyone none), and leave such limits out."
         )
-    if not masks.empty and bands is None:
-        raise InvalidInput(
-            "forbidden and keep_at_least (--forbidden, --keep-at-least) do not go with lift_of=, ceiling= and floor=. "
-            "Leave them out."
+    floors = np.zeros(len(masks.shares)) if known is None else known.low
+    for place in np.flatnonzero(masks.zeros.any(axis=1) & (floors > 0)).tolist():
+        value, outcome = cone.prior.labels[place], cone.prior.labels[int(masks.zeros[place].argmax())]
+        raise Infeasible(
+            f"forbidden ({value!r}, {outcome!r}) and floor={{{value!r}: {floors[place]:g}}} exclude each other: the "
+            f"floor lets no outcome make {value!r} impossible. Leave one of them out.",
+            witness=(value, outcome),
         )
     most = cone.entry_box()[1] * cone.prior.probabilities
     for label, share, largest in zip(cone.prior.labels, masks.shares, most.tolist(), strict=True):

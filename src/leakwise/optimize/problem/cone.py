@@ -23,7 +23,7 @@ from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Prior
 from leakwise.types import Floats
 
-__all__ = ["Band", "Cone", "Intersection"]
+__all__ = ["Band", "Cone", "Intersection", "Lifts"]
 
 _CUTS = 200  # rows that one linear program of a cone may ask for
 _CLOSE = 1e-9  # what linear programs are trusted with
@@ -36,6 +36,16 @@ class Band:
     low: float
     high: float
     tied: bool
+
+
+@dataclass(frozen=True)
+class Lifts:
+    """A cone seen through its lift vectors: bands, a range for each value, and sums a·λ that have a largest value."""
+
+    bands: list[Band]
+    low: Floats
+    high: Floats
+    sums: list[tuple[Floats, float]]
 
 
 class Cone(ABC):
@@ -79,6 +89,11 @@ class Cone(ABC):
     def bands(self) -> list[Band] | None:
         """Return the cone as bands, all of which a column must be in, where it is: for sparse linear programs."""
         return None
+
+    def lifts(self) -> Lifts | None:
+        """Return what is linear in columns of known mass, where that is all: for programs whose outcomes have one."""
+        bands, size = self.bands(), len(self.prior)
+        return None if bands is None else Lifts(bands, np.zeros(size), np.full(size, np.inf), [])
 
     @cached_property
     def _range(self) -> LiftRange | None:
@@ -217,6 +232,15 @@ class Intersection(Cone):
         bands = [cone.bands() for cone in self.cones]
         known = [band for band in bands if band is not None]
         return [each for band in known for each in band] if len(known) == len(bands) else None
+
+    def lifts(self) -> Lifts | None:
+        known = [one for one in (cone.lifts() for cone in self.cones) if one is not None]
+        if len(known) < len(self.cones):
+            return None
+        low, high = np.max([one.low for one in known], axis=0), np.min([one.high for one in known], axis=0)
+        return Lifts(
+            [band for one in known for band in one.bands], low, high, [each for one in known for each in one.sums]
+        )
 
     def lift_range(self) -> LiftRange | None:
         ranges = [cone.lift_range() for cone in self.cones]

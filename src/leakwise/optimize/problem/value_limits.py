@@ -9,7 +9,7 @@ import numpy as np
 
 from leakwise.errors import Infeasible
 from leakwise.exact import float_above, float_below
-from leakwise.optimize.problem.cone import Cone
+from leakwise.optimize.problem.cone import Cone, Lifts
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import AskedLimits
 from leakwise.types import Floats
@@ -87,6 +87,16 @@ class ValueLimits(Cone):
             members = np.isin(np.arange(len(p)), list(inside))
             rows.append(np.where(members, p, 0.0)[None, :] - float_above(most) * p[None, :])
         return np.concatenate(rows)
+
+    def lifts(self) -> Lifts:
+        p = self.prior.probabilities
+        sums = [
+            (np.where(np.isin(np.arange(len(p)), list(inside)), p, 0.0), float_above(most))
+            for inside, most in self.sets
+        ]
+        # A value without a limit of its own may have the lift 1/π_i, and no margin is to be kept from that.
+        free = [top * mass >= 1 for top, mass in zip(self.tops, self.prior.fractions, strict=True)]
+        return Lifts([], self.floor_floats, np.where(free, np.inf, self.top_floats), sums)
 
     def slightly_smaller(self) -> ValueLimits | None:
         masses = self.prior.fractions

@@ -2,7 +2,7 @@
 
 Outcomes are the values and each comes as often as its value: the mass of column j is π_j, and so the limits on lifts
 are bounds on the variables λ_ij = p_ij/π_j. Margins Σ_j π_j λ_ij = 1 and Σ_i π_i λ_ij = 1. A limit within a column
-(LDP) adds a scale per column.
+(LDP) adds a scale per column, a ceiling for several values a row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakwise.errors import Infeasible, NotConverged
-from leakwise.optimize.problem.cones import Band, Cone
+from leakwise.optimize.problem.cone import Lifts
+from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.kept_frequencies import Masks
 from leakwise.optimize.search.labelled import SCALE, Sheet
 from leakwise.optimize.search.limits import Limits
@@ -32,12 +33,12 @@ class Transport:
 
 def search_transport(cone: Cone, gains: Floats, masks: Masks, margin: float, limits: Limits) -> Transport:
     """Return max Σ_ij π_i g_ij p_ij with πP = π, the columns inside the cone by a margin; the bound is for the cone."""
-    bands = cone.bands()
-    if bands is None:
+    known = cone.lifts()
+    if known is None:
         return _anywhere(cone, gains, margin, limits)
     p = cone.prior.probabilities
     size = len(p)
-    sheet, low, high = _program(p, bands, masks, margin)
+    sheet, low, high = _program(p, known, masks, margin)
     costs = np.zeros(len(low))
     costs[: size * size] = (SCALE * gains * np.outer(p, p)).ravel()
     solution = sheet.program(costs, low, high).solve(limits.remaining)
@@ -45,7 +46,7 @@ def search_transport(cone: Cone, gains: Floats, masks: Masks, margin: float, lim
         raise Infeasible(_NO_ROOM, witness=solution.infeasibility_ray)
     if not solution.optimal:
         raise NotConverged(_ENDED.format(solution.status), lower=-np.inf, upper=np.inf)
-    whole, low, high = _program(p, bands, masks, 0.0)
+    whole, low, high = _program(p, known, masks, 0.0)
     bound = whole.bound(costs, solution.duals, low, high) / SCALE
     lifts = solution.x[: size * size].reshape(size, size)
     limits.tell("linear program", float((gains * np.outer(p, p) * lifts).sum()), bound)
@@ -75,15 +76,20 @@ def _margins(p: Floats) -> Sheet:
     return sheet
 
 
-def _program(p: Floats, bands: list[Band], masks: Masks, margin: float) -> tuple[Sheet, Floats, Floats]:
+def _program(p: Floats, known: Lifts, masks: Masks, margin: float) -> tuple[Sheet, Floats, Floats]:
     """The rows, and the least and the largest value of each variable: lifts value by value, then scales."""
     size = len(p)
     count = size * size
     cells, letter, output = _cells(size)
     sheet = _margins(p)
-    low, high = np.zeros(count), np.full(count, 1.0) / p[letter]
+    low = known.low[letter] * (1 + margin)
+    high = np.minimum(known.high[letter] * (1 - margin), 1 / p[letter])
     scales: list[float] = []
-    for band in bands:
+    for row, most in known.sums:
+        here = row[letter] > 0
+        triple = (output[here], cells[here], row[letter][here])
+        sheet.add([triple], np.full(size, -np.inf), np.full(size, most * (1 - margin)))
+    for band in known.bands:
         least, most = band.low * (1 + margin if band.tied else 1.0), band.high * (1 - margin)
         if band.tied:
             low, high = np.maximum(low, least), np.minimum(high, most)
