@@ -19,6 +19,7 @@ from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 __all__ = [
     "KNEW_THE_TRUE_PRIOR",
     "SAYS_NOTHING",
+    "all_releases",
     "at_least",
     "at_most",
     "beyond_given",
@@ -335,6 +336,22 @@ the mechanism and all released rows together.
     return (
         f"The frequencies{' per stratum' if by_stratum else ''} were counted with noise, which costs {at_most(cost)} "
         "nats. The limits contain that: they hold for the mechanism and all released rows together."
+    )
+
+
+def all_releases(lift: object, data: str, about: str, given: Sequence[object], unrelated: Sequence[object]) -> str:
+    """Return what all releases of a ledger reveal together, with their adversary.
+
+    >>> print(all_releases(40, "survey", "diagnosis", ["sex"], []))
+    All releases of survey together make no guess about diagnosis more than 40 times as likely as sex makes it \
+already, for anyone who sees the rows (rows independent).
+    """
+    than, who = "it was", "for anyone who knew the prior"
+    if given:
+        than, who = f"{joined(given)} make{'s' * (len(given) == 1)} it already", "for anyone who sees the rows"
+    return (
+        f"All releases of {data} together make no guess about {about} more than {at_most(lift)} times as likely as "
+        f"{than}, {who}{_assuming(unrelated, about)}."
     )
 
 

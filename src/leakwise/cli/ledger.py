@@ -64,7 +64,7 @@ def entries(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(found)
         return
-    heads = ["id", "time", "state", "dataset", "secret", "lift", "rows", "origin"]
+    heads = ["id", "time", "state", "dataset", "secret", "given", "lift", "rows", "origin"]
     print_table(heads, [[one[head] if one[head] is not None else "" for head in heads] for one in found])
 
 

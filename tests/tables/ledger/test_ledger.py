@@ -15,7 +15,7 @@ from fractions import Fraction
 import pytest
 
 import leakwise as lw
-from leakwise.tables.ledger import ledger as ledger_module
+from leakwise.tables.ledger import ledger_file
 from leakwise.tables.ledger.column_digest import Digester
 from leakwise.tables.ledger.joint_total import together
 
@@ -222,7 +222,7 @@ def test_a_damaged_entry_is_named(ledger):
 
 
 def test_a_ledger_that_somebody_holds(ledger, monkeypatch):
-    monkeypatch.setattr(ledger_module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(ledger_file, "_PATIENCE", 0.01)
     holder = sqlite3.connect(ledger.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(lw.LeakwiseError, match="held by another process"):

@@ -6,19 +6,25 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from leakwise.errors import InvalidInput, LeakwiseError
-from leakwise.mechanism import Mechanism
+from leakwise.exact import float_above
+from leakwise.leakage import ldp
+from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
-from leakwise.priors import Prior, PriorSet
+from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body
+from leakwise.priors import Prior, PriorByStratum, PriorSet
+from leakwise.priors.by_stratum_file import PriorByStratumBody, priors_from_body, priors_to_body
 from leakwise.priors.prior import PriorBody
 from leakwise.priors.sets.around_estimate import Around
 from leakwise.priors.sets.files import STORED_SETS, SetBody, set_from_body, set_to_body
 
-__all__ = ["COLUMNS", "LedgerEntry", "entry_of", "known_to_text", "row_of"]
+__all__ = ["BESIDE", "COLUMNS", "Beside", "LedgerEntry", "entry_of", "known_to_text", "row_of"]
 
 COLUMNS = (
     "time",
@@ -35,6 +41,35 @@ COLUMNS = (
     "released_digest",
     "columns",
 )
+# Only a ledger with entries that say what went out beside the secret has this one.
+BESIDE = "beside"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What went out in a row beside the outcome, and what its prior cost.
+
+    Attributes
+    ----------
+    given
+        The columns that the release is certified beside.
+    unrelated
+        Columns that went out too and were assumed to tell nothing about the secret.
+    prior_cost
+        What a prior counted with noise costs, in nats, exact.
+    """
+
+    given: tuple[str, ...] = ()
+    unrelated: tuple[str, ...] = ()
+    prior_cost: Fraction = Fraction(0)
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """Every column that went out as it is, or in bins."""
+        return frozenset((*self.given, *self.unrelated))
+
+
+NOTHING_SAID = Beside()
 
 
 @dataclass(frozen=True)
@@ -61,6 +96,8 @@ class LedgerEntry:
     columns
         The columns of ``secret`` in the order in which the values of a joint secret name them; None for a joint
         secret that a ledger of version 1 entered, where that order was not kept.
+    beside
+        What went out beside the secret; None where the release did not say.
     """
 
     id: int
@@ -68,8 +105,8 @@ class LedgerEntry:
     state: str
     dataset: str
     secret: tuple[str, ...]
-    mechanism: Mechanism
-    prior: PriorSet | None
+    mechanism: Mechanism | StratifiedMechanism
+    prior: PriorSet | PriorByStratum | None
     origin: str
     epsilon: float
     failure: float
@@ -77,11 +114,29 @@ class LedgerEntry:
     source_digest: str | None
     released_digest: str | None
     columns: tuple[str, ...] | None = None
+    beside: Beside | None = None
 
     @property
     def counts(self) -> bool:
         """Whether it adds to the total: everything but what was cancelled."""
         return self.state != "cancelled"
+
+    @property
+    def row(self) -> Beside:
+        """What is known to have gone out beside the secret."""
+        return NOTHING_SAID if self.beside is None else self.beside
+
+    @property
+    def cost(self) -> float:
+        """What the prior cost, in nats, rounded up."""
+        return float_above(self.row.prior_cost)
+
+    @cached_property
+    def anyone(self) -> float:
+        """The leakage for any prior whatever in nats, over all strata, with what the prior cost; may be infinite."""
+        several = self.mechanism.mechanisms if isinstance(self.mechanism, StratifiedMechanism) else [self.mechanism]
+        largest = max(float(ldp(one)) for one in several)
+        return largest if not self.cost else (largest + self.cost) * (1 + 2.0**-50)
 
     def summary(self) -> dict[str, Any]:
         """Return the entry without its mechanism and its prior."""
@@ -98,6 +153,8 @@ class LedgerEntry:
             "rows": self.rows,
             "source_digest": self.source_digest,
             "released_digest": self.released_digest,
+            "given": ", ".join(self.row.given),
+            "unrelated": ", ".join(self.row.unrelated),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +163,10 @@ class LedgerEntry:
             **self.summary(),
             "secret": list(self.secret),
             "mechanism": self.mechanism.to_dict(),
-            "prior": self.prior.to_dict() if isinstance(self.prior, (Prior, Around)) else None,
+            "prior": self.prior.to_dict() if isinstance(self.prior, (Prior, Around, PriorByStratum)) else None,
+            "given": list(self.row.given),
+            "unrelated": list(self.row.unrelated),
+            "prior_cost": self.cost,
         }
 
 
@@ -117,10 +177,22 @@ class KnownBody(msgspec.Struct, forbid_unknown_fields=True):
     around: SetBody | None = None
 
 
-def known_to_text(prior: PriorSet | None) -> str:
+class BesideBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What went out beside the secret; ``by_stratum`` says how the mechanism and the prior are stored."""
+
+    given: list[str]
+    unrelated: list[str] = []
+    prior_cost: str = "0"
+    by_stratum: bool = False
+
+
+def known_to_text(prior: PriorSet | PriorByStratum | None) -> str:
     """As the database holds it; a set of the user's own kind cannot be kept."""
-    body = None
-    if isinstance(prior, Prior):
+    body: Any = None
+    if isinstance(prior, PriorByStratum):
+        if all(isinstance(prior[key], (Prior, *STORED_SETS)) for key in prior):
+            body = priors_to_body(prior)
+    elif isinstance(prior, Prior):
         body = KnownBody(prior.to_body())
     elif isinstance(prior, STORED_SETS):
         body = KnownBody(prior.nominal.to_body(), set_to_body(prior))
@@ -135,14 +207,25 @@ def _known_from_text(text: str, name: str) -> PriorSet | None:
     return nominal if body.around is None else set_from_body(body.around, nominal, name)
 
 
+def _strata_from_text(text: str, name: str) -> PriorByStratum | None:
+    body = msgspec.json.decode(text, type=PriorByStratumBody | None)
+    return None if body is None else priors_from_body(body, name)
+
+
 def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
-    """Return the entry as the database holds it."""
+    """Return the entry as the database holds it; what went out beside the secret comes last."""
+    drawn, beside, one = entry.mechanism, None, entry.beside
+    by_stratum = isinstance(drawn, StratifiedMechanism)
+    body = stratified_to_body(drawn) if isinstance(drawn, StratifiedMechanism) else mechanism_to_body(drawn)
+    if one is not None:
+        told = BesideBody(list(one.given), list(one.unrelated), str(one.prior_cost), by_stratum)
+        beside = msgspec.json.encode(told).decode()
     return (
         entry.time,
         entry.state,
         entry.dataset,
         json.dumps(list(entry.secret), ensure_ascii=False),
-        msgspec.json.encode(mechanism_to_body(entry.mechanism)).decode(),
+        msgspec.json.encode(body).decode(),
         known_to_text(entry.prior),
         entry.origin,
         entry.epsilon,
@@ -151,19 +234,29 @@ def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
         entry.source_digest,
         entry.released_digest,
         None if entry.columns is None else json.dumps(list(entry.columns), ensure_ascii=False),
+        beside,
     )
 
 
 def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
     """Return the entry that a row of the database holds."""
-    number_, time, state, dataset, secret, mechanism, prior, *rest = row
-    columns = rest.pop()
+    number_, time, state, dataset, secret, mechanism, prior, *rest, columns, beside = row
     try:
         names = tuple(json.loads(secret))
         order = tuple(json.loads(columns)) if columns is not None else names if len(names) == 1 else None
-        known = _known_from_text(prior, name)
-        body = msgspec.json.decode(mechanism, type=MechanismBody)
-        values = (number_, time, state, dataset, names, mechanism_from_body(body, name), known, *rest, order)
+        told = None if beside is None else msgspec.json.decode(beside, type=BesideBody)
+        drawn: Mechanism | StratifiedMechanism
+        known: PriorSet | PriorByStratum | None
+        if told is not None and told.by_stratum:
+            drawn = stratified_from_body(msgspec.json.decode(mechanism, type=StratifiedBody), name)
+            known = _strata_from_text(prior, name)
+        else:
+            drawn = mechanism_from_body(msgspec.json.decode(mechanism, type=MechanismBody), name)
+            known = _known_from_text(prior, name)
+        went_out = None
+        if told is not None:
+            went_out = Beside(tuple(told.given), tuple(told.unrelated), Fraction(told.prior_cost))
+        values = (number_, time, state, dataset, names, drawn, known, *rest, order, went_out)
         return LedgerEntry(*values)
     except (msgspec.MsgspecError, TypeError, ValueError, LeakwiseError) as error:
         raise InvalidInput(f"Entry {number_} of the ledger {name!r} is damaged: {error}") from error

@@ -6,14 +6,14 @@ Three uniform letters released twice at ε = log 1.5 can reveal log 3, not log 2
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from leakwise.leakage import epsilon, ldp
 from leakwise.mechanism import Composition, Mechanism, compose
 from leakwise.priors import PriorSet
 
-__all__ = ["MOST_OF_ONE", "Together", "together"]
+__all__ = ["MOST_OF_ONE", "Together", "rounded_sum", "together"]
 
 MOST_OUTCOMES = 1_000_000
 
@@ -95,3 +95,9 @@ def _with_one_more(composed: Composition | None, mechanism: Mechanism) -> Compos
         return None
     more = compose(mechanism) if composed is None else compose(composed, mechanism)
     return more if more.count_vectors <= MOST_OUTCOMES and more.enumerable else None
+
+
+def rounded_sum(limits: Iterable[float]) -> float:
+    """Return the sum of leakages, rounded up by more than the additions can be off."""
+    total = math.fsum(limits)
+    return total * (1 + 2.0**-50) if math.isfinite(total) else total

@@ -7,10 +7,8 @@ import hmac
 import io
 import json
 import os
-import secrets as random_bytes
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -18,49 +16,19 @@ from typing import Any
 
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.documents import write_atomically
-from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, some_of
-from leakwise.exact import Level, level
+from leakwise.errors import Infeasible, InvalidInput, some_of
+from leakwise.exact import Level, float_above, level
 from leakwise.guarantee import at_most
-from leakwise.proof import Certificate
-from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, entry_of, row_of
+from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.tables.ledger.entries import BESIDE, COLUMNS, Beside, LedgerEntry, entry_of, row_of
+from leakwise.tables.ledger.ledger_file import ROWS, LedgerFile, migrate, version_of
 from leakwise.tables.ledger.overlaps import connected
+from leakwise.tables.ledger.row_total import seen_beside
 from leakwise.tables.ledger.totals import LedgerTotal, beyond_budget, total_of
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
+from leakwise.tables.row_columns import RowColumns
 
 __all__ = ["Ledger"]
-
-_APPLICATION = 0x4C4B5753
-_VERSION = 2  # 2: the order of the columns of a joint secret
-# Composing many releases exactly can take a while, and it is done while the ledger is held.
-_PATIENCE = 120.0
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS keys (name TEXT PRIMARY KEY, value BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS releases (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    time TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('reserved', 'released', 'cancelled')),
-    dataset TEXT NOT NULL,
-    secret TEXT NOT NULL,
-    mechanism TEXT NOT NULL,
-    prior TEXT NOT NULL,
-    origin TEXT NOT NULL,
-    epsilon REAL NOT NULL,
-    failure REAL NOT NULL,
-    rows INTEGER,
-    source_digest TEXT,
-    released_digest TEXT
-);
-CREATE TABLE IF NOT EXISTS budgets (
-    dataset TEXT NOT NULL,
-    secret TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('epsilon', 'lift')),
-    value TEXT NOT NULL,
-    PRIMARY KEY (dataset, secret)
-);
-"""
-# What makes a ledger of each version one of the next.
-_STEPS = (_SCHEMA, "ALTER TABLE releases ADD COLUMN columns TEXT;")
 
 
 class Ledger(Shown):
@@ -92,88 +60,12 @@ class Ledger(Shown):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        if self.path.is_dir() or not self.path.parent.is_dir():
-            raise InvalidInput(
-                f"ledger must be the path of a file in a folder that exists. Got {str(self.path)!r} instead."
-            )
-        try:
-            # Made by hand, so that only its owner can read it: SQLite would follow the umask.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-        except OSError as error:
-            raise InvalidInput(f"Cannot open the ledger {str(self.path)!r}: {error.strerror}.") from error
-        with self._connected() as db:
-            self._prepare(db)
-            found = db.execute("SELECT value FROM keys WHERE name = 'digest'").fetchone()
-            if found is None or not isinstance(found[0], bytes):
-                raise sqlite3.DatabaseError("it has no key")
-        self._key = found[0]
+        self._file = LedgerFile(path)
 
-    # -- the file -----------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one piece of work, with errors that say what to do."""
-        db = None
-        try:
-            db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
-            db.execute("PRAGMA synchronous = FULL")
-            yield db
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error) or "busy" in str(error):
-                raise LeakwiseError(
-                    f"The ledger {str(self.path)!r} is held by another process for more than {_PATIENCE:g} seconds. "
-                    "Nothing was entered and nothing released; try again when it is done."
-                ) from error
-            raise InvalidInput(f"Cannot use the ledger {str(self.path)!r}: {error}.") from error
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise InvalidInput(
-                f"{str(self.path)!r} is not a ledger, or it is damaged ({error}). Put back a copy; a new ledger would "
-                "forget what was released."
-            ) from error
-        finally:
-            if db is not None:
-                db.close()
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that nobody else can write beside."""
-        with self._connected() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
-
-    def _prepare(self, db: sqlite3.Connection) -> None:
-        (application,) = db.execute("PRAGMA application_id").fetchone()
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if (application, tables) != (0, 0) and application != _APPLICATION:
-            raise InvalidInput(f"{str(self.path)!r} is a database of something else, not a ledger. Name another file.")
-        if version > _VERSION:
-            raise InvalidInput(
-                f"{str(self.path)!r} was written by a newer Leakwise. Update with: pip install -U leakwise"
-            )
-        (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
-        if version == _VERSION:
-            return
-        if not version:
-            db.execute("PRAGMA journal_mode = WAL")
-        db.execute("BEGIN IMMEDIATE")
-        (version,) = db.execute("PRAGMA user_version").fetchone()  # another process may have been faster
-        for step in _STEPS[version:]:
-            for statement in filter(str.strip, step.split(";")):
-                db.execute(statement)
-        db.execute("INSERT OR IGNORE INTO keys VALUES ('digest', ?)", (random_bytes.token_bytes(32),))
-        db.execute(f"PRAGMA application_id = {_APPLICATION}")
-        db.execute(f"PRAGMA user_version = {_VERSION}")
-        db.execute("COMMIT")
+    @property
+    def path(self) -> Path:
+        """Where the ledger is."""
+        return self._file.path
 
     # -- entering -----------------------------------------------------------------------------------------------
 
@@ -181,7 +73,7 @@ class Ledger(Shown):
         """The most that all releases of a secret together may reveal, from now on: ε in nats, or the factor e^ε."""
         asked = level(epsilon, lift)
         kind, value = asked.stored
-        with self._writing() as db:
+        with self._file.writing() as db:
             db.execute(
                 "INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)", (_text(dataset), _names(secret), kind, str(value))
             )
@@ -190,12 +82,14 @@ class Ledger(Shown):
         self,
         dataset: str,
         secret: Any,
-        certificate: Certificate,
+        certificate: Certificate | StratifiedCertificate,
         *,
         origin: str = "given",
         failure: float = 0.0,
         rows: int | None = None,
         source_digest: str | None = None,
+        row: RowColumns | None = None,
+        prior_cost: Fraction | None = None,
     ) -> int:
         """Enter a release that is about to be made, and give back its number; refuse one that is beyond the budget.
 
@@ -204,14 +98,20 @@ class Ledger(Shown):
         dataset, secret
             Names: of the data, and of the column (or columns) whose values are the secret.
         certificate
-            Of the mechanism, for the prior.
+            Of the mechanism, for the prior; or by strata.
         origin, failure
             Where the prior comes from, and with what probability it is wrong.
         rows
             The number of rows.
         source_digest
             Of the secret column (:meth:`digest`), by which a column is known again under another name.
+        row
+            What goes out beside the secret. Left out, the given columns of a stratified mechanism, or nothing is known.
+        prior_cost
+            What a prior counted with noise costs, in nats.
         """
+        beside = _beside(certificate, row, prior_cost)
+        cost = 0.0 if beside is None else float_above(beside.prior_cost)
         entry = LedgerEntry(
             0,
             datetime.now(UTC).isoformat(timespec="seconds"),
@@ -219,21 +119,27 @@ class Ledger(Shown):
             _text(dataset),
             tuple(json.loads(_names(secret))),
             certificate.mechanism,
-            certificate.prior,
+            certificate.priors if isinstance(certificate, StratifiedCertificate) else certificate.prior,
             origin,
-            float(certificate.epsilon_upper),
+            float(certificate.epsilon_upper) if not cost else (certificate.epsilon_upper + cost) * (1 + 2.0**-50),
             max(failure, certificate.failure),
             rows,
             source_digest,
             None,
             _order(secret),
+            beside,
         )
-        with self._writing() as db:
+        with self._file.writing() as db:
             entries = self._entries(db)
             self._refuse_other_name(entry, entries)
             self._refuse_beyond_budgets(db, entry, entries)
-            marks = ", ".join("?" * len(COLUMNS))
-            cursor = db.execute(f"INSERT INTO releases ({', '.join(COLUMNS)}) VALUES ({marks})", row_of(entry))
+            names, values = [*COLUMNS, BESIDE], row_of(entry)
+            if entry.beside is None:
+                names, values = names[:-1], values[:-1]
+            else:
+                migrate(db, ROWS)
+            marks = ", ".join("?" * len(names))
+            cursor = db.execute(f"INSERT INTO releases ({', '.join(names)}) VALUES ({marks})", values)
             assert cursor.lastrowid is not None
             return cursor.lastrowid
 
@@ -246,7 +152,7 @@ class Ledger(Shown):
         self._change(entry, "cancelled", None)
 
     def _change(self, entry: int, state: str, digest: str | None) -> None:
-        with self._writing() as db:
+        with self._file.writing() as db:
             done = db.execute(
                 "UPDATE releases SET state = ?, released_digest = ? WHERE id = ? AND state = 'reserved'",
                 (state, digest, int(entry)),
@@ -260,10 +166,12 @@ class Ledger(Shown):
         """Check every budget whose columns the release tells about, be it through other releases."""
         after = [*entries, entry]
         reached = {name for one in connected(after, entry.dataset, entry.secret) for name in one.secret}
+        # A column that goes out as it is changes what all totals of the data compare with, and may have a budget.
+        new = entry.row.seen - seen_beside(entries, entry.dataset)
         for (names,) in db.execute("SELECT secret FROM budgets WHERE dataset = ?", (entry.dataset,)).fetchall():
             secret = tuple(json.loads(names))
             budget = self._budget(db, entry.dataset, secret)
-            if budget is None or not reached.intersection(secret):
+            if budget is None or not (new or reached.intersection(secret)):
                 continue
             total = total_of(after, entry.dataset, secret, budget)
             if not total.within_budget:
@@ -283,13 +191,13 @@ class Ledger(Shown):
 
     def digest(self) -> hmac.HMAC:
         """Return a new keyed digest (HMAC-SHA-256) to put a column into."""
-        return hmac.new(self._key, digestmod="sha256")
+        return hmac.new(self._file.key, digestmod="sha256")
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def entries(self, dataset: str | None = None, secret: Any = None) -> list[LedgerEntry]:
         """Return the entries in the order they were made, of one dataset or secret if named."""
-        with self._connected() as db:
+        with self._file.connected() as db:
             found = self._entries(db)
         wanted = None if secret is None else tuple(json.loads(_names(secret)))
         return [
@@ -299,7 +207,8 @@ class Ledger(Shown):
         ]
 
     def _entries(self, db: sqlite3.Connection) -> list[LedgerEntry]:
-        rows = db.execute(f"SELECT id, {', '.join(COLUMNS)} FROM releases ORDER BY id").fetchall()
+        beside = BESIDE if version_of(db) >= ROWS else "NULL"
+        rows = db.execute(f"SELECT id, {', '.join(COLUMNS)}, {beside} FROM releases ORDER BY id").fetchall()
         return [entry_of(row, str(self.path)) for row in rows]
 
     def _budget(self, db: sqlite3.Connection, dataset: str, secret: tuple[str, ...]) -> Level | None:
@@ -314,12 +223,12 @@ class Ledger(Shown):
     def total(self, dataset: str, secret: Any) -> LedgerTotal:
         """Return what all releases of a secret reveal together, and the budget it has."""
         names = tuple(json.loads(_names(secret)))
-        with self._connected() as db:
+        with self._file.connected() as db:
             return total_of(self._entries(db), _text(dataset), names, self._budget(db, dataset, names))
 
     def totals(self) -> list[LedgerTotal]:
         """Return the total of every secret that has an entry or a budget."""
-        with self._connected() as db:
+        with self._file.connected() as db:
             entries = self._entries(db)
             budgets = db.execute("SELECT dataset, secret FROM budgets").fetchall()
             known = dict.fromkeys((one.dataset, one.secret) for one in entries)
@@ -354,6 +263,7 @@ class Ledger(Shown):
         }
 
     def _shown(self) -> Parts:
+        totals = self.totals()
         rows: list[list[object]] = [
             [
                 one.dataset,
@@ -364,10 +274,27 @@ class Ledger(Shown):
                 "exact" if one.exact else "bound",
                 "" if one.budget is None else one.budget.words,
             ]
-            for one in self.totals()
+            for one in totals
         ]
         headers = ["dataset", "secret", "releases", "total ε", "total lift", "how", "budget"]
-        return [Table(headers, rows, f"Ledger {str(self.path)!r}: what is revealed in all")]
+        told = [one.sentence for one in totals if one.beside is not None]
+        return [Table(headers, rows, f"Ledger {str(self.path)!r}: what is revealed in all"), *([told] if told else [])]
+
+
+def _beside(
+    certificate: Certificate | StratifiedCertificate, row: RowColumns | None, prior_cost: Fraction | None
+) -> Beside | None:
+    """What is entered of the columns that go out beside the secret; None where there is nothing to say."""
+    given = certificate.mechanism.given if isinstance(certificate, StratifiedCertificate) else ()
+    if row is not None and row.given and set(row.given) != set(given):
+        raise InvalidInput(
+            f"The certificate must be beside the columns that go out with the secret, {some_of(row.given)}. It is "
+            f"beside {some_of(given) or 'none'}."
+        )
+    unrelated = () if row is None else row.unrelated
+    if not given and not unrelated and not prior_cost:
+        return None
+    return Beside(tuple(map(str, given)), tuple(map(str, unrelated)), Fraction(prior_cost or 0))
 
 
 def _text(name: object) -> str:

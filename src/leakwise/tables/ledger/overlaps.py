@@ -15,9 +15,9 @@ import numpy as np
 
 from leakwise.leakage import ldp
 from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior, PriorSet
+from leakwise.priors import Prior, PriorByStratum, PriorSet
 from leakwise.tables.ledger.entries import LedgerEntry, known_to_text
-from leakwise.tables.ledger.joint_total import MOST_OF_ONE, Together, together
+from leakwise.tables.ledger.joint_total import MOST_OF_ONE, Together, rounded_sum, together
 
 __all__ = ["all_together", "connected"]
 
@@ -42,8 +42,8 @@ def all_together(counted: Sequence[LedgerEntry], secret: Collection[str]) -> Tog
     of all priors counts; the least of the bounds over the sets C holds. The sum of all limits for every prior always
     does.
     """
-    limits = {one.id: ldp(one.mechanism) for one in counted}
-    best = Together(_sum(limits.values()), not counted, 1)
+    limits = {one.id: ldp(_plain(one)) for one in counted}
+    best = Together(rounded_sum(limits.values()), not counted, 1)
     for columns in dict.fromkeys(one.secret for one in counted):
         priors = _worst_priors(columns, counted)
         if priors is None:
@@ -82,7 +82,7 @@ class _Known:
 
 def _worst_priors(columns: tuple[str, ...], counted: Sequence[LedgerEntry]) -> list[_Known] | None:
     """Every prior of these columns that any entry stands for; None where one of them cannot be told."""
-    known = [_Known(one, one.prior) for one in counted]
+    known = [_Known(one, _plain_prior(one)) for one in counted]
     own = _different(one for one in known if one.entry.secret == columns)
     others = _different(
         one for one in known if one.entry.secret != columns and set(columns).intersection(one.entry.secret)
@@ -141,12 +141,14 @@ def _for_prior(known: _Known, counted: Sequence[LedgerEntry], limits: dict[int, 
     """Compose what is over the letters of the prior; the rest counts with its limits for every prior."""
     one = known.entry
     if known.prior is None:
-        return Together(_sum([one.epsilon, *(limits[e.id] for e in counted if e is not one)]), len(counted) == 1, 1)
+        return Together(
+            rounded_sum([one.epsilon, *(limits[e.id] for e in counted if e is not one)]), len(counted) == 1, 1
+        )
     composed, rest = list[Mechanism](), list[Mechanism]()
     for other in counted:
         mechanism = _over_letters(other, known)
         if mechanism is None:
-            rest.append(other.mechanism)
+            rest.append(_plain(other))
         else:
             composed.append(mechanism)
     return together(composed, known.prior, rest, capped=capped)
@@ -154,7 +156,7 @@ def _for_prior(known: _Known, counted: Sequence[LedgerEntry], limits: dict[int, 
 
 def _over_letters(entry: LedgerEntry, known: _Known) -> Mechanism | None:
     """Return the mechanism of a release of these columns, or of a part of them, as one over the letters of a prior."""
-    mechanism, letters = entry.mechanism, known.prior.alphabet if known.prior is not None else None
+    mechanism, letters = _plain(entry), known.prior.alphabet if known.prior is not None else None
     assert letters is not None
     if entry is known.entry:
         order = letters.positions_in(mechanism.input_alphabet, mine="prior", theirs="mechanism")
@@ -191,7 +193,12 @@ def _part(value: tuple[Any, ...], columns: tuple[str, ...], wanted: Sequence[str
     return tuple(value[columns.index(name)] for name in wanted)
 
 
-def _sum(limits: Iterable[float]) -> float:
-    """The sum, rounded up by more than the additions can be off."""
-    total = math.fsum(limits)
-    return total * (1 + 2.0**-50) if math.isfinite(total) else total
+def _plain(entry: LedgerEntry) -> Mechanism:
+    """The one mechanism of a release; those by strata are counted beside their given columns (``row_total``)."""
+    assert isinstance(entry.mechanism, Mechanism)
+    return entry.mechanism
+
+
+def _plain_prior(entry: LedgerEntry) -> PriorSet | None:
+    assert not isinstance(entry.prior, PriorByStratum)
+    return entry.prior

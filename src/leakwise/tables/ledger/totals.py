@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from leakwise.alphabet import joined
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import some_of
 from leakwise.exact import Level, float_above
-from leakwise.guarantee import at_most, lift_above
-from leakwise.tables.ledger.entries import LedgerEntry
+from leakwise.guarantee import all_releases, at_most, lift_above
+from leakwise.mechanism import Mechanism
+from leakwise.tables.ledger.entries import Beside, LedgerEntry
+from leakwise.tables.ledger.joint_total import Together, rounded_sum
 from leakwise.tables.ledger.overlaps import all_together, connected
+from leakwise.tables.ledger.row_total import covers, for_the_row, seen_beside
 
 __all__ = ["LedgerTotal", "beyond_budget", "total_of"]
 
@@ -34,6 +38,11 @@ class LedgerTotal(Shown):
         The probability that any of the priors is wrong, at most.
     budget
         What was allowed, if anything was said.
+    beside
+        The columns that went out as they are, given or assumed to tell nothing: the total compares with what the given
+        ones say. None where nothing was said of other columns.
+    in_clear
+        The releases in which a column of the secret itself went out as it is: nothing is protected any more.
     """
 
     dataset: str
@@ -43,6 +52,18 @@ class LedgerTotal(Shown):
     releases: int
     failure: float
     budget: Level | None
+    beside: Beside | None = None
+    in_clear: tuple[int, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The total in words."""
+        about = " and ".join(self.secret)
+        if self.in_clear:
+            where = joined("this release" if one == 0 else f"entry {one}" for one in self.in_clear)
+            return f"{about} of {self.dataset} went out as it is, unprotected, in {where}: no limit holds."
+        beside = self.beside or Beside()
+        return all_releases(self.lift, self.dataset, about, beside.given, beside.unrelated)
 
     @property
     def lift(self) -> float:
@@ -63,7 +84,8 @@ class LedgerTotal(Shown):
             ["failure probability of the priors", at_most(self.failure)],
             ["budget", "none" if self.budget is None else self.budget.words],
         ]
-        return [Table(["", "total"], rows, f"{', '.join(self.secret)} of {self.dataset}")]
+        said = [] if self.beside is None else [self.sentence]
+        return [Table(["", "total"], rows, f"{', '.join(self.secret)} of {self.dataset}"), *said]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -77,6 +99,10 @@ class LedgerTotal(Shown):
             "failure": self.failure,
             "budget": None if self.budget is None else self.budget.words,
             "within_budget": self.within_budget,
+            "given": [] if self.beside is None else list(self.beside.given),
+            "unrelated": [] if self.beside is None else list(self.beside.unrelated),
+            "in_clear": list(self.in_clear),
+            "sentence": self.sentence,
         }
 
 
@@ -86,13 +112,27 @@ def total_of(
     """Return the total for a secret over all releases of its columns, of parts of them and of more."""
     counted = connected(entries, dataset, secret)
     failure = min(1.0, sum(one.failure for one in counted))
-    if len(counted) == 1:
+    seen = seen_beside(entries, dataset)
+    found, beside = Together(0.0, True, 1), None
+    in_clear = tuple(
+        one.id for one in entries if one.counts and one.dataset == dataset and one.row.seen.intersection(secret)
+    )
+    if seen and (counted or in_clear):
+        # A column that one release assumed to tell nothing is given where another was certified beside it.
+        given = {name for one in entries if one.counts and one.dataset == dataset for name in one.row.given}
+        beside = Beside(tuple(sorted(given)), tuple(sorted(seen - given)))
+    if in_clear:
+        found = Together(math.inf, False, 1)
+    elif len(counted) == 1 and covers(counted[0], seen):
         # A single release tells about the whole row what it tells about its own secret.
-        epsilon, exact = counted[0].epsilon, set(counted[0].secret) <= set(secret)
-    else:
+        found = Together(counted[0].epsilon, set(counted[0].secret) <= set(secret), 1)
+    elif all(isinstance(one.mechanism, Mechanism) and covers(one, seen) for one in counted):
         found = all_together(counted, secret)
-        epsilon, exact = found.epsilon, found.exact
-    return LedgerTotal(dataset, secret, epsilon, exact, len(counted), failure, budget)
+        cost = rounded_sum(one.cost for one in counted)
+        found = replace(found, epsilon=rounded_sum([found.epsilon, cost]), exact=False) if cost else found
+    else:
+        found = for_the_row(counted, secret, seen)
+    return LedgerTotal(dataset, secret, found.epsilon, found.exact, len(counted), failure, budget, beside, in_clear)
 
 
 def beyond_budget(entry: LedgerEntry, total: LedgerTotal, before: LedgerTotal) -> str:
@@ -100,7 +140,9 @@ def beyond_budget(entry: LedgerEntry, total: LedgerTotal, before: LedgerTotal) -
     assert total.budget is not None
     about = "" if total.secret == entry.secret else f" (which the budget of {some_of(total.secret)} counts, too)"
     words = f"This release of {some_of(entry.secret)} of {entry.dataset!r}{about} is refused: "
-    if math.isinf(total.epsilon):
+    if total.in_clear:
+        words += f"{total.sentence} The budget is "
+    elif math.isinf(total.epsilon):
         words += (
             "no limit is known for all releases together. A prior of all their columns together is needed, or "
             "mechanisms with a limit for every prior (no zeros). The budget is "

@@ -1,0 +1,130 @@
+"""What all releases about a row reveal together to anyone who sees the rows: beside every column that went out.
+
+Let u be all columns that went out as they are, in any release of the data. For releases y_1, …, y_k, each with fresh
+randomness, P(r|u,y_1…y_k)/P(r|u) is a product: a first factor of at most the lift t_i of a release that is certified
+beside u, and factors of at most the limit a_j for anyone of every other one. So min_i t_i ∏_{j≠i} a_j bounds every
+guess about the row; where no release is certified beside all of u, ∏ a_j does (the mathematics, section 8).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Sequence
+
+import numpy as np
+
+from leakwise.alphabet import Label
+from leakwise.leakage import ldp
+from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.priors import AllPriors, PriorByStratum, PriorSet
+from leakwise.tables.ledger.entries import LedgerEntry, known_to_text
+from leakwise.tables.ledger.joint_total import Together, rounded_sum, together
+
+__all__ = ["covers", "for_the_row", "seen_beside"]
+
+# Joint outcomes that are looked at over all strata.
+_MOST_OUTCOMES = 1_000_000
+
+
+def seen_beside(entries: Iterable[LedgerEntry], dataset: str) -> frozenset[str]:
+    """Return every column of the data that went out as it is, beside whatever secret."""
+    counted = [one for one in entries if one.counts and one.dataset == dataset]
+    return frozenset(name for one in counted for name in one.row.seen)
+
+
+def covers(entry: LedgerEntry, seen: frozenset[str]) -> bool:
+    """Return whether a release is certified for anyone who sees these columns, or assumed they tell nothing."""
+    return seen <= entry.row.seen
+
+
+def for_the_row(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[str]) -> Together:
+    """Return what releases reveal about a row beside the columns that are seen: the least of the bounds that hold."""
+    best = Together(rounded_sum(one.anyone for one in counted), False, 1)
+    for one in counted:
+        if covers(one, seen):
+            bound = rounded_sum([one.epsilon, *(other.anyone for other in counted if other is not one)])
+            best = min(best, Together(bound, False, 1), key=lambda found: found.epsilon)
+    exact = _by_stratum(counted, secret, seen)
+    return best if exact is None or exact.epsilon > best.epsilon else exact
+
+
+def _by_stratum(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[str]) -> Together | None:
+    """Compose the releases of one secret stratum by stratum; None where they are of several, or too large."""
+    known = [one for one in counted if isinstance(one.prior, PriorByStratum) and covers(one, seen)]
+    if not known or any(one.columns is None or one.columns != known[0].columns for one in counted):
+        return None
+    given = known[0].row.given
+    if any(one.row.given not in ((), given) for one in counted) or any(one.row.given != given for one in known):
+        return None
+    letters = known[0].mechanism.inputs
+    listed = _priors(known)
+    cost = rounded_sum(one.cost for one in counted)
+    capped, left, exact = set(secret) <= set(known[0].secret), _MOST_OUTCOMES, not cost
+    worst = _without_prior(counted, listed)
+    exact = exact and not worst
+    done = set[object]()
+    for stratum, priors in listed.items():
+        serving = [one for one in (_serving(one, stratum) for one in counted) if one is not None]
+        token = (tuple(map(id, serving)), tuple(map(known_to_text, priors)))
+        if token in done:
+            continue
+        done.add(token)
+        several = [_over(letters, one) for one in serving]
+        if not priors or any(one is None for one in several):
+            worst, exact = max(worst, rounded_sum(map(ldp, serving))), False
+            continue
+        left -= len(priors) * math.prod(one.shape[1] for one in serving)
+        if left < 0:
+            return None
+        for prior in priors:
+            here = together([one for one in several if one is not None], prior, capped=capped)
+            worst, exact = max(worst, here.epsilon), exact and here.exact
+    whole = exact and set(known[0].secret) <= set(secret)
+    return Together(rounded_sum([worst, cost]) if cost else worst, whole, _MOST_OUTCOMES - left)
+
+
+def _priors(known: Sequence[LedgerEntry]) -> dict[Label, list[PriorSet]]:
+    """Every stratum that a release has a prior for, with all its priors; those for every prior say nothing."""
+    found: dict[Label, list[PriorSet]] = {}
+    for one in known:
+        assert isinstance(one.prior, PriorByStratum)
+        for key in one.prior:
+            here, prior = found.setdefault(key, []), one.prior[key]
+            if not isinstance(prior, AllPriors):
+                here.append(prior)
+    return found
+
+
+def _serving(entry: LedgerEntry, stratum: Label) -> Mechanism | None:
+    """The mechanism that draws for a stratum; None where none does, and such a row is refused."""
+    mechanism = entry.mechanism
+    if not isinstance(mechanism, StratifiedMechanism):
+        return mechanism
+    own = stratum in mechanism  # a declared combination without one has the other
+    return mechanism[stratum] if own else mechanism.otherwise
+
+
+def _without_prior(counted: Sequence[LedgerEntry], listed: Container[Label]) -> float:
+    """What is revealed of rows in strata without a prior, by the limits for anyone; 0 where there can be none."""
+    limits, any_rows = list[float](), False
+    for one in counted:
+        mechanism = one.mechanism
+        if isinstance(mechanism, StratifiedMechanism):
+            serving = [mechanism[key] for key in mechanism if key not in listed]
+            serving += [] if mechanism.otherwise is None else [mechanism.otherwise]
+            any_rows = any_rows or bool(serving)
+        else:
+            serving = [mechanism]
+        limits.append(max(map(ldp, serving), default=0.0))
+    return rounded_sum(limits) if any_rows else 0.0
+
+
+def _over(letters: Sequence[Label], mechanism: Mechanism) -> Mechanism | None:
+    """The mechanism with its values in this order; None where it has others."""
+    if mechanism.inputs == tuple(letters):
+        return mechanism
+    index = mechanism.input_alphabet.index
+    if len(index) != len(letters) or any(one not in index for one in letters):
+        return None
+    places = np.array([index[one] for one in letters], dtype=np.intp)
+    return Mechanism.from_kernel(mechanism.kernel.take_rows(places), letters, mechanism.output_alphabet)

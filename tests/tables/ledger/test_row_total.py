@@ -1,0 +1,254 @@
+"""Totals of releases beside given columns: never below the truth for anyone who sees all the rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sqlite3
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import leakwise as lw
+from leakwise.cli import app
+from leakwise.tables.row_columns import RowColumns
+
+# The secret is a, or a and d together; b and c may go out; z is independent of everything.
+VALUES = {"a": ["a0", "a1", "a2"], "b": ["b0", "b1"], "c": ["c0", "c1"], "d": ["d0", "d1"], "z": ["z0", "z1"]}
+NAMES = tuple(VALUES)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return lw.Ledger(tmp_path / "ledger.db")
+
+
+def random_joint(generator):
+    """A joint distribution of all columns with exact numbers; z is independent of the others."""
+    others = list(itertools.product(*(VALUES[name] for name in NAMES[:-1])))
+    weights = generator.integers(1, 20, len(others)).tolist()
+    total = sum(weights)
+    return {
+        (*value, z): Fraction(weight, total) / 2
+        for value, weight in zip(others, weights, strict=True)
+        for z in VALUES["z"]
+    }
+
+
+def part(value, columns):
+    found = tuple(value[NAMES.index(name)] for name in columns)
+    return found[0] if len(found) == 1 else found
+
+
+def marginal(joint, columns):
+    found = {}
+    for value, mass in joint.items():
+        key = part(value, columns)
+        found[key] = found.get(key, 0) + mass
+    return found
+
+
+def priors_beside(joint, secret, given):
+    """The true prior of the secret in every stratum of the given columns."""
+    both = marginal(joint, (*secret, *given))
+    strata: dict = {}
+    for key, mass in both.items():
+        letters, stratum = key[: len(secret)], key[len(secret) :]
+        here = strata.setdefault(stratum[0] if len(given) == 1 else stratum, {})
+        here[letters[0] if len(secret) == 1 else letters] = mass
+    domains = {name: VALUES[name] for name in given}
+    whole = {key: lw.Prior({k: v / sum(one.values()) for k, v in one.items()}) for key, one in strata.items()}
+    return lw.PriorByStratum(whole, domains)
+
+
+def random_mechanism(generator, inputs, zeros=False):
+    weights = generator.integers(0 if zeros else 1, 6, (len(inputs), 2))
+    weights[weights.sum(axis=1) == 0] = 1
+    rows = [[Fraction(int(w), int(row.sum())) for w in row] for row in weights]
+    return lw.Mechanism(rows, inputs=inputs, outputs=["x", "y"])
+
+
+def random_release(generator, joint, secret, given):
+    """A certificate of random mechanisms, beside these columns or beside none."""
+    zeros = bool(generator.random() < 0.3)
+    if not given:
+        prior = lw.Prior(marginal(joint, secret))
+        return lw.certify(random_mechanism(generator, prior.labels, zeros), prior)
+    priors = priors_beside(joint, secret, given)
+    own = {key: random_mechanism(generator, priors.labels, zeros) for key in priors}
+    return lw.certify(lw.StratifiedMechanism(own, priors.given_columns), priors)
+
+
+def true_lift(joint, made, secret, seen):
+    """The largest P(secret | seen, outcomes) / P(secret | seen), by looking at every outcome, in fractions."""
+    worst = Fraction(1)
+    before, of_seen = marginal(joint, (*secret, *seen)), marginal(joint, seen) if seen else {(): Fraction(1)}
+    for outcome in itertools.product("xy", repeat=len(made)):
+        masses = dict(joint)
+        for (columns, given, certificate), seen_here in zip(made, outcome, strict=True):
+            for value in masses:
+                m = certificate.mechanism
+                m = m[part(value, given)] if given else m
+                masses[value] *= m.probability(part(value, columns), seen_here)
+        after, at = marginal(masses, (*secret, *seen)), marginal(masses, seen) if seen else {(): sum(masses.values())}
+        for key, mass in after.items():
+            parts = key if isinstance(key, tuple) else (key,)
+            there = parts[len(secret) :]
+            where = there[0] if len(there) == 1 else there
+            if at[where]:
+                worst = max(worst, (mass / at[where]) / (before[key] / of_seen[where]))
+    return worst
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_totals_beside_given_columns_are_never_below_the_truth(tmp_path, seed):
+    generator = np.random.default_rng([23, seed])
+    joint, ledger = random_joint(generator), lw.Ledger(tmp_path / "l.db")
+    made, seen = [], set()
+    for _ in range(int(generator.integers(1, 4))):
+        secret = [("a",), ("a",), ("a", "d")][generator.integers(3)]
+        given = [(), ("b",), ("b",), ("c",), ("b", "c")][generator.integers(5)]
+        unrelated = ("z",) if generator.random() < 0.3 else ()
+        certificate = random_release(generator, joint, secret, given)
+        made.append((secret, given, certificate))
+        seen |= {*given, *unrelated}
+        row = RowColumns(secret, given, unrelated) if given or unrelated else None
+        ledger.confirm(ledger.reserve("d", secret, certificate, row=row))
+    for secret in (("a",), ("a", "d")):
+        total = ledger.total("d", secret)
+        assert total.releases == len(made)
+        truth = math.log(true_lift(joint, made, secret, tuple(sorted(seen))))
+        assert total.epsilon >= truth * (1 - 1e-12)
+        if total.exact:
+            assert total.epsilon == pytest.approx(truth)
+
+
+def test_releases_of_one_secret_beside_the_same_columns_are_composed_exactly(ledger):
+    generator = np.random.default_rng(5)
+    joint = random_joint(generator)
+    made = [(("a",), ("b",), random_release(generator, joint, ("a",), ("b",))) for _ in range(2)]
+    for secret, _, certificate in made:
+        ledger.confirm(ledger.reserve("d", secret, certificate))
+    total = ledger.total("d", "a")
+    assert total.exact
+    assert total.epsilon == pytest.approx(math.log(true_lift(joint, made, ("a",), ("b",))))
+
+
+def by_sex(lift, anyone=None, **more):
+    """Randomized response beside sex, with a prior per stratum at which its lift is known."""
+    m = lw.randomized_response(["no", "yes"], lift=3)
+    priors = lw.PriorByStratum(
+        {"f": lw.Prior({"no": 0.5, "yes": 0.5}), "m": lw.Prior({"no": 0.75, "yes": 0.25})}, "sex"
+    )
+    sm = lw.StratifiedMechanism({"f": m, "m": m}, priors.given_columns, **more)
+    return lw.certify(sm, priors, lift=lift, anyone=anyone)
+
+
+PLAIN = lw.certify(lw.randomized_response(["no", "yes"], lift=3), lw.Prior({"no": 0.6, "yes": 0.4}))
+
+
+def test_a_plain_release_counts_with_its_limit_for_anyone_beside_given_columns(ledger):
+    """Its promise was for a prior that knows nothing of the given columns."""
+    beside = by_sex(2)
+    ledger.confirm(ledger.reserve("d", "s", PLAIN))
+    assert ledger.total("d", "s").epsilon == PLAIN.epsilon_upper
+    ledger.confirm(ledger.reserve("d", "s", beside))
+    total = ledger.total("d", "s")
+    assert total.beside.given == ("sex",)
+    assert total.exact  # composed with the priors of the strata
+    ledger.confirm(ledger.reserve("d", "job", beside, row=RowColumns(("job",), ("sex",), ("zip",))))
+    # Now zip is seen, of which neither release of s says anything: only limits for anyone are left.
+    total = ledger.total("d", "s")
+    assert not total.exact
+    assert total.epsilon == pytest.approx(2 * math.log(3))
+    assert total.beside.unrelated == ("zip",)
+
+
+def test_a_column_that_went_out_as_it_is_has_no_total(ledger):
+    ledger.set_budget("d", "sex", lift=5)
+    ledger.set_budget("d", "job", lift=5)
+    with pytest.raises(lw.Infeasible, match=r"sex of d went out as it is, unprotected, in this release"):
+        ledger.reserve("d", "s", by_sex(2))
+    ledger.confirm(ledger.reserve("other", "s", by_sex(2), row=RowColumns(("s",), ("sex",), ("job",))))
+    assert math.isinf(ledger.total("other", "job").epsilon)
+    assert ledger.total("other", "job").in_clear == (1,)
+    assert not math.isinf(ledger.total("other", "s").epsilon)
+    assert "job of other went out as it is, unprotected, in entry 1" in ledger.total("other", "job").sentence
+
+
+def test_a_new_column_beside_one_secret_counts_for_the_budget_of_another(ledger):
+    """A release of s kept its budget; in a table of another secret sex is seen, of which the first one knew nothing."""
+    ledger.set_budget("d", "s", lift=2)
+    ledger.confirm(ledger.reserve("d", "s", PLAIN))
+    other = by_sex(2)
+    with pytest.raises(lw.Infeasible, match="the budget of 's' counts, too"):
+        ledger.reserve("d", "t", other)
+    ledger.confirm(ledger.reserve("e", "s", PLAIN, row=RowColumns(("s",), (), ("sex",))))
+    ledger.confirm(ledger.reserve("e", "t", other))
+    assert ledger.total("e", "s").epsilon == PLAIN.epsilon_upper  # sex was assumed to tell nothing about it
+
+
+def test_strata_without_a_prior_count_with_the_limit_for_anyone(ledger):
+    weak = by_sex(2, otherwise=lw.randomized_response(["no", "yes"], lift=2))
+    for _ in range(2):
+        ledger.confirm(ledger.reserve("d", "s", weak))
+    total = ledger.total("d", "s")
+    assert not total.exact
+    assert total.epsilon >= math.log(4)
+    assert total.epsilon <= weak.epsilon_upper + math.log(3) + 1e-9
+
+
+def test_what_a_noisy_prior_costs_is_added_every_time(ledger):
+    certificate, cost = by_sex(2), Fraction("0.1")
+    for times in (1, 2):
+        ledger.confirm(ledger.reserve("d", "s", certificate, prior_cost=cost))
+        free = lw.Ledger(ledger.path.with_name(f"free{times}.db"))
+        for _ in range(times):
+            free.confirm(free.reserve("d", "s", certificate))
+        total, without = ledger.total("d", "s"), free.total("d", "s")
+        assert total.epsilon >= without.epsilon + times * 0.1
+        assert total.epsilon == pytest.approx(without.epsilon + times * 0.1)
+    assert ledger.entries()[0].cost >= cost
+
+
+def test_entries_beside_given_columns_survive_and_make_the_third_version(ledger):
+    def version():
+        with sqlite3.connect(ledger.path) as db:
+            (found,) = db.execute("PRAGMA user_version").fetchone()
+        db.close()
+        return found
+
+    ledger.confirm(ledger.reserve("d", "s", PLAIN))
+    assert version() == 2  # nothing new is in it
+    certificate = by_sex(2, anyone=3)
+    ledger.confirm(ledger.reserve("d", "s", certificate, row=RowColumns(("s",), ("sex",), ("zip",)), rows=7))
+    assert version() == 3
+    ledger.confirm(ledger.reserve("d", "s", PLAIN))
+    plain, one, again = lw.Ledger(ledger.path).entries()
+    assert (plain.beside, again.beside) == (None, None)
+    assert one.mechanism == certificate.mechanism
+    assert one.prior == certificate.priors
+    assert (one.beside.given, one.beside.unrelated, one.rows) == (("sex",), ("zip",), 7)
+    assert one.to_dict()["given"] == ["sex"]
+    assert ledger.to_dict()["totals"][0]["given"] == ["sex"]
+
+
+def test_a_certificate_beside_other_columns_than_go_out_is_refused(ledger):
+    with pytest.raises(lw.InvalidInput, match="must be beside the columns that go out with the secret, 'job'"):
+        ledger.reserve("d", "s", by_sex(2), row=RowColumns(("s",), ("job",)))
+    with pytest.raises(lw.InvalidInput, match="It is beside none"):
+        ledger.reserve("d", "s", PLAIN, row=RowColumns(("s",), ("sex",)))
+
+
+def test_ledger_show_says_what_the_total_compares_with(ledger):
+    ledger.confirm(ledger.reserve("d", "s", by_sex(2), row=RowColumns(("s",), ("sex",), ("zip",))))
+    shown = CliRunner().invoke(app, ["ledger", "show", str(ledger.path)])
+    assert shown.exit_code == 0
+    words = " ".join(shown.output.split())
+    assert "All releases of d together make no guess about s more than" in words
+    assert "as sex makes it already, for anyone who sees the rows (rows independent; if zip tells nothing ab" in words
+    entries = CliRunner().invoke(app, ["ledger", "entries", str(ledger.path)]).output
+    assert "given" in entries
+    assert "sex" in entries
