@@ -181,7 +181,7 @@ def test_no_rows_are_refused() -> None:
 
 
 def test_the_adult_table_given_sex_and_income() -> None:
-    """Variance 7.33 with known priors (MATH.md section 8); from the table, rounded, with a limit for anyone."""
+    """Variance 7.33 with known priors (section 8); here from the table, rounded, with a limit for anyone."""
     data = adult_table()
     letters = Alphabet(sorted(set(data["marital_status"])))
     given, counts = counts_of_table(data, "marital_status", ["sex", "income"], letters)

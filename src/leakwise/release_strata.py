@@ -10,26 +10,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leakwise.alphabet import Alphabet, GivenColumns, Label
 from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
+from leakwise.exact import exact_fraction, typed
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, LayerCake, Prior, PriorByStratum, PriorSet
 from leakwise.priors.sets.around_estimate import checked_failure
+from leakwise.priors.sets.noisy import NoisyLayerCake, noise_ratio
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, StratifiedCertificate, certify_by_stratum
 from leakwise.release_mechanism import Kept, drawable, release_utility, spread, warn_of_nothing
+from leakwise.sampling.geometric import two_sided_geometric
 
 if TYPE_CHECKING:
     from leakwise.optimize.stratified_result import StratifiedDesign
+    from leakwise.sampling import SecureStream
 
-__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum"]
+__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum", "noisy_counts"]
 
 # A stratum with fewer rows never uses its own frequencies: one row would move them too far.
 LEAST_ROWS = 1000
+# Noise that costs less is wider than any table is long; noise that costs more hides nothing.
+_COSTS = (Fraction(1, 10_000), Fraction(10))
 
 
 class CountedStrata(NamedTuple):
     """The rows of a table as samples, one per stratum, and how often they may mislead.
 
-    ``counts`` maps the strata that occur to how often each value of ``letters`` does there.
+    ``counts`` maps the strata that occur to how often each value of ``letters`` does there. With a ``prior_cost``, in
+    nats, everything that follows depends on them through noisy counts alone.
     """
 
     counts: Mapping[Label, Sequence[int]]
@@ -38,6 +45,7 @@ class CountedStrata(NamedTuple):
     secret: Hashable
     failure: object
     least_rows: int = LEAST_ROWS
+    prior_cost: object = None
 
 
 def certified_by_stratum(
@@ -48,12 +56,18 @@ def certified_by_stratum(
     columns: tuple[str, ...],
     time_limit: float,
     keep: Kept | None = None,
+    stream: SecureStream | None = None,
 ) -> tuple[StratifiedDesign | None, StratifiedCertificate, StratifiedCertificate]:
     """Return the proof of the mechanisms of all strata, and the one that a receiver may see; beyond the limit, refuse.
 
     They differ where the priors come from the table: the receiver's rests on rounded frequencies alone, from which the
     mechanisms follow, too. Strata of fewer than ``least_rows`` rows are not listed: their rows get ``otherwise``, a
     mechanism that holds for every prior. Sizes of strata are public, as the given columns are.
+
+    With a ``prior_cost`` ε₀ two-sided geometric noise, drawn from ``stream``, is added to the counts of each listed
+    stratum, and both proofs are the same one: mechanisms, certificate and whether there is a release at all depend on
+    the table through the noisy counts alone. They and all released rows together then keep the limits: the mechanisms
+    are designed for limit/e^ε₀ (the mathematics, section 8).
     """
     found: StratifiedDesign | None = None
     table: _Table | None = None
@@ -61,7 +75,7 @@ def certified_by_stratum(
         given = None if mechanism is None else _stratified(mechanism, basis.given_columns, list(basis), basis.secret)
         public = basis
     else:
-        table = _Table(basis)
+        table = _Table(basis, stream)
         given = None if mechanism is None else table.stratified(mechanism)
         public = table.public(given)
     if given is None:
@@ -79,7 +93,8 @@ def certified_by_stratum(
     drawn = _each(given, lambda one: drawable(spread(one, columns) if found is not None else one))
     shown = certify_by_stratum(drawn, public, asked) if found is None or drawn != given else found.certificate
     # Whether a release is made is seen, too: the rounded frequencies decide it.
-    certificate = shown if table is None else certify_by_stratum(drawn, table.known(public), asked)
+    exact = None if table is None or table.cost else table.known(public)
+    certificate = shown if exact is None else certify_by_stratum(drawn, exact, asked)
     if not (certificate.holds and shown.holds):
         refused = certificate if shown.holds else shown
         raise CertificateRejected(f"{refused.sentence} Nothing was released.")
@@ -88,10 +103,41 @@ def certified_by_stratum(
     return found, certificate, shown
 
 
+def noisy_counts(
+    counts: Sequence[Sequence[int]], cost: Fraction, stream: SecureStream | None = None
+) -> list[list[int]]:
+    """Return the counts of disjoint sets of rows with noise that costs so many nats, exact; of two letters one draw.
+
+    >>> noisy = noisy_counts([[70, 30], [5, 5]], Fraction(1))
+    >>> [sum(row) for row in noisy]
+    [100, 10]
+    """
+    size = len(counts[0]) if counts else 0
+    if size < 2:
+        return [list(row) for row in counts]
+    ratio = noise_ratio(cost, size)
+    if size == 2:
+        moved = two_sided_geometric(ratio, len(counts), stream).tolist()
+        return [[first + one, second - one] for (first, second), one in zip(counts, moved, strict=True)]
+    added = two_sided_geometric(ratio, len(counts) * size, stream).reshape(len(counts), size).tolist()
+    return [[count + one for count, one in zip(*pair, strict=True)] for pair in zip(counts, added, strict=True)]
+
+
+def _checked_cost(cost: object) -> Fraction:
+    exact = exact_fraction(cost, "prior_cost")
+    low, high = _COSTS
+    if not low <= exact <= high:
+        raise InvalidInput(
+            f"prior_cost (--prior-cost) must be between {float(low):g} and {float(high):g} nats, such as 0.05: what "
+            f"the noise on the table's counts may cost. Got {cost!r} instead."
+        )
+    return typed(cost, exact)
+
+
 class _Table:
     """The strata of a table: those that are large enough to be learned from, and the others."""
 
-    def __init__(self, basis: CountedStrata) -> None:
+    def __init__(self, basis: CountedStrata, stream: SecureStream | None) -> None:
         self.basis, self.sizes = basis, {key: sum(row) for key, row in basis.counts.items()}
         self.total = sum(self.sizes.values())
         if not self.total:
@@ -102,6 +148,8 @@ class _Table:
         self.large = [key for key, size in self.sizes.items() if size >= least]
         # Each stratum that uses its own frequencies may mislead.
         self.share = checked_failure(basis.failure) / max(len(self.large), 1)
+        self.cost = None if basis.prior_cost is None else _checked_cost(basis.prior_cost)
+        self._stream = stream
 
     @cached_property
     def listed(self) -> list[Label]:
@@ -114,6 +162,17 @@ class _Table:
         inside = sum(self.sizes[key] for key in self.listed)
         return len(self.sizes) - len(self.listed), Fraction(self.total - inside, self.total)
 
+    @cached_property
+    def _sets(self) -> dict[Label, PriorSet]:
+        """The set of priors of each large stratum that may be shown: of rounded frequencies, or of noisy counts."""
+        if self.cost is None:
+            return {key: RoundedLayerCake(self.sample(key), self.share) for key in self.large}
+        noisy = noisy_counts([self.basis.counts[key] for key in self.large], self.cost, self._stream)
+        return {
+            key: NoisyLayerCake(self.basis.letters, counts, self.sizes[key], self.cost, self.share)
+            for key, counts in zip(self.large, noisy, strict=True)
+        }
+
     def sample(self, key: Label) -> Prior:
         return Prior.from_integers(self.basis.letters, list(self.basis.counts[key]), self.sizes[key])
 
@@ -125,8 +184,8 @@ class _Table:
     def public(self, mechanism: StratifiedMechanism | None) -> PriorByStratum:
         """The sets of priors that the rounded frequencies leave possible; any prior where they are not used."""
         strata = self.listed if mechanism is None else list(dict.fromkeys([*self._declared(mechanism), *mechanism]))
-        anything, large = AllPriors(Prior.uniform(self.basis.letters)), set(self.large)
-        sets = {key: RoundedLayerCake(self.sample(key), self.share) if key in large else anything for key in strata}
+        anything = AllPriors(Prior.uniform(self.basis.letters))
+        sets = {key: self._sets.get(key, anything) for key in strata}
         given = self.basis.given if mechanism is None else mechanism.given_columns
         # A stratum of a given mechanism that the table does not have weighs next to nothing.
         weights = {key: max(self.sizes.get(key, 0), Fraction(1, 2)) for key in strata}

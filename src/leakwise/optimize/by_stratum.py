@@ -24,7 +24,7 @@ from leakwise.optimize.finish.stratum_names import same_names
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.stratified_result import OtherStrata, StratifiedDesign, StratumDesign
 from leakwise.priors import AllPriors, Ball, Box, Prior, PriorByStratum, PriorSet
-from leakwise.proof import AskedLimits, asked_limits, certify, certify_by_stratum, limits_in_stratum
+from leakwise.proof import AskedLimits, asked_limits, certify, certify_by_stratum, limits_in_stratum, prior_cost
 
 __all__ = ["by_stratum", "design_with_rest"]
 
@@ -83,7 +83,8 @@ def _designed(problem: _Problem, *, with_rest: bool) -> StratifiedDesign:
     priors = problem.priors
     # The most frequent strata first: they are to have their share of a limited time.
     solved = {key: problem.solved(key) for key in sorted(priors, key=lambda key: -priors.weights[key])}
-    otherwise = problem.every_prior.mechanism if with_rest and problem.every_prior is not None else None
+    rest = problem.every_prior(problem.limits) if with_rest else None
+    otherwise = None if rest is None else rest.mechanism
     mechanisms: Mapping[Label, Mechanism] = {key: solved[key][0] for key in priors}
     if not problem.goal.labelled:
         mechanisms, otherwise = same_names(mechanisms, problem.known, priors.labels, otherwise)
@@ -118,6 +119,7 @@ class _Problem:
         self._left = len(priors)
         self._answers: dict[object, Answer] = {}
         self._warned: dict[str, None] = {}
+        self._everywhere: dict[AskedLimits, Design | None] = {}
         # A zero is a value that cannot occur only where the prior is given as known, not where it was counted.
         self.known = {key: one for key in priors if isinstance(one := priors[key], Prior) and one.sample_size is None}
         self._proven: dict[Label, PriorSet] = {}
@@ -134,7 +136,9 @@ class _Problem:
             self._answers[token] = self._of_prior(known, key) if isinstance(known, Prior) else self._of_set(known, key)
         mechanism, found = self._answers[token]
         # What holds for every prior is certified for every prior: the certificate then tells no counts of the stratum.
-        self._proven[key] = AllPriors(self._anything) if found.source == "every prior" else known
+        # Noisy counts may be told; and that nothing better was found with them is something that they told.
+        told = found.source == "every prior" and not prior_cost(known)
+        self._proven[key] = AllPriors(self._anything) if told else known
         return mechanism, replace(found, source="shared") if again and found.source == "own" else found
 
     def _taken(self, key: Label) -> PriorSet:
@@ -176,8 +180,8 @@ class _Problem:
                 own = self._called(wide, limits_in_stratum(self.limits, known))
                 candidates.append((own, "own"))
                 bound = own.bound
-        if self.every_prior is not None:
-            candidates.append((self.every_prior, "every prior"))
+        if (everywhere := self.every_prior(limits_in_stratum(self.limits, known))) is not None:
+            candidates.append((everywhere, "every prior"))
         if not candidates:
             raise InvalidInput(
                 f"No design was found where {self.priors.given_columns.described(key)}: too little is known of it (its "
@@ -210,13 +214,14 @@ class _Problem:
         with np.errstate(all="ignore"):
             return self.goal.interval(mechanism.kernel, self._weighed(known.nominal))
 
-    @functools.cached_property
-    def every_prior(self) -> Design | None:
+    def every_prior(self, limits: AskedLimits) -> Design | None:
         """The design that holds for every prior: for strata of which too little is known, or that do not occur."""
-        try:
-            return self._called(AllPriors(self._whole), self.limits)
-        except LeakwiseError:
-            return None
+        if limits not in self._everywhere:
+            try:
+                self._everywhere[limits] = self._called(AllPriors(self._whole), limits)
+            except LeakwiseError:
+                self._everywhere[limits] = None
+        return self._everywhere[limits]
 
     @functools.cached_property
     def _whole(self) -> Prior:
@@ -233,7 +238,7 @@ class _Problem:
         strata, share = self._rest
         if not strata:
             return None
-        found = self.every_prior
+        found = self.every_prior(self.limits)
         if found is None:
             raise InvalidInput(
                 f"{strata:,} strata have too few rows for a design of their own, and within these limits no mechanism "

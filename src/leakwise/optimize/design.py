@@ -216,7 +216,7 @@ def designed(
     found = _two_values(priors, asked, goal) if method == "auto" and within is None else None
     if found is not None:
         return finished(found, priors, goal, _allowed(priors, None, asked, within), limits)
-    if not priors.convex and asked.further and within is None:
+    if not priors.convex and within is None and (asked.further or goal.kind != "information"):
         from leakwise.optimize.narrowed import narrowed
 
         return narrowed(priors, asked, goal, _allowed(priors, None, asked, within), limits)

@@ -18,7 +18,7 @@ from leakwise.proof import AskedLimits, Certificate, certify
 
 __all__ = ["narrowed"]
 
-_STEPS = 10
+_STEPS, _FEW_STEPS = 10, 3
 _ATTEMPT = 0.25  # of the time that is left, for one design of the estimate
 _CLOSE = 2e-3  # of ε that may be left: less than half a percent of a variance
 _SUBSETS = 512
@@ -38,13 +38,13 @@ def narrowed(priors: PriorSet, asked: AskedLimits, goal: Utility, allowed: Allow
         return found, certify(found.mechanism, priors, asked)
 
     bound, low, high = math.inf, Fraction(0), Fraction(1)
-    best, share = constant(priors.alphabet), _foreseen(priors, asked)
+    best, (share, steps) = constant(priors.alphabet), _foreseen(priors, asked)
     if priors.holds_nominal or share == 1:
         known, proof = attempt(Fraction(1))
         bound = known.bound if priors.holds_nominal else bound
         if proof.holds:
             best, low = known.mechanism, Fraction(1)
-    for _ in range(0 if low == 1 else _STEPS):
+    for _ in range(0 if low == 1 else steps):
         if limits.exhausted:
             limits.stopped = True
             break
@@ -75,18 +75,22 @@ def _next(share: Fraction, proof: Certificate, asked: AskedLimits) -> tuple[Frac
     return ahead, proof.holds and left <= _CLOSE * target
 
 
-def _foreseen(priors: PriorSet, asked: AskedLimits) -> Fraction:
-    """The share that a column of zeros and one other number leaves, seen on sets of letters with about its mass."""
-    if asked.level is None:
-        return Fraction(1)
+def _foreseen(priors: PriorSet, asked: AskedLimits) -> tuple[Fraction, int]:
+    """The share that a column of zeros and one other number leaves, seen on sets of letters with about its mass.
+
+    And how often to try: where no set is known to have that mass, hardly anything is to be found.
+    """
+    if asked.level is None or asked.level.below == 1:
+        return Fraction(1), _STEPS
     most, size = 1 / float(asked.level.below), len(priors.nominal)
     if size <= _SUBSETS.bit_length() - 1:
         sets = ((np.arange(1, 2**size - 1)[None, :] >> np.arange(size)[:, None]) & 1).astype(np.float64)
     else:
         sets = (np.random.default_rng(size).random((size, _SUBSETS)) < most).astype(np.float64)
     masses, least = priors.nominal.probabilities @ sets, priors.least_mass(sets)
-    sure = least >= most
+    if not (least >= most).any():
+        return Fraction(1, 64), _FEW_STEPS
     # A set is an outcome's letters: its lift is one over its mass at the estimate, one over its least mass as proven.
     lost = float(np.median((masses - least)[np.argsort(np.abs(least - most))[:32]]))
-    spent = 1 / (most + max(lost, 0.0)) if sure.any() else 1.0
-    return Fraction(min(max((spent - 1) / (1 / most - 1), 2.0**-6), 1.0)) if most < 1 else Fraction(1)
+    spent = 1 / (most + max(lost, 0.0))
+    return Fraction(min(max((spent - 1) / (1 / most - 1), 2.0**-6), 1.0)), _STEPS

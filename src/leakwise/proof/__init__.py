@@ -8,7 +8,8 @@ from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
 from leakwise.proof.optimality import OptimalityClaim, proven_bound
 from leakwise.proof.sets import is_checked, is_exact, least_mass_prover
-from leakwise.proof.stratified import StratifiedCertificate, also_by_stratum, certify_by_stratum, limits_in_stratum
+from leakwise.proof.stratified import StratifiedCertificate, also_by_stratum, certify_by_stratum
+from leakwise.proof.stratum_limits import limits_in_stratum, prior_cost
 from leakwise.proof.verification import verify
 
 certify = also_by_stratum(_certify_one)
@@ -32,6 +33,7 @@ __all__ = [
     "least_mass_prover",
     "limits_in_stratum",
     "load_certificate",
+    "prior_cost",
     "proven_bound",
     "verify",
 ]

@@ -143,6 +143,36 @@ class AskedLimits:
             floor=tuple((one, 1 - (1 - least) * share) for one, least in self.floor),
         )
 
+    def less(self, factor: Fraction) -> AskedLimits:
+        """Return the limits that leave room for a factor which everything a mechanism tells is multiplied by.
+
+        With a factor above the limits no mechanism keeps them.
+        """
+
+        def lower(limit: Level) -> Level:
+            if limit.below / factor < 1 + Fraction(1, 1 << 32):
+                raise Infeasible(
+                    f"A factor of {at_most(factor)} is spent already, which is more than {limit.words} allows. Spend "
+                    "less (prior_cost, --prior-cost), or allow a larger lift.",
+                    witness=factor,
+                )
+            # On a grid that certificates which rest on logarithms round up to, so that they do not exceed it.
+            return level(lift=Fraction(math.floor((limit.below / factor) * (1 << 32)), 1 << 32))
+
+        if high := [label for label, least in self.floor if least * factor > 1]:
+            raise Infeasible(
+                f"floor for {some_of(high)} cannot be kept: a factor of {at_most(factor)} is spent already. Lower it.",
+                witness=factor,
+            )
+        return AskedLimits(
+            None if self.level is None else lower(self.level),
+            None if self.anyone is None else lower(self.anyone),
+            None if self.lip is None else lower(self.lip),
+            tuple((one, lower(most)) for one, most in self.lift_of),
+            tuple((values, most / factor) for values, most in self.ceiling),
+            tuple((one, least * factor) for one, least in self.floor),
+        )
+
     def idle(self, priors: PriorSet) -> list[str]:
         """Return the limits that say nothing beside the others, in words."""
         told = []

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from flint import arb, ctx, fmpq
 
 from leakwise.exact import last_that_holds
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake, Prior, PriorSet
+from leakwise.priors.sets.noisy import NoisyLayerCake
 from leakwise.priors.sets.rounded import RoundedLayerCake
+from leakwise.proof.noisy_counts import proven_noisy_bound
 from leakwise.proof.tails import proven_lower_bound
 
 __all__ = ["is_checked", "is_exact", "least_mass_prover"]
@@ -27,7 +30,7 @@ PRECISION = 128
 
 def is_exact(priors: PriorSet) -> bool:
     """Return whether the least mass over the set is a rational that is found exactly."""
-    return not isinstance(priors, (KLBall, LayerCake, RoundedLayerCake))
+    return not isinstance(priors, (KLBall, LayerCake, RoundedLayerCake, NoisyLayerCake))
 
 
 def is_checked(priors: PriorSet) -> bool:
@@ -50,9 +53,11 @@ def least_mass_prover(priors: PriorSet) -> Prover:
     if isinstance(priors, KLBall):
         return _kl(priors.nominal, priors.radius)
     if isinstance(priors, LayerCake):
-        return _stacked(priors, priors.counts, priors.counts)
+        return _stacked(len(priors), _seen(priors, priors.counts, priors.counts))
     if isinstance(priors, RoundedLayerCake):
-        return _stacked(priors, *_cell(priors.parts, priors.rows))
+        return _stacked(len(priors), _seen(priors, *_cell(priors.parts, priors.rows)))
+    if isinstance(priors, NoisyLayerCake):
+        return _stacked(len(priors), _noisy(priors))
     if isinstance(priors, Prior):
         return lambda column: _mass(priors, column)
     return priors.exact_least_mass  # a set of the user's own: its word is taken
@@ -164,22 +169,49 @@ def _gap(
     return math.exp(last_that_holds(rises, -320.0, 14.0 + max(0.0, -math.log(r)) if r else 700.0, 70))
 
 
-def _stacked(priors: LayerCake | RoundedLayerCake, least: Sequence[int], most: Sequence[int]) -> Prover:
-    """Bounds on the level sets of a column, each by how often it was seen at least: its letters, or all but others."""
-    size, rows = len(least), priors.sample_size
-    sets, chance = 2**size - 2 if size > 1 else 1, priors.exact_failure
+def _stacked(size: int, along: Callable[[Sequence[int]], Iterator[Callable[[], Fraction]]]) -> Prover:
+    """Bounds on the level sets of a column, from its largest entry down; ``along`` gives those of an order."""
 
     def prove(column: Sequence[int]) -> Fraction:
         falling = sorted(range(size), key=column.__getitem__, reverse=True)
-        mass, inside, outside = Fraction(0), 0, sum(most)
-        for place, after in itertools.pairwise(falling):
-            inside, outside = inside + least[place], outside - most[place]
+        mass = Fraction(0)
+        for (place, after), bound in zip(itertools.pairwise(falling), along(falling), strict=False):
             step = column[place] - column[after]
             if step:
-                mass += step * proven_lower_bound(max(inside, rows - outside), rows, chance, sets)
+                mass += step * bound()
         return mass + column[falling[-1]]
 
     return prove
+
+
+def _seen(
+    priors: LayerCake | RoundedLayerCake, least: Sequence[int], most: Sequence[int]
+) -> Callable[[Sequence[int]], Iterator[Callable[[], Fraction]]]:
+    """Each set by how often it was seen at least: its letters, or all rows but those of other letters."""
+    size, rows = len(least), priors.sample_size
+    sets, chance = 2**size - 2 if size > 1 else 1, priors.exact_failure
+
+    def along(order: Sequence[int]) -> Iterator[Callable[[], Fraction]]:
+        inside, outside = 0, sum(most)
+        for place in order:
+            inside, outside = inside + least[place], outside - most[place]
+            yield partial(proven_lower_bound, max(inside, rows - outside), rows, chance, sets)
+
+    return along
+
+
+def _noisy(priors: NoisyLayerCake) -> Callable[[Sequence[int]], Iterator[Callable[[], Fraction]]]:
+    """Each set by its noisy count, less its share of the noise that the known number of rows shows."""
+    size, excess = len(priors), sum(priors.counts) - priors.rows
+
+    def along(order: Sequence[int]) -> Iterator[Callable[[], Fraction]]:
+        together = 0
+        for letters, place in enumerate(order, 1):
+            together += priors.counts[place]
+            scaled = size * together - letters * excess
+            yield partial(proven_noisy_bound, scaled, letters, size, priors.rows, priors.cost, priors.exact_failure)
+
+    return along
 
 
 def _cell(parts: Sequence[int], rows: int) -> tuple[list[int], list[int]]:

@@ -14,22 +14,22 @@ from typing import Any, Concatenate, ParamSpec, Protocol, overload
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts
 from leakwise.errors import CertificateRejected, InvalidInput, some_of
-from leakwise.exact import Level, float_above, log_upper
+from leakwise.exact import Level, exp_upper, float_above, log_upper
 from leakwise.guarantee import SAYS_NOTHING, at_most, beyond_given, failure_at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
-from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
+from leakwise.priors import AllPriors, Prior, PriorByStratum
 from leakwise.proof.certificate import Certificate, certify
 from leakwise.proof.excess import telling_digits
 from leakwise.proof.kept_limits import KeptLimit, every_prior_ratio, kept_limits
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
+from leakwise.proof.stratum_limits import limits_in_stratum, paid_factor, prior_cost
 
 __all__ = [
     "StratifiedCertificate",
     "also_by_stratum",
     "certify_by_stratum",
-    "limits_in_stratum",
 ]
 
 P = ParamSpec("P")
@@ -60,6 +60,16 @@ class StratifiedCertificate(ShownCertificate):
         known = self.priors[stratum]
         return certify(self.mechanism[stratum], known, limits_in_stratum(self.limits, known))
 
+    def lift(self, stratum: Label) -> Fraction | None:
+        """The largest lift in a stratum, what its noisy counts tell included; None when it has no bound."""
+        ratio = self.ratios[stratum]
+        return None if ratio is None else ratio * paid_factor(self.priors[stratum])
+
+    @cached_property
+    def cost(self) -> Fraction:
+        """What was paid for noisy counts, in nats: strata are disjoint, so that no row pays more than once."""
+        return max(prior_cost(self.priors[key]) for key in self.priors)
+
     @property
     def asked(self) -> Level | None:
         """The largest lift that was asked for, if any."""
@@ -73,13 +83,13 @@ class StratifiedCertificate(ShownCertificate):
     @property
     def worst(self) -> Label | None:
         """The stratum with the largest lift; None where it is that of combinations without a prior."""
-        here = max(self.ratios, key=lambda key: _size(self.ratios[key]))
-        return None if any(_size(one) > _size(self.ratios[here]) for one in self._unseen) else here
+        here = max(self.ratios, key=lambda key: _size(self.lift(key)))
+        return None if any(_size(one) > _size(self.lift(here)) for one in self._unseen) else here
 
     @property
     def ratio(self) -> Fraction | None:
         """The largest lift in any stratum, those without a prior included; None when it has no bound."""
-        return _largest([*self.ratios.values(), *self._unseen])
+        return _largest([*map(self.lift, self.ratios), *self._unseen])
 
     @property
     def _rest(self) -> Mechanism | None:
@@ -101,7 +111,12 @@ class StratifiedCertificate(ShownCertificate):
     @cached_property
     def every_prior(self) -> Fraction | None:
         """The largest lift of any mechanism for any prior whatever, exact; None when it has no bound."""
-        return _largest([every_prior_ratio(one.kernel)[0] for one in self.mechanism.mechanisms])
+        paid = {id(one): Fraction(1) for one in self.mechanism.mechanisms}
+        for key in self.priors:
+            used = id(self.mechanism[key])
+            paid[used] = max(paid[used], paid_factor(self.priors[key]))
+        ratios = [(every_prior_ratio(one.kernel)[0], paid[id(one)]) for one in self.mechanism.mechanisms]
+        return _largest([None if ratio is None else ratio * factor for ratio, factor in ratios])
 
     @property
     def epsilon_upper(self) -> float:
@@ -180,6 +195,12 @@ class StratifiedCertificate(ShownCertificate):
     def _from_samples(self) -> str:
         """What the guarantee owes to samples: sets that may miss the prior, and estimates that were taken as exact."""
         words = ""
+        if self.cost:
+            words += (
+                " This holds for all released rows together with the mechanism and this certificate, which depend on "
+                f"the table through noisy counts alone: their {at_most(self.cost)} nats, a factor of "
+                f"{at_most(exp_upper(self.cost))}, are included."
+            )
         if self.priors.exact_failure:
             words += (
                 " The samples mislead, and the guarantee with them, with probability at most "
@@ -261,6 +282,8 @@ class StratifiedCertificate(ShownCertificate):
         if self.limits:
             rows.append(["asked", self.limits.describe()])
             rows.append(["holds", "yes" if self.holds else "NO"])
+        if self.cost:
+            rows.append(["paid for noisy counts (nats), included", at_most(self.cost)])
         if self.failure:
             rows.append(["failure probability of the priors", failure_at_most(self.priors)])
         return rows
@@ -276,23 +299,10 @@ class StratifiedCertificate(ShownCertificate):
             "given": [str(name) for name in self.priors.given],
             "worst": None if self.worst is None else label_to_plain(self.worst),
             "failure": self.failure,
-            "strata": [{"stratum": label_to_plain(key), "lift": _size(ratio)} for key, ratio in self.ratios.items()],
+            "prior_cost": float_above(self.cost),
+            "strata": [{"stratum": label_to_plain(key), "lift": _size(self.lift(key))} for key in self.ratios],
             "sentence": self.sentence,
         }
-
-
-def limits_in_stratum(limits: AskedLimits, priors: PriorSet) -> AskedLimits:
-    """Return the limits without those of values that cannot occur in a stratum, where they would say nothing."""
-    if not limits.by_value:
-        return limits
-    found = limits.on(priors.alphabet)
-    possible = {label for label, here in zip(priors.labels, priors.support, strict=True) if here}
-    return replace(
-        found,
-        lift_of=tuple(one for one in found.lift_of if one[0] in possible),
-        ceiling=tuple(one for one in found.ceiling if possible.intersection(one[0])),
-        floor=tuple(one for one in found.floor if one[0] in possible),
-    )
 
 
 def certify_by_stratum(mechanism: StratifiedMechanism, priors: Any, limits: AskedLimits) -> StratifiedCertificate:

@@ -13,6 +13,7 @@ from flint import arb, ctx, fmpq
 from leakwise.errors import CertificateRejected
 from leakwise.exact import last_that_holds
 from leakwise.priors import Ball, Box, KLBall, LayerCake, Prior, PriorSet
+from leakwise.priors.sets.noisy import NoisyLayerCake
 from leakwise.priors.sets.rounded import RoundedLayerCake
 
 __all__ = ["check_failure", "proven_lower_bound", "tail_at_most"]
@@ -126,7 +127,8 @@ def check_failure(priors: PriorSet) -> None:
             f"The method {method!r} needs a failure probability above 0 and below 1. The set of priors claims "
             f"{float(chance):g}."
         )
-    counts = priors.parts if isinstance(priors, RoundedLayerCake) else _counts(priors.nominal)
+    told = (RoundedLayerCake, NoisyLayerCake)  # they say themselves what they were made of
+    counts = [priors.rows] if isinstance(priors, told) else _counts(priors.nominal)
     with ctx.workprec(PRECISION):
         fine = holds(priors, counts, chance)
     if not fine:
@@ -206,7 +208,7 @@ def _kl_holds(radius: Fraction, counts: Sequence[int], failure: Fraction) -> boo
 
 
 # Which methods there are for which kind of set, and what each of them asks of the set. A layer cake is computed from
-# its (rounded) counts and its failure probability in the first place: nothing of it is stated.
+# its (rounded or noisy) counts and its failure probability in the first place: nothing of it is stated.
 _PROVEN: dict[tuple[str, type[PriorSet]], Callable[[Any, Sequence[int], Fraction], bool]] = {
     ("weissman", Ball): lambda ball, counts, failure: _weissman_holds(ball.beta, counts, failure),
     ("weissman-phi", Ball): lambda ball, counts, failure: _weissman_phi_holds(ball.beta, counts, failure),
@@ -219,4 +221,5 @@ _PROVEN: dict[tuple[str, type[PriorSet]], Callable[[Any, Sequence[int], Fraction
     ),
     ("layer-cake", LayerCake): lambda cake, counts, failure: True,
     ("rounded-layer-cake", RoundedLayerCake): lambda cake, counts, failure: True,
+    ("noisy-layer-cake", NoisyLayerCake): lambda cake, counts, failure: True,
 }

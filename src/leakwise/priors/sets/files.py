@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from leakwise.alphabet import Alphabet
 from leakwise.documents import read_integer, write_integer
 from leakwise.errors import InvalidInput
 from leakwise.priors.prior import Prior, PriorBody
@@ -18,6 +19,7 @@ from leakwise.priors.sets.box import Box
 from leakwise.priors.sets.hull import Hull
 from leakwise.priors.sets.kl import KLBall
 from leakwise.priors.sets.layer_cake import LayerCake
+from leakwise.priors.sets.noisy import NoisyLayerCake
 from leakwise.priors.sets.rounded import RoundedLayerCake
 
 __all__ = ["NEW_SETS", "STORED_SETS", "SetBody", "set_from_body", "set_to_body"]
@@ -83,10 +85,19 @@ class RoundedBody(msgspec.Struct, tag="rounded-layer-cake", forbid_unknown_field
     failure: RatioBody
 
 
-NEW_SETS = (RoundedLayerCake,)
+class NoisyBody(msgspec.Struct, tag="noisy-layer-cake", forbid_unknown_fields=True):
+    """The layer cake of noisy counts: the rows, the counts with their noise, and what the noise cost in nats."""
+
+    rows: int
+    counts: list[int]
+    cost: RatioBody
+    failure: RatioBody
+
+
+NEW_SETS = (RoundedLayerCake, NoisyLayerCake)
 """Kinds that the first version of the formats does not have."""
 STORED_SETS = (AllPriors, Ball, Box, KLBall, Hull, LayerCake, *NEW_SETS)
-SetBody: TypeAlias = BallBody | BoxBody | KLBody | HullBody | AllBody | LayerCakeBody | RoundedBody
+SetBody: TypeAlias = BallBody | BoxBody | KLBody | HullBody | AllBody | LayerCakeBody | RoundedBody | NoisyBody
 
 
 def set_to_body(priors: PriorSet) -> SetBody:
@@ -108,6 +119,8 @@ def set_to_body(priors: PriorSet) -> SetBody:
             return LayerCakeBody(failure, method)
         if isinstance(priors, RoundedLayerCake):
             return RoundedBody(priors.rows, list(priors.parts), failure)
+        if isinstance(priors, NoisyLayerCake):
+            return NoisyBody(priors.rows, list(priors.counts), _write(priors.cost), failure)
     raise InvalidInput(f"A certificate for a set of the kind {type(priors).__name__} cannot be stored.")
 
 
@@ -116,10 +129,10 @@ def set_from_body(body: SetBody, nominal: Prior, name: str) -> PriorSet:
     if isinstance(body, AllBody):
         return AllPriors(nominal)
     failure = _read(body.failure, name)
-    if isinstance(body, RoundedBody):
-        found = RoundedLayerCake.of_parts(nominal.alphabet, body.parts, body.rows, failure)
+    if isinstance(body, (RoundedBody, NoisyBody)):
+        found = _counted(body, nominal.alphabet, failure, name)
         if found.nominal != nominal:
-            raise InvalidInput(f"{name!r} is damaged: a prior is not the one of its rounded frequencies.")
+            raise InvalidInput(f"{name!r} is damaged: a prior is not the one of its rounded or noisy counts.")
         return found
     method = body.method
     if isinstance(body, BallBody):
@@ -132,6 +145,12 @@ def set_from_body(body: SetBody, nominal: Prior, name: str) -> PriorSet:
     if isinstance(body, HullBody):
         return Hull([Prior.from_body(corner, name) for corner in body.corners], nominal, failure, method)
     return LayerCake(nominal, failure, method)
+
+
+def _counted(body: RoundedBody | NoisyBody, letters: Alphabet, failure: Fraction, name: str) -> PriorSet:
+    if isinstance(body, RoundedBody):
+        return RoundedLayerCake.of_parts(letters, body.parts, body.rows, failure)
+    return NoisyLayerCake(letters, body.counts, body.rows, _read(body.cost, name), failure)
 
 
 def _write(value: Fraction) -> RatioBody:
