@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import pytest
@@ -99,3 +100,67 @@ def test_masses_below_floats_are_read_exactly():
     assert found.certain == {1: (1,)}  # the other outcome leaves a doubt of 2e-400, twice what it was
     assert found.read == (0, half)
     assert certainty(lw.identity(2), prior).certain == {0: (0,), 1: (1,)}
+
+
+def test_any_prior_of_a_set_may_make_a_value_certain():
+    """In the middle the outcome says {b,c}; where c does not occur it says b. A limit for anyone leaves no such one."""
+    third = Fraction(1, 3)
+    says = Mechanism([[1, 0], [third, 2 * third], [third, 2 * third]], inputs=["a", "b", "c"], outputs=["a?", "not a"])
+    counts = lw.Prior.from_counts({"a": 60, "b": 35, "c": 5})
+    assert not certainty(says, counts).readable
+    unseen = lw.Prior.from_counts({"a": 60, "b": 40, "c": 0})
+    for priors in (counts.ball(0.2), counts.confidence(1e-6), unseen.confidence(1e-6, "layer-cake")):
+        found = certainty(says, priors)
+        assert found.certain == {1: (1,)}, priors
+        assert found.of_some
+        assert found.read == (0, 2 * third, 0)
+    assert not certainty(says, counts.ball(0.05)).readable
+    assert not certainty(says, counts.confidence(1e-6, "layer-cake")).readable  # five rows in a hundred are not none
+    assert not certainty(says, lw.Box(counts, [0.5, 0.3, 0.04], [0.7, 0.4, 0.06])).readable
+    assert certainty(says, lw.AllPriors(counts)).certain == {1: (1,), 2: (1,)}
+    cover = lw.randomized_response(["a", "b", "c"], lift=20)
+    assert not any(certainty(cover, one).certain for one in (lw.AllPriors(counts), counts.ball(0.2)))
+
+
+def test_a_prior_that_rules_the_outcome_out_or_was_certain_before_makes_nothing_certain():
+    says = Mechanism([[1, 0], [1, 0], [0, 1]])
+    apart = lw.Hull([[0.5, 0.5, 0], [0, 0, 1]])
+    assert certainty(says, apart).certain == {2: (1,)}
+    nearly = lw.Hull([[1, 0, 0], [0.25, 0.5, 0.25]])
+    assert certainty(lw.randomized_response(3, lift=5), nearly).certain == {}
+
+
+@given(st.integers(2, 4), st.data())
+def test_what_a_corner_of_a_hull_makes_certain_the_hull_does(size, data):
+    """And what the hull makes certain, a prior of it does: some mixture of its corners, found by trying them."""
+    counts = st.lists(st.integers(0, 3), min_size=size, max_size=size).filter(any)
+    corners = [[Fraction(n, sum(one)) for n in one] for one in data.draw(st.lists(counts, min_size=1, max_size=3))]
+    rows = [[Fraction(n, sum(one)) for n in one] for one in data.draw(st.lists(counts, min_size=size, max_size=size))]
+    mechanism = Mechanism(rows)
+    pairs = {(i, j) for i, several in certainty(mechanism, lw.Hull(corners)).certain.items() for j in several}
+    steps = [Fraction(k, 8) for k in range(9)]
+    mixtures = [
+        [sum(w * corner[i] for w, corner in zip(weights, corners, strict=True)) / sum(weights) for i in range(size)]
+        for weights in itertools.product(steps, repeat=len(corners))
+        if sum(weights)
+    ]
+    found = set()
+    for prior in mixtures:
+        for j in range(size):
+            mass = sum(prior[i] * rows[i][j] for i in range(size))
+            found |= {(i, j) for i in range(size) if mass and prior[i] < 1 and prior[i] * rows[i][j] == mass}
+    assert pairs == found
+
+
+def test_a_guess_that_is_nearly_always_right_for_some_prior_of_a_set():
+    often = lw.randomized_response(["no", "yes"], lift=95)
+    even = lw.Prior({"no": 1, "yes": 1})
+    assert not certainty(often, even).guessed
+    loose = Mechanism(often.matrix, inputs=["no", "yes"], outputs=["no", "yes"])
+    assert not certainty(loose, even.ball(0.02)).guessed
+    assert not certainty(loose, lw.AllPriors(even)).guessed  # right for all rows without the release
+    uneven = Mechanism([[Fraction(999, 1000), Fraction(1, 1000)], [Fraction(1, 50), Fraction(49, 50)]])
+    assert not certainty(uneven, even).guessed
+    found = certainty(uneven, even.ball(0.8))
+    assert found.guessed
+    assert found.before < Fraction(19, 20) < Fraction(99, 100) < found.after

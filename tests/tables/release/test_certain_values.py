@@ -124,3 +124,18 @@ def test_release_warns_of_what_one_value_alone_can_cause():
 def test_release_by_a_mechanism_with_cover_does_not_warn():
     lw.release(SEX, lw.randomized_response(["1", "2"], lift=Fraction(1000)))
     lw.release(["a", "b", "c"] * 9, lw.Mechanism([["1/2", "1/2"], ["1/2", "1/2"], [0, 1]], list("abc")), order="keep")
+
+
+def test_a_release_that_some_prior_of_the_set_could_read_is_refused():
+    """Judged in the middle it went out, although who knows that nobody here has c reads every b."""
+    rows, third = ["a", "b", "c", "a"] * 30, Fraction(1, 3)
+    says = lw.Mechanism(
+        [[1, 0], [third, 2 * third], [third, 2 * third]], inputs=["a", "b", "c"], outputs=["a?", "not a"]
+    )
+    prior = lw.Prior({"a": 0.6, "b": 0.35, "c": 0.05})
+    assert len(lw.protect(rows, prior=prior, mechanism=says.dyadic(60), order="keep").table) == 120
+    with pytest.raises(lw.InvalidInput, match=r"20 of 120 rows .*'not a' makes the value 'b' certain for some prior"):
+        lw.protect(rows, prior=prior.ball(0.2), mechanism=says.dyadic(60), order="keep")
+    # With the limit for anyone, as by default, no prior can.
+    covered = lw.randomized_response(["a", "b", "c"], lift=2)
+    assert lw.protect(rows, prior=prior.ball(0.2), mechanism=covered, lift=3, order="keep").certificate.holds

@@ -104,6 +104,7 @@ def _certain_words(found: Certainty, mechanism: Mechanism) -> str:
     places = [place for several in found.certain.values() for place in several]
     values = some_of(mechanism.inputs[place] for place in found.certain)
     outcomes = some_of(mechanism.outputs[place] for place in places)
+    some = " for some prior of the set" if found.of_some else ""
     if len(places) == 1:
-        return f"the outcome {outcomes} makes the value {values} certain."
-    return f"the outcomes {outcomes} make the value{'s' * (len(found.certain) > 1)} {values} certain."
+        return f"the outcome {outcomes} makes the value {values} certain{some}."
+    return f"the outcomes {outcomes} make the value{'s' * (len(found.certain) > 1)} {values} certain{some}."
