@@ -187,6 +187,14 @@ def test_the_stewards_page_is_apart_private_and_exact(certificate, tmp_path):
     whole = np.sum([*COUNTS.values(), *SMALL.values()], axis=0)
     truth = max((np.array(one) / sum(one) / (whole / whole.sum())).max() for one in [*COUNTS.values(), *SMALL.values()])
     assert alone == pytest.approx(truth)
+    # What a copy without the given columns tells, by the joint frequencies of stratum, value and outcome.
+    masses, copies = np.zeros((3, len(certificate.mechanism.outputs))), {**COUNTS, **SMALL}
+    for key, counts in copies.items():
+        one = certificate.mechanism[key]
+        places = [certificate.mechanism.outputs.index(label) for label in one.outputs]
+        masses[:, places] += np.array(counts)[:, None] * one.matrix
+    truth = (masses / masses.sum(axis=0) / (whole / whole.sum())[:, None]).max()
+    assert told["lift_of_a_copy_without_given_columns"] == pytest.approx(truth)
     receiver = write_report(facts, tmp_path / "r.html").read_text()
     assert "steward" not in receiver
     assert "2,692" not in receiver

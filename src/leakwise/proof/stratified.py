@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +17,7 @@ from leakwise.errors import CertificateRejected, InvalidInput, some_of
 from leakwise.exact import Level, exp_upper, float_above, log_upper
 from leakwise.guarantee import SAYS_NOTHING, at_most, beyond_given, failure_at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.mechanism.part_of_row import seen_with
 from leakwise.priors import AllPriors, Prior, PriorByStratum
 from leakwise.proof.certificate import Certificate, certify
 from leakwise.proof.excess import telling_digits
@@ -69,6 +70,17 @@ class StratifiedCertificate(ShownCertificate):
     def cost(self) -> Fraction:
         """What was paid for noisy counts, in nats: strata are disjoint, so that no row pays more than once."""
         return max(prior_cost(self.priors[key]) for key in self.priors)
+
+    def for_reader(self, given: Sequence[Hashable] = ()) -> Certificate | StratifiedCertificate:
+        """Return the certificate for someone who sees the outcome with only these of the given columns, or with none.
+
+        A copy of the released column without its given columns is another release: this says what it reveals, at the
+        same limits. It needs a known prior in every stratum, with how frequent the stratum is.
+        """
+        drawn, known = seen_with(self.mechanism, self.priors, given)
+        if isinstance(drawn, StratifiedMechanism):
+            return certify_by_stratum(drawn, known, self.limits)
+        return certify(drawn, known, self.limits)
 
     @property
     def asked(self) -> Level | None:

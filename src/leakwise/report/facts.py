@@ -78,17 +78,17 @@ class Facts(ReleaseFacts):
     def guarantee(self) -> str:
         """The guarantee in words."""
         shown = self.certificate
-        if self.origin != "table" and self.row is None:
+        if self.origin != "table" and not self.spoken:
             return shown.sentence
-        about = "the secret" if self.row is None else self.secret
-        seeing = "by seeing the outcome" if self.row is None else "by seeing the row"
+        about = "the secret" if not self.spoken else self.secret
+        seeing = "by seeing the outcome" if not self.spoken else "by seeing the row"
         words = no_guess(
             self.promised, shown.prior, anyone=self.anyone, about=about, seeing=seeing, unrelated=self.unrelated
         )
         words += "".join(f" {one.sentence}".rstrip() for one in shown.kept)
         if self.origin != "table" or isinstance(shown.prior, AllPriors):
             return words
-        if self.row is None:
+        if not self.spoken:
             return f"{words} The true prior is that of people drawn like the rows: the table itself was the sample."
         return f"{words} {self._on_the_frequencies}"
 
@@ -184,7 +184,7 @@ class Facts(ReleaseFacts):
             told |= {"ratio": float_above(self.promised), "epsilon_upper": log_upper(self.promised)}
             # Where the largest lift is reached, and its digits in words, follow from the exact counts, too.
             told = {key: value for key, value in told.items() if key not in ("outcome", "letter", "sentence")}
-        return told if self.row is None else told | {"sentence": self.guarantee}
+        return told | {"sentence": self.guarantee} if self.spoken else told
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""

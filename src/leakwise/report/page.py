@@ -77,10 +77,10 @@ def _promise(facts: Facts) -> str:
         f"In numbers: pointwise maximal leakage of at most {at_most(log_upper(ratio), 6)} nats (rounded up), for "
         f"every outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
     )
-    if certificate.failure and facts.row is None:
+    if certificate.failure and not facts.spoken:
         detail += f" It holds for every prior that the sample leaves possible. {misleads(certificate.prior)}"
     certain = paragraph(never_certain(ratio)) if ratio > 1 else ""
-    values = [paragraph(one.sentence) for one in certificate.kept if one.sentence and facts.row is None]
+    values = [paragraph(one.sentence) for one in certificate.kept if one.sentence and not facts.spoken]
     return section(
         "The guarantee", f'<p class="promise">{escape(_strong(facts))}</p>\n', *values, paragraph(detail), certain
     )
@@ -88,7 +88,7 @@ def _promise(facts: Facts) -> str:
 
 def _strong(facts: Facts) -> str:
     """The guarantee in one sentence, or a few where something was said of the other columns of the row."""
-    if facts.row is not None:
+    if facts.spoken:
         return facts.guarantee
     if facts.promised == 1:
         return f"The released value of a row says nothing about its true {facts.secret}."

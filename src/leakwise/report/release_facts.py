@@ -124,6 +124,11 @@ class ReleaseFacts(ABC):
         return " and ".join(self.columns)
 
     @property
+    def spoken(self) -> bool:
+        """Whether something was said of every other column, so that the guarantee is to whoever sees the row."""
+        return self.row is not None and not self.row.unspoken
+
+    @property
     def given(self) -> tuple[Hashable, ...]:
         """The columns that the guarantee is relative to."""
         return () if self.row is None else self.row.given

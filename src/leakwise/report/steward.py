@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from html import escape
 from typing import Any
 
-from leakwise.alphabet import GivenColumns, Label, label_to_plain
+from leakwise.alphabet import GivenColumns, Label, joined, label_to_plain
 from leakwise.charts.page import html_page, paragraph, section
 from leakwise.errors import InvalidInput
 from leakwise.exact import float_above
 from leakwise.guarantee import at_most
-from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.mechanism import StratifiedMechanism
+from leakwise.mechanism.part_of_row import seen_with
+from leakwise.priors import Prior, PriorByStratum
+from leakwise.proof import Certificate, StratifiedCertificate, certify
 from leakwise.report.facts import Facts
 from leakwise.report.row_facts import RowFacts
 from leakwise.report.sections import MOST_ROWS, head, html_rows
@@ -26,6 +30,8 @@ STEWARD = "For the steward only: this page contains exact figures of the table. 
 
 # An audit looks at so many strata, the largest.
 _MOST_AUDITED = 2000
+# What a copy without the given columns tells is computed exactly up to so many.
+_MOST_COPIED = 200
 
 
 @dataclass(frozen=True)
@@ -56,21 +62,38 @@ class StewardFacts:
         """What the given columns say alone, what an outcome adds, and both; or why that cannot be said."""
         if not isinstance(self.facts, RowFacts) or not self.counts:
             return None
-        mechanism, largest = self.facts.mechanism, self.order[:_MOST_AUDITED]
-        parts = [key if len(mechanism.given) > 1 and isinstance(key, tuple) else (key,) for key in largest]
-        columns = GivenColumns(
-            {name: list(dict.fromkeys(part[place] for part in parts)) for place, name in enumerate(mechanism.given)}
-        )
+        largest = self.order[:_MOST_AUDITED]
         try:
             return audit_counts(
-                columns,
+                self._columns(largest),
                 {key: self.counts[key] for key in largest},
-                mechanism.input_alphabet,
+                self.facts.mechanism.input_alphabet,
                 self.facts.secret,
-                mechanism,
+                self.facts.mechanism,
             )
         except InvalidInput as error:
             return str(error)
+
+    def _columns(self, strata: Sequence[Label]) -> GivenColumns:
+        """The given columns with the values that occur in these strata."""
+        names = self.facts.mechanism.given if isinstance(self.facts, RowFacts) else ()
+        parts = [key if len(names) > 1 and isinstance(key, tuple) else (key,) for key in strata]
+        return GivenColumns(
+            {name: list(dict.fromkeys(part[place] for part in parts)) for place, name in enumerate(names)}
+        )
+
+    @cached_property
+    def copied(self) -> Fraction | None:
+        """The lift of a copy of the released column without its given columns, for the frequencies of the table."""
+        if not isinstance(self.facts, RowFacts) or not 0 < len(self.counts) <= _MOST_COPIED:
+            return None
+        drawn, letters, columns = self.facts.mechanism, self.facts.mechanism.input_alphabet, self._columns(self.order)
+        rest = drawn.otherwise
+        serving = {key: drawn[key] if rest is None or key in drawn else rest for key in self.counts}
+        priors = {key: Prior.from_integers(letters, list(row), sum(row)) for key, row in self.counts.items()}
+        sizes = {key: sum(row) for key, row in self.counts.items()}
+        known = PriorByStratum(priors, dict(zip(columns.names, columns.domains, strict=True)), sizes)
+        return certify(*seen_with(StratifiedMechanism(serving, columns), known, [])).ratio
 
     def _exact(self) -> list[list[str]]:
         """What is proven, to the last digits that are printed."""
@@ -82,6 +105,8 @@ class StewardFacts:
             rows.append(["strata", f"{len(self.facts.sizes):,}"])
             rows.append(["strata with the mechanism for every prior", f"{strata:,}"])
             rows.append(["rows in them", f"{fallen:,} of {self.facts.rows:,}"])
+            if self.copied is not None:
+                rows.append([f"lift of a copy without {joined(self.facts.given)}", at_most(self.copied, 6)])
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,6 +130,7 @@ class StewardFacts:
         if isinstance(self.facts, RowFacts):
             strata, rows = self.facts.fallback
             told["for_every_prior"] = {"strata": strata, "rows": rows}
+            told["lift_of_a_copy_without_given_columns"] = None if self.copied is None else float_above(self.copied)
         return told
 
 

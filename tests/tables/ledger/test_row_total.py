@@ -240,6 +240,10 @@ def test_a_certificate_beside_other_columns_than_go_out_is_refused(ledger):
         ledger.reserve("d", "s", by_sex(2), row=RowColumns(("s",), ("job",)))
     with pytest.raises(lw.InvalidInput, match="It is beside none"):
         ledger.reserve("d", "s", PLAIN, row=RowColumns(("s",), ("sex",)))
+    everyone = lw.certify(PLAIN.mechanism, lw.AllPriors(["no", "yes"]))
+    ledger.confirm(ledger.reserve("d", "s", everyone, row=RowColumns(("s",), ("sex",))))
+    assert ledger.total("d", "s").beside.given == ("sex",)
+    assert ledger.total("d", "s").lift == pytest.approx(3)
 
 
 def test_ledger_show_says_what_the_total_compares_with(ledger):

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +19,7 @@ from leakwise.documents import write_atomically
 from leakwise.errors import Infeasible, InvalidInput, some_of
 from leakwise.exact import Level, float_above, level
 from leakwise.guarantee import at_most
+from leakwise.priors import AllPriors
 from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.tables.ledger.entries import BESIDE, COLUMNS, Beside, LedgerEntry, entry_of, row_of
 from leakwise.tables.ledger.ledger_file import ROWS, LedgerFile, migrate, version_of
@@ -285,7 +286,11 @@ def _beside(
     certificate: Certificate | StratifiedCertificate, row: RowColumns | None, prior_cost: Fraction | None
 ) -> Beside | None:
     """What is entered of the columns that go out beside the secret; None where there is nothing to say."""
-    given = certificate.mechanism.given if isinstance(certificate, StratifiedCertificate) else ()
+    given: tuple[Hashable, ...] = ()
+    if isinstance(certificate, StratifiedCertificate):
+        given = certificate.mechanism.given
+    elif row is not None and isinstance(certificate.prior, AllPriors):
+        given = row.given  # what holds for every prior holds beside any column
     if row is not None and row.given and set(row.given) != set(given):
         raise InvalidInput(
             f"The certificate must be beside the columns that go out with the secret, {some_of(row.given)}. It is "
