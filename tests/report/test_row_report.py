@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import leakwise as lw
+from leakwise.exact import exp_lower
 from leakwise.priors.sample import coarse_prior, rounding_cell
+from leakwise.priors.sets.noisy import NoisyLayerCake
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.report import Protection, RowFacts, page, write_report
 from leakwise.tables.row_columns import RowColumns
@@ -142,21 +144,31 @@ def test_the_largest_posterior_is_that_of_bayes(certificate):
         assert float(one["most"]) == pytest.approx(most)
 
 
-def test_a_prior_that_is_paid_for_is_in_the_limits(certificate):
-    """The mechanism was left limit/e^ε₀: what is printed is the limit that was asked, never less than is proven."""
-    cost = Fraction("0.05")
-    left = lw.certify(certificate.mechanism, certificate.priors, lift=1.9, anyone=19)
-    asked = lw.certify(certificate.mechanism, certificate.priors, lift=2, anyone="21.1").limits
-    paid = facts_of(left, prior_cost=cost, asked=asked)
+def test_a_prior_that_is_paid_for_is_in_the_limits():
+    """What is printed is the limit that was asked for, with what the noise told; and that it may all be published."""
+    letters = lw.Prior.uniform(VALUES).alphabet
+    noisy = {
+        key: NoisyLayerCake(letters, [count + 3 for count in counts], sum(counts), Fraction("0.05"), Fraction("1e-6"))
+        for key, counts in COUNTS.items()
+    }
+    priors = lw.PriorByStratum(noisy, GIVEN)
+    public = priors.replaced(
+        {key: lw.Prior(dict(zip(VALUES, one.nominal.fractions, strict=True))) for key, one in noisy.items()}
+    )
+    mechanism = lw.design(public, lift="1.4", anyone=10, utility="frequencies").mechanism
+    paid = facts_of(lw.certify(mechanism, priors, lift=2, anyone=20))
+    assert paid.certificate.holds
     assert paid.promised == 2
-    assert paid.promised >= left.ratio * Fraction(math.exp(0.05))
-    assert paid.anyone >= left.every_prior * Fraction(math.exp(0.05))
+    largest = max(lw.certify(mechanism[key], noisy[key]).ratio for key in COUNTS)
+    assert paid.promised >= largest * exp_lower(Fraction("0.05"))
+    assert paid.strata[0].lift >= lw.certify(mechanism["m", "low"], noisy["m", "low"]).ratio * exp_lower(
+        Fraction("0.05")
+    )
     assert "which costs 0.05 nats. The limits contain that: they hold for the mechanism and all" in paid.guarantee
     assert "treated as public" not in paid.guarantee
-    # Where the rest does not keep the limit, the page does not claim that it does.
-    beyond = facts_of(left, prior_cost=Fraction(1), asked=asked)
-    assert beyond.promised >= left.ratio * Fraction(math.e)
-    assert not asked.level.allows(beyond.promised)
+    assert "all of it can be published" in " ".join(paid.limits())
+    assert paid.to_dict()["prior"]["cost"] == 0.05
+    assert "Anyone who has c.json can check it again" in page(replace(paid, certificate_file="c.json"))
 
 
 def test_without_given_columns_the_sentence_names_what_is_unrelated():

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from leakwise.alphabet import label_to_plain
-from leakwise.exact import float_above, float_below, log_upper
+from leakwise.exact import exp_upper, float_above, float_below, log_upper
 from leakwise.guarantee import for_anyone, no_guess, nor_for_anyone
 from leakwise.leakage import frequency_shift, ldp
 from leakwise.leakage.measures.certainty import certainty
@@ -17,7 +17,7 @@ from leakwise.leakage.measures.differential import ldp_ratio
 from leakwise.leakage.measures.posteriors import posterior_ranges
 from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior
-from leakwise.proof import Certificate
+from leakwise.proof import Certificate, prior_cost
 from leakwise.report.comparison import Comparison, compare
 from leakwise.report.release_facts import SEEDED, ReleaseFacts, for_every_prior, promised_lift
 from leakwise.tables.release.certain_values import readable_words
@@ -51,10 +51,18 @@ class Facts(ReleaseFacts):
     @property
     def promised(self) -> Fraction:
         """The lift that the report guarantees, never below what is proven."""
-        asked = self.certificate.limits if self.asked is None else self.asked
-        proven = self._in_all(self.certificate.ratio, asked.level)
+        proven = self.certificate.ratio
         assert proven is not None  # nothing is released without a bound
-        return promised_lift(proven, asked.level, self.origin)
+        return promised_lift(proven * self._factor, self.certificate.asked, self.origin)
+
+    @property
+    def prior_cost(self) -> Fraction:
+        """What a prior counted with noise costs, in nats; 0 where counts were rounded or the prior is public."""
+        return prior_cost(self.certificate.prior)
+
+    @property
+    def _factor(self) -> Fraction:
+        return exp_upper(self.prior_cost) if self.prior_cost else Fraction(1)
 
     @property
     def _limited(self) -> bool:
@@ -66,7 +74,8 @@ class Facts(ReleaseFacts):
         """The lift that is guaranteed for any prior whatever; None where it was not asked for, or is no other."""
         if not self._limited:
             return None
-        return self._in_all(self.certificate.anyone, None if self.asked is None else self.asked.anyone)
+        proven = self.certificate.anyone
+        return None if proven is None else proven * self._factor
 
     @property
     def for_whom(self) -> str:

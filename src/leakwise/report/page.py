@@ -71,7 +71,7 @@ def _sections(facts: Facts) -> list[str]:
 
 def _promise(facts: Facts) -> str:
     certificate, ratio = facts.certificate, facts.promised
-    wanted = certificate.limits if facts.asked is None else facts.asked
+    wanted = certificate.limits
     asked = f" Asked for: {wanted.describe()}. All of it is kept." if wanted else ""
     detail = (
         f"In numbers: pointwise maximal leakage of at most {at_most(log_upper(ratio), 6)} nats (rounded up), for "

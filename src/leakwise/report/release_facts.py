@@ -10,9 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from leakwise.alphabet import joined
-from leakwise.exact import Level, exp_upper
+from leakwise.exact import Level
 from leakwise.guarantee import at_most, paid_for, treated_as_public
-from leakwise.proof import AskedLimits
 from leakwise.tables.row_columns import RowColumns
 
 __all__ = ["SEEDED", "ReleaseFacts", "for_every_prior", "promised_lift"]
@@ -53,9 +52,6 @@ class ReleaseFacts(ABC):
         ``"keep"`` or ``"shuffle"`` as the user chose; None where the order of the rows was tested and kept.
     row
         What goes out beside the secret, and as what; None where nothing was said of other columns.
-    prior_cost, asked
-        What a prior counted with noise costs, in nats, and the limits that were asked for, of which the mechanism was
-        left the rest; None where the counts were rounded or the prior is public.
     """
 
     dataset: str
@@ -73,8 +69,6 @@ class ReleaseFacts(ABC):
     mechanism_file: str | None = None
     certificate_file: str | None = None
     row: RowColumns | None = None
-    prior_cost: Fraction | None = None
-    asked: AskedLimits | None = None
 
     @classmethod
     def now(cls) -> datetime:
@@ -99,11 +93,10 @@ class ReleaseFacts(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data."""
 
-    def _in_all(self, lift: Fraction | None, asked: Level | None) -> Fraction | None:
-        """A lift of the mechanism with what its prior cost: the one asked for where that keeps it."""
-        if lift is None or not self.prior_cost:
-            return lift
-        return promised_lift(lift * exp_upper(self.prior_cost), asked, "table")
+    @property
+    @abstractmethod
+    def prior_cost(self) -> Fraction:
+        """What a prior counted with noise costs, in nats; 0 where counts were rounded or the prior is public."""
 
     @property
     def _on_the_frequencies(self) -> str:

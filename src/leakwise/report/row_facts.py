@@ -80,17 +80,19 @@ class RowFacts(ReleaseFacts):
     @property
     def promised(self) -> Fraction:
         """The lift that the report guarantees in every stratum, never below what is proven."""
-        asked = self.certificate.limits if self.asked is None else self.asked
-        proven = self._in_all(self.certificate.ratio, asked.level)
+        proven = self.certificate.ratio
         assert proven is not None  # nothing is released without a bound
-        return promised_lift(proven, asked.level, self.origin)
+        return promised_lift(proven, self.certificate.asked, self.origin)
+
+    @property
+    def prior_cost(self) -> Fraction:
+        """What priors counted with noise cost, in nats, which the lifts contain; 0 where there are none."""
+        return self.certificate.cost
 
     @property
     def anyone(self) -> Fraction | None:
         """The lift that is guaranteed for any prior whatever; None where it was not asked for."""
-        if self.certificate.anyone is None:
-            return None
-        return self._in_all(self.certificate.every_prior, None if self.asked is None else self.asked.anyone)
+        return None if self.certificate.anyone is None else self.certificate.every_prior
 
     @property
     def learned(self) -> bool:
@@ -128,7 +130,7 @@ class RowFacts(ReleaseFacts):
             rest = self.mechanism.otherwise
             assert rest is not None  # a row without a mechanism is refused
             return StratumFacts(key, rows, None, rest, self._rest_lift, None)
-        known, lift = shown.priors[key], shown.ratios[key]
+        known, lift = shown.priors[key], shown.lift(key)
         assert lift is not None
         prior = None if isinstance(known, AllPriors) else known.nominal
         return StratumFacts(key, rows, number, self.mechanism.mechanisms[number], lift, prior)
@@ -277,13 +279,13 @@ class RowFacts(ReleaseFacts):
                 "lift": float_above(self.promised),
                 "epsilon_upper": log_upper(self.promised),
                 "anyone": None if self.anyone is None else float_above(self.anyone),
-                "asked": (shown.limits if self.asked is None else self.asked).describe() or None,
+                "asked": shown.limits.describe() or None,
                 "failure": shown.failure,
             },
             "prior": {
                 "origin": self.origin,
                 "failure_given": self.failure,
-                "cost": None if self.prior_cost is None else float_above(self.prior_cost),
+                "cost": float_above(self.prior_cost),
                 "labels": [label_to_plain(label) for label in self.mechanism.inputs],
                 "in_all": None if self.prior is None else self.prior.probabilities.tolist(),
             },

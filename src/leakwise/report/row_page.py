@@ -45,7 +45,7 @@ def row_sections(facts: RowFacts) -> list[str]:
 
 def _promise(facts: RowFacts) -> str:
     lift, given = facts.promised, joined(facts.mechanism.given)
-    wanted = facts.certificate.limits if facts.asked is None else facts.asked
+    wanted = facts.certificate.limits
     asked = f" Asked for: {wanted.describe()}. All of it is kept." if wanted else ""
     detail = (
         f"In numbers: pointwise maximal leakage of at most {at_most(log_upper(lift), 6)} nats (rounded up), given "

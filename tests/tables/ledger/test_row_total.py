@@ -12,7 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import leakwise as lw
+from leakwise.alphabet import Alphabet
 from leakwise.cli import app
+from leakwise.priors.sets.noisy import NoisyLayerCake
+from leakwise.tables.ledger.joint_total import together
 from leakwise.tables.row_columns import RowColumns
 
 # The secret is a, or a and d together; b and c may go out; z is independent of everything.
@@ -201,16 +204,17 @@ def test_strata_without_a_prior_count_with_the_limit_for_anyone(ledger):
 
 
 def test_what_a_noisy_prior_costs_is_added_every_time(ledger):
-    certificate, cost = by_sex(2), Fraction("0.1")
+    letters, m = Alphabet(["no", "yes"]), lw.randomized_response(["no", "yes"], lift=3)
+    noisy = NoisyLayerCake(letters, [6012, 3988], 10_000, Fraction("0.1"), 1e-6)
+    priors = lw.PriorByStratum({"f": noisy, "m": noisy}, {"sex": ["f", "m"]})
+    paid = lw.certify(lw.StratifiedMechanism({"f": m, "m": m}, priors.given_columns), priors)
     for times in (1, 2):
-        ledger.confirm(ledger.reserve("d", "s", certificate, prior_cost=cost))
-        free = lw.Ledger(ledger.path.with_name(f"free{times}.db"))
-        for _ in range(times):
-            free.confirm(free.reserve("d", "s", certificate))
-        total, without = ledger.total("d", "s"), free.total("d", "s")
-        assert total.epsilon >= without.epsilon + times * 0.1
-        assert total.epsilon == pytest.approx(without.epsilon + times * 0.1)
-    assert ledger.entries()[0].cost >= cost
+        ledger.confirm(ledger.reserve("d", "s", paid))
+        free = together([m] * times, noisy).epsilon
+        assert ledger.total("d", "s").epsilon == pytest.approx(free + times * 0.1, abs=1e-8)
+    assert ledger.entries()[0].cost == pytest.approx(0.1)
+    ledger.confirm(ledger.reserve("plain", "s", lw.certify(m, noisy)))
+    assert ledger.total("plain", "s").epsilon >= lw.certify(m, noisy).epsilon_upper + 0.1
 
 
 def test_entries_beside_given_columns_survive_and_make_the_third_version(ledger):

@@ -20,8 +20,9 @@ from leakwise.errors import Infeasible, InvalidInput, some_of
 from leakwise.exact import Level, float_above, level
 from leakwise.guarantee import at_most
 from leakwise.priors import AllPriors
-from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.proof import Certificate, StratifiedCertificate, prior_cost
 from leakwise.tables.ledger.entries import BESIDE, COLUMNS, Beside, LedgerEntry, entry_of, row_of
+from leakwise.tables.ledger.joint_total import rounded_sum
 from leakwise.tables.ledger.ledger_file import ROWS, LedgerFile, migrate, version_of
 from leakwise.tables.ledger.overlaps import connected
 from leakwise.tables.ledger.row_total import seen_beside
@@ -90,7 +91,6 @@ class Ledger(Shown):
         rows: int | None = None,
         source_digest: str | None = None,
         row: RowColumns | None = None,
-        prior_cost: Fraction | None = None,
     ) -> int:
         """Enter a release that is about to be made, and give back its number; refuse one that is beyond the budget.
 
@@ -108,11 +108,10 @@ class Ledger(Shown):
             Of the secret column (:meth:`digest`), by which a column is known again under another name.
         row
             What goes out beside the secret. Left out, the given columns of a stratified mechanism, or nothing is known.
-        prior_cost
-            What a prior counted with noise costs, in nats.
         """
-        beside = _beside(certificate, row, prior_cost)
-        cost = 0.0 if beside is None else float_above(beside.prior_cost)
+        beside, leaked = _beside(certificate, row), float(certificate.epsilon_upper)
+        if isinstance(certificate, Certificate) and beside is not None and beside.prior_cost:
+            leaked = rounded_sum([leaked, float_above(beside.prior_cost)])
         entry = LedgerEntry(
             0,
             datetime.now(UTC).isoformat(timespec="seconds"),
@@ -122,7 +121,7 @@ class Ledger(Shown):
             certificate.mechanism,
             certificate.priors if isinstance(certificate, StratifiedCertificate) else certificate.prior,
             origin,
-            float(certificate.epsilon_upper) if not cost else (certificate.epsilon_upper + cost) * (1 + 2.0**-50),
+            leaked,
             max(failure, certificate.failure),
             rows,
             source_digest,
@@ -282,14 +281,14 @@ class Ledger(Shown):
         return [Table(headers, rows, f"Ledger {str(self.path)!r}: what is revealed in all"), *([told] if told else [])]
 
 
-def _beside(
-    certificate: Certificate | StratifiedCertificate, row: RowColumns | None, prior_cost: Fraction | None
-) -> Beside | None:
-    """What is entered of the columns that go out beside the secret; None where there is nothing to say."""
+def _beside(certificate: Certificate | StratifiedCertificate, row: RowColumns | None) -> Beside | None:
+    """What is entered of the columns that go out beside the secret, and of what its prior cost; None for neither."""
     given: tuple[Hashable, ...] = ()
     if isinstance(certificate, StratifiedCertificate):
-        given = certificate.mechanism.given
-    elif row is not None and isinstance(certificate.prior, AllPriors):
+        given, cost = certificate.mechanism.given, certificate.cost
+    else:
+        cost = prior_cost(certificate.prior)
+    if row is not None and isinstance(certificate, Certificate) and isinstance(certificate.prior, AllPriors):
         given = row.given  # what holds for every prior holds beside any column
     if row is not None and row.given and set(row.given) != set(given):
         raise InvalidInput(
@@ -297,9 +296,9 @@ def _beside(
             f"beside {some_of(given) or 'none'}."
         )
     unrelated = () if row is None else row.unrelated
-    if not given and not unrelated and not prior_cost:
+    if not given and not unrelated and not cost:
         return None
-    return Beside(tuple(map(str, given)), tuple(map(str, unrelated)), Fraction(prior_cost or 0))
+    return Beside(tuple(map(str, given)), tuple(map(str, unrelated)), cost)
 
 
 def _text(name: object) -> str:
