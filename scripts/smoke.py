@@ -59,6 +59,12 @@ def sklearn(folder: Path) -> None:
     assert made.fit(column).transform(column).shape == column.shape
 
 
+def analysis(folder: Path) -> None:
+    m = lw.randomized_response(["no", "yes"], lift=4)
+    table = {"smokes": ["no", "no", "yes", "yes", "yes"] * 40, "old": [0, 0, 0, 1, 1] * 40}
+    assert set(lw.regress("smokes ~ old", table, {"smokes": m}).coefficients) == {"Intercept", "old"}
+
+
 def spark(folder: Path) -> None:
     assert callable(lw.spark.release)
 

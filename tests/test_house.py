@@ -23,6 +23,7 @@ HEAVY = [
     "altair",
     "cryptography",
     "duckdb",
+    "formulaic",
     "highspy",
     "pandas",
     "polars",
@@ -31,6 +32,7 @@ HEAVY = [
     "scipy",
     "sklearn",
     "starlette",
+    "statsmodels",
     "uvicorn",
     "vl_convert",
 ]

@@ -64,6 +64,7 @@ RESULTS = {
     lw.results.Protection: _protection,
     lw.results.Quantity: lambda: _joint().mean([0, 1, 2], "s"),
     lw.results.Refinement: lambda: lw.measures.refines(RR, RR),
+    lw.results.Regression: lambda: lw.regress("x ~ s", {"s": list("abc") * 20, "x": [0.0, 1.0] * 30}, {"s": RR}),
     lw.results.SampleLeakage: lambda: lw.measures.epsilon_from_sample(RR, COUNTS, failure=0.01),
     lw.results.StratifiedAudit: lambda: lw.audit(lw.design(STRATA, lift=2).mechanism, STRATA),
     lw.results.StratifiedCertificate: lambda: lw.design(STRATA, lift=2).certificate,

@@ -80,6 +80,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.tables import Ledger as Ledger
     from leakwise.tables import SqlTable as SqlTable
     from leakwise.tables.estimate.estimate import estimate as estimate
+    from leakwise.tables.estimate.regression.regress import regress as regress
     from leakwise.tables.release.release import release as release
     from leakwise.tables.strata.audit import audit_table as audit_table
     from leakwise.workflow import protect as protect
@@ -146,6 +147,7 @@ __all__ = [
     "randomized_response",
     "read_utility",
     "records",
+    "regress",
     "release",
     "results",
     "sample_size",
@@ -183,6 +185,7 @@ _PLACES = {
     "leakwise.proof": "certify verify",
     "leakwise.tables": "Ledger SqlTable",
     "leakwise.tables.estimate.estimate": "estimate",
+    "leakwise.tables.estimate.regression.regress": "regress",
     "leakwise.tables.release.release": "release",
     "leakwise.tables.strata.audit": "audit_table",
     "leakwise.workflow": "protect",

@@ -31,6 +31,7 @@ from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
 from leakwise.tables.estimate.joint.independence import Independence
 from leakwise.tables.estimate.joint.result import JointEstimate
 from leakwise.tables.estimate.numbers import Quantity
+from leakwise.tables.estimate.regression.result import Regression
 from leakwise.tables.strata.audit import TableAudit
 from leakwise.workflow import Protection
 
@@ -57,6 +58,7 @@ __all__ = [
     "Protection",
     "Quantity",
     "Refinement",
+    "Regression",
     "SampleLeakage",
     "ShannonCapacity",
     "StratifiedAudit",

@@ -18,7 +18,7 @@ from leakwise.tables.kinds import frames
 from leakwise.tables.release.arrow_streams import without_relation
 from leakwise.types import Array, Bools, Floats, Indices
 
-__all__ = ["Reading", "Survey", "read_counts", "read_rows"]
+__all__ = ["Reading", "Survey", "check_weights", "read_counts", "read_rows"]
 
 _CHUNK = 1 << 20
 _MOST_CELLS = 1 << 24
@@ -256,16 +256,7 @@ class _Counter:
             weight = batch.numbers(batch.column(given)) if _is_name(given) else _numbers(given)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"weights={name} must be a column of numbers: {error}.") from error
-        if weight.size != rows:
-            raise InvalidInput(f"weights has {weight.size} entries and released has {rows} rows.")
-        bad = ~(np.isfinite(weight) & (weight >= 0))
-        if bad.any():
-            raise InvalidInput(
-                f"weights={name} must be finite and not negative in every row. {int(bad.sum()):,} rows are negative or "
-                f"missing, such as row {int(bad.argmax())}: {float(weight[bad.argmax()])!r}. Leave these rows out, or "
-                "weigh them by 0."
-            )
-        return np.asarray(weight)
+        return check_weights(weight, rows, name)
 
     def reading(self, lenses: Sequence[Sequence[Lens]]) -> Reading:
         """Return the evidence of all groups."""
@@ -344,6 +335,20 @@ def _inverses(
         inverses.append(found)
         masks.append(known)
     return inverses, masks
+
+
+def check_weights(weight: Floats, rows: int, name: str) -> Floats:
+    """Return weights that are finite, not negative, and as many as the rows; others are refused."""
+    if weight.size != rows:
+        raise InvalidInput(f"weights has {weight.size} entries and released has {rows} rows.")
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        raise InvalidInput(
+            f"weights={name} must be finite and not negative in every row. {int(bad.sum()):,} rows are negative or "
+            f"missing, such as row {int(bad.argmax())}: {float(weight[bad.argmax()])!r}. Leave these rows out, or "
+            "weigh them by 0."
+        )
+    return np.asarray(weight)
 
 
 def _spread(values: Sequence[Any], places: Array) -> Floats:

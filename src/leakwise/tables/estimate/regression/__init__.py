@@ -1,0 +1,1 @@
+"""Regression on released tables: likelihoods and scores that allow for the mechanisms."""
