@@ -17,8 +17,8 @@ from leakwise.release_limits import TEN_TIMES, release_limits
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
 from leakwise.tables.release.certain_values import refuse_certainty
+from leakwise.tables.release.checking import counted
 from leakwise.tables.release.draw import draw_codes
-from leakwise.tables.release.file import counted
 from leakwise.tables.release.impossible_values import refuse_impossible
 from leakwise.tables.release.row_order import RowOrder, warn_of_order
 

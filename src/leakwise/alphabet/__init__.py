@@ -1,7 +1,7 @@
 """The finite labelled alphabet of a secret or of an outcome, and columns of data as codes in it."""
 
 from leakwise.alphabet.bins import Bins, alphabet_with_edges, bins, edges_of
-from leakwise.alphabet.columns import encode_column, found_domain
+from leakwise.alphabet.columns import encode_column, encode_distinct, found_domain
 from leakwise.alphabet.given import GivenBody, GivenColumns, joined
 from leakwise.alphabet.labels import (
     Alphabet,
@@ -12,6 +12,7 @@ from leakwise.alphabet.labels import (
     label_from_plain,
     label_to_plain,
 )
+from leakwise.alphabet.strata import ListedStrata, StratumCounts
 
 __all__ = [
     "Alphabet",
@@ -19,6 +20,8 @@ __all__ = [
     "GivenBody",
     "GivenColumns",
     "Label",
+    "ListedStrata",
+    "StratumCounts",
     "alphabet_from_plain",
     "alphabet_with_edges",
     "as_alphabet",
@@ -26,6 +29,7 @@ __all__ = [
     "code_dtype",
     "edges_of",
     "encode_column",
+    "encode_distinct",
     "found_domain",
     "joined",
     "label_from_plain",

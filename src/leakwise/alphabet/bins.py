@@ -16,13 +16,16 @@ __all__ = ["Bins", "alphabet_with_edges", "bins", "edges_of"]
 
 
 class Bins(Alphabet):
-    """Intervals [e_0, e_1), [e_1, e_2) … [e_{n-1}, e_n] as an alphabet; the last one is closed."""
+    """Intervals [e_0, e_1), [e_1, e_2) … [e_{n-1}, e_n] as an alphabet; the last one is closed.
+
+    With ``missing`` there is a place for missing values too, after the intervals: None.
+    """
 
     __slots__ = ("edges",)
 
     edges: Floats
 
-    def __init__(self, edges: Sequence[float] | Floats) -> None:
+    def __init__(self, edges: Sequence[float] | Floats, *, missing: bool = False) -> None:
         try:
             array = np.array(edges, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -42,16 +45,27 @@ class Bins(Alphabet):
             f"[{low}, {high}{']' if position == last else ')'}"
             for position, (low, high) in enumerate(itertools.pairwise(texts))
         ]
-        super().__init__(labels, name="bin labels")
+        super().__init__([*labels, None] if missing else labels, name="bin labels")
         array.flags.writeable = False
         self.edges = array
 
+    @property
+    def missing(self) -> bool:
+        """Whether there is a place for missing values."""
+        return self.labels[-1] is None
+
+    def with_missing(self) -> Bins:
+        """Return the same intervals with a place for missing values."""
+        return Bins(self.edges, missing=True)
+
     def codes_of_numbers(self, values: Floats) -> Indices:
-        """Return the bin of each number, -1 outside the range (and for NaN)."""
+        """Return the bin of each number, -1 outside the range (and for NaN, if missing values have no place)."""
         codes = np.searchsorted(self.edges, values, side="right") - 1
-        codes[values == self.edges[-1]] = len(self) - 1
+        codes[values == self.edges[-1]] = len(self.edges) - 2
         outside = ~((values >= self.edges[0]) & (values <= self.edges[-1]))
         codes[outside] = -1
+        if self.missing:
+            codes[np.isnan(values)] = len(self) - 1
         return codes
 
 
@@ -86,7 +100,7 @@ def alphabet_with_edges(alphabet: Alphabet, edges: Sequence[float] | None, *, na
     """Return the bins that a file describes by names and edges; without edges the labels as they are."""
     if edges is None:
         return alphabet
-    found = Bins(edges)
+    found = Bins(edges, missing=alphabet.labels[-1] is None)
     if found.labels != alphabet.labels:
         raise InvalidInput(f"{name!r} is damaged: the edges of its bins do not fit their names.")
     return found

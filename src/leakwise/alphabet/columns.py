@@ -18,7 +18,7 @@ from leakwise.alphabet.labels import Alphabet, code_dtype, is_missing, plain_val
 from leakwise.errors import InvalidInput, some_of
 from leakwise.types import Array, Codes, Floats, Words
 
-__all__ = ["encode_column", "found_domain"]
+__all__ = ["encode_column", "encode_distinct", "found_domain"]
 
 
 # Whole numbers that span at most this much are looked up in a table instead of being sorted.
@@ -29,8 +29,10 @@ _BLOCK = 1 << 14
 _FEW_ROWS = 256
 
 
-def encode_column(column: Any, alphabet: Alphabet, *, name: str = "column") -> Codes:
+def encode_column(column: Any, alphabet: Alphabet, *, name: str = "column", outside: bool = False) -> Codes:
     """Return the code of every value, in the smallest unsigned type.
+
+    A value that is not declared is an error; with ``outside`` it has the code -1, in the smallest signed type.
 
     Takes lists, NumPy arrays, pandas and polars Series (categoricals included), pyarrow arrays and chunked arrays
     (dictionaries included). NaN and NaT are missing values, as None is. For bins the column may hold numbers, or the
@@ -42,8 +44,15 @@ def encode_column(column: Any, alphabet: Alphabet, *, name: str = "column") -> C
         codes = _encode_numbers(values, alphabet, found)
     else:
         codes = _ENCODERS.get(library, _encode_values)(column, found, name)
-    found.refuse_outside(len(codes), name)
-    return codes.astype(code_dtype(len(alphabet)), copy=False)
+    return found.finished(codes, name, outside=outside)
+
+
+def encode_distinct(
+    distinct: Sequence[Any], places: Array, alphabet: Alphabet, *, name: str, outside: bool = False
+) -> Codes:
+    """Return the codes of a column that is known by its distinct values and the place of every row among them."""
+    found = _Found(alphabet)
+    return found.finished(_from_distinct(distinct, places, found), name, outside=outside)
 
 
 def found_domain(column: Any, *, name: str = "column") -> Alphabet:
@@ -81,6 +90,13 @@ class _Found:
     def add_outside(self, values: Iterable[Any], rows: int) -> None:
         self.outside.update((repr(plain), plain) for plain in map(plain_value, values))
         self.rows += rows
+
+    def finished(self, codes: Codes, name: str, *, outside: bool) -> Codes:
+        size = len(self.alphabet)
+        if outside:
+            return codes.astype(np.min_scalar_type(-size), copy=False)
+        self.refuse_outside(len(codes), name)
+        return codes.astype(code_dtype(size), copy=False)
 
     def refuse_outside(self, total: int, name: str) -> None:
         if not self.rows:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from leakwise.alphabet.bins import Bins, alphabet_with_edges, edges_of
 from leakwise.alphabet.columns import encode_column, found_domain
@@ -21,12 +20,9 @@ from leakwise.alphabet.labels import (
     label_to_plain,
 )
 from leakwise.errors import InvalidInput, did_you_mean, some_of
-from leakwise.types import Counts
+from leakwise.types import Codes
 
 __all__ = ["GivenBody", "GivenColumns", "joined"]
-
-# Combinations are numbered by one machine word.
-_MOST = 1 << 62
 
 
 class _DomainBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -54,8 +50,8 @@ class GivenColumns:
     >>> given = GivenColumns({"sex": ["f", "m"], "income": ["low", "high"]})
     >>> given.words, given.combinations
     ('sex and income', 4)
-    >>> given.stratum(("m", "low")), given.number(("m", "low"))
-    (('m', 'low'), 2)
+    >>> given.stratum(["m", "low"])
+    ('m', 'low')
     """
 
     __slots__ = ("domains", "names")
@@ -70,11 +66,6 @@ class GivenColumns:
         self.domains = tuple(
             as_alphabet(domain, name=f"the domain of the given column {name!r}") for name, domain in given.items()
         )
-        if self.combinations > _MOST:
-            raise InvalidInput(
-                f"The given columns {self.words} have more than 2^62 combinations of values. Give fewer columns, or "
-                "bins (lw.bins) for numbers."
-            )
 
     @classmethod
     def read(cls, given: Any, secret: Hashable, column: Callable[[Hashable], Any]) -> GivenColumns:
@@ -156,21 +147,6 @@ class GivenColumns:
                 )
         return tuple(domain.labels[domain.index[part]] for domain, part in zip(self.domains, parts, strict=True))
 
-    def number(self, key: Any) -> int:
-        """Return the number of a stratum among all combinations."""
-        number = 0
-        for domain, part in zip(self.domains, self.parts(key), strict=True):
-            number = number * len(domain) + domain.index[part]
-        return number
-
-    def numbered(self, number: int) -> Label:
-        """Return the stratum of a number."""
-        parts = []
-        for domain in reversed(self.domains):
-            number, place = divmod(int(number), len(domain))
-            parts.append(domain.labels[place])
-        return parts[0] if len(self) == 1 else tuple(reversed(parts))
-
     def all(self) -> Iterator[Label]:
         """Every combination, in order."""
         return iter(self.domains[0].labels) if len(self) == 1 else itertools.product(*self.domains)
@@ -179,16 +155,35 @@ class GivenColumns:
         """Return a stratum in words: ``sex = f, income = low``."""
         return ", ".join(f"{name} = {part}" for name, part in zip(self.names, self.parts(stratum), strict=True))
 
-    def encode(self, columns: Sequence[Any], encode: Callable[..., Any] = encode_column) -> Counts:
-        """Return the number of the stratum of every row; a value that was not declared is an error."""
-        numbers: Counts | None = None
-        for name, domain, column in zip(self.names, self.domains, columns, strict=True):
-            codes = encode(column, domain, name=f"the given column {name!r}").astype(np.int64)
-            if numbers is not None and codes.size != numbers.size:
-                raise InvalidInput(f"column {name!r} has {codes.size} rows, others have {numbers.size}.")
-            numbers = codes if numbers is None else numbers * len(domain) + codes
-        assert numbers is not None
-        return numbers
+    def encode(self, columns: Sequence[Any], encode: Callable[..., Any] = encode_column) -> list[Codes]:
+        """Return the codes of the values in each column; a value that was not declared is an error."""
+        return [
+            encode(column, domain, name=f"the given column {name!r}")
+            for name, domain, column in zip(self.names, self.domains, columns, strict=True)
+        ]
+
+    def coded(self, codes: Iterable[int]) -> Label:
+        """Return the stratum of the codes of its values."""
+        parts = tuple(domain.labels[code] for domain, code in zip(self.domains, codes, strict=True))
+        return parts[0] if len(self) == 1 else parts
+
+    def narrowed(self, strata: Iterable[Any]) -> GivenColumns:
+        """Return the same columns with the values alone that occur in these strata.
+
+        Where there is no stratum, missing values are all that is declared.
+        """
+        seen: list[set[int]] = [set() for _ in self.domains]
+        for key in strata:
+            for places, domain, part in zip(seen, self.domains, self.parts(key), strict=True):
+                places.add(domain.index[part])
+        return GivenColumns(
+            {
+                name: domain
+                if isinstance(domain, Bins)
+                else [domain.labels[place] for place in sorted(places)] or [None]
+                for name, domain, places in zip(self.names, self.domains, seen, strict=True)
+            }
+        )
 
     def coarse(self) -> list[Hashable]:
         """The columns whose numbers are binned: a coarsened column must go out coarsened."""

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leakwise.errors import InvalidInput
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.mechanism.files import NEXT, save_mechanism
+from leakwise.mechanism.stratified_file import load_any, save_stratified
 from leakwise.tables.formats import TableFile, open_table
 from leakwise.tables.formats.carried_mechanism import Carried, after_earlier, carried_secrets
 from leakwise.tables.kinds.joint_columns import plain_alphabet
@@ -45,16 +46,20 @@ class BesideTable:
         if self._certificate is not None:
             proof.save(waiting(self._certificate))
 
-    def _whole(self, mechanism: Mechanism) -> Mechanism:
+    def _whole(self, mechanism: AnyMechanism) -> AnyMechanism:
         """Return the mechanism, composed with that of an earlier release if the table is already one."""
         return after_earlier(Carried(self._columns, mechanism), self._earlier).mechanism
 
-    def bind(self, mechanism: Mechanism) -> None:
+    def bind(self, mechanism: AnyMechanism) -> None:
         """Record in the mechanism's file which table it belongs to."""
         if self._mechanism is None:
             return
         counts = _counts(open_table(self._target), self._columns, mechanism)
-        save_mechanism(self._whole(mechanism), self._mechanism, outcomes_digest=digest_of_outcomes(counts))
+        whole, digest = self._whole(mechanism), digest_of_outcomes(counts)
+        if isinstance(whole, StratifiedMechanism):
+            save_stratified(whole, self._mechanism, outcomes_digest=digest)
+        else:
+            save_mechanism(whole, self._mechanism, outcomes_digest=digest)
 
     def __enter__(self) -> None:
         return None
@@ -88,7 +93,7 @@ def earlier_release(table: TableFile, columns: tuple[str, ...]) -> list[Carried]
     beside = table.path.with_name(f"{table.path.stem}.mechanism.json")
     if not beside.exists():
         return []
-    mechanism = Mechanism.load(beside)
+    mechanism = load_any(beside)
     try:
         same = mechanism.outcomes_digest == digest_of_outcomes(_counts(table, columns, mechanism))
     except InvalidInput:  # these columns contain values that are not among its outcomes
@@ -96,6 +101,6 @@ def earlier_release(table: TableFile, columns: tuple[str, ...]) -> list[Carried]
     return [Carried(columns, mechanism)] if same else []
 
 
-def _counts(table: TableFile, columns: tuple[str, ...], mechanism: Mechanism) -> Counts:
+def _counts(table: TableFile, columns: tuple[str, ...], mechanism: AnyMechanism) -> Counts:
     """Return how often each outcome of a mechanism occurs in a released table."""
     return check_file(table, columns, plain_alphabet(mechanism.output_alphabet), what="outputs").counts

@@ -12,9 +12,10 @@ from leakwise.mechanism.catalog import (
 from leakwise.mechanism.composition import Composition, compose
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
-from leakwise.mechanism.stratified import StratifiedMechanism
+from leakwise.mechanism.stratified import AnyMechanism, StratifiedMechanism
 
 __all__ = [
+    "AnyMechanism",
     "CommonLawKernel",
     "Composition",
     "DenseKernel",

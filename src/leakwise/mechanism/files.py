@@ -21,6 +21,7 @@ __all__ = [
     "mechanism_from_body",
     "mechanism_to_body",
     "mechanism_to_plain",
+    "refuse_interrupted",
     "save_mechanism",
 ]
 
@@ -124,13 +125,18 @@ def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str], *, outcom
 def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     """Read a mechanism file."""
     body = read_document(path, FORMAT, VERSION, MechanismBody)
+    refuse_interrupted(path, body.outcomes_digest)
+    mechanism = mechanism_from_body(body, str(path))
+    object.__setattr__(mechanism, "outcomes_digest", body.outcomes_digest)
+    return mechanism
+
+
+def refuse_interrupted(path: str | os.PathLike[str], outcomes_digest: str | None) -> None:
+    """Refuse a mechanism file of which it cannot be told whether it belongs to its table."""
     coming = f"{os.fspath(path)}{NEXT}"
-    if body.outcomes_digest is None and os.path.exists(coming):
+    if outcomes_digest is None and os.path.exists(coming):
         raise InvalidInput(
             f"A release that was to replace {str(path)!r} by {coming!r} was interrupted, and it cannot be told which "
             "of them belongs to the table. If the table is older than the second, delete that; otherwise move it over "
             "the first."
         )
-    mechanism = mechanism_from_body(body, str(path))
-    object.__setattr__(mechanism, "outcomes_digest", body.outcomes_digest)
-    return mechanism

@@ -17,7 +17,7 @@ from leakwise.mechanism.kernel import CommonLawKernel
 from leakwise.mechanism.mechanism import Mechanism
 from leakwise.types import Bools
 
-__all__ = ["StratifiedMechanism"]
+__all__ = ["AnyMechanism", "StratifiedMechanism"]
 
 _SHOWN = 12
 
@@ -41,8 +41,8 @@ class StratifiedMechanism(Shown):
     impossible
         Values that cannot occur in a stratum, by strata. A row that has one is refused.
     otherwise
-        The mechanism of every declared combination that ``mechanisms`` does not name; without one, such a row is
-        refused.
+        The mechanism of every row that is in none of these strata, also where a value of a given column was not
+        declared; without one, such a row is refused.
 
     Examples
     --------
@@ -56,6 +56,8 @@ class StratifiedMechanism(Shown):
     given_columns: GivenColumns
     secret: Hashable
     otherwise: Mechanism | None
+    outcomes_digest: str | None = None
+    """Of the released table that the file belongs to from which this was read."""
     _mechanisms: Mapping[Label, Mechanism]
     _impossible: Mapping[Label, tuple[Label, ...]]
 
@@ -69,14 +71,15 @@ class StratifiedMechanism(Shown):
         otherwise: Mechanism | None = None,
     ) -> None:
         columns = given if isinstance(given, GivenColumns) else GivenColumns(_with_domains(given))
-        if not mechanisms:
-            raise InvalidInput("mechanisms must contain at least one stratum. Got none.")
+        if not mechanisms and otherwise is None:
+            raise InvalidInput("mechanisms must contain at least one stratum, or otherwise be given. Got neither.")
         shared: dict[object, Mechanism] = {}
         kept: dict[Label, Mechanism] = {}
         for key, one in mechanisms.items():
             kept[columns.stratum(key)] = _shared(_checked(one, f"the mechanism of stratum {key!r}"), shared)
         rest = None if otherwise is None else _shared(_checked(otherwise, "otherwise"), shared)
-        first = next(iter(kept.values()))
+        first = next(iter(kept.values()), rest)
+        assert first is not None
         for name, one in [*((repr(key), one) for key, one in kept.items()), *([("otherwise", rest)] if rest else [])]:
             if one.inputs != first.inputs:
                 raise InvalidInput(
@@ -117,7 +120,7 @@ class StratifiedMechanism(Shown):
     @property
     def input_alphabet(self) -> Alphabet:
         """The values of the secret, as an alphabet."""
-        return next(iter(self._mechanisms.values())).input_alphabet
+        return self.mechanisms[0].input_alphabet
 
     @property
     def inputs(self) -> tuple[Label, ...]:
@@ -227,7 +230,7 @@ class StratifiedMechanism(Shown):
         ]
         notes = [f"The first {_SHOWN} strata of {len(self):,} are shown."] if len(self) > _SHOWN else []
         if self.otherwise is not None:
-            notes.append("Every other declared combination has the mechanism .otherwise.")
+            notes.append("Rows in every other stratum have the mechanism .otherwise.")
         headers = [*map(str, self.given), "mechanism", "outcomes"]
         return [Table(headers, rows, self._title(), align="l" * len(self.given) + "rr"), *notes]
 
@@ -236,6 +239,10 @@ class StratifiedMechanism(Shown):
         from leakwise.mechanism.stratified_file import stratified_to_plain
 
         return stratified_to_plain(self)
+
+
+AnyMechanism = Mechanism | StratifiedMechanism
+"""One mechanism for all rows, or one for each stratum."""
 
 
 def _checked(mechanism: Any, name: str) -> Mechanism:

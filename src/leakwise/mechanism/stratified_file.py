@@ -8,14 +8,21 @@ from typing import Any
 import msgspec
 
 from leakwise.alphabet import GivenBody, GivenColumns, label_from_plain, label_to_plain
-from leakwise.documents import read_document, to_plain, write_document
+from leakwise.documents import document_format, read_document, to_plain, write_document
 from leakwise.errors import InvalidInput
-from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
-from leakwise.mechanism.stratified import StratifiedMechanism
+from leakwise.mechanism.files import (
+    MechanismBody,
+    load_mechanism,
+    mechanism_from_body,
+    mechanism_to_body,
+    refuse_interrupted,
+)
+from leakwise.mechanism.stratified import AnyMechanism, StratifiedMechanism
 
 __all__ = [
     "FORMAT",
     "StratifiedBody",
+    "load_any",
     "load_stratified",
     "save_stratified",
     "stratified_from_body",
@@ -43,6 +50,7 @@ class StratifiedBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     strata: list[StratumBody]
     otherwise: int | None = None
     secret: Any = None
+    outcomes_digest: str | None = None
 
 
 def stratified_to_body(mechanism: StratifiedMechanism) -> StratifiedBody:
@@ -91,11 +99,24 @@ def stratified_to_plain(mechanism: StratifiedMechanism) -> dict[str, Any]:
     return to_plain(stratified_to_body(mechanism))
 
 
-def save_stratified(mechanism: StratifiedMechanism, path: str | os.PathLike[str]) -> None:
-    """Write the file."""
-    write_document(path, FORMAT, VERSION, stratified_to_body(mechanism))
+def save_stratified(
+    mechanism: StratifiedMechanism, path: str | os.PathLike[str], *, outcomes_digest: str | None = None
+) -> None:
+    """Write the file, with the digest of the outcomes of the table that it belongs to, if there is one."""
+    body = stratified_to_body(mechanism)
+    body.outcomes_digest = outcomes_digest
+    write_document(path, FORMAT, VERSION, body)
 
 
 def load_stratified(path: str | os.PathLike[str]) -> StratifiedMechanism:
     """Read the file."""
-    return stratified_from_body(read_document(path, FORMAT, VERSION, StratifiedBody), str(path))
+    body = read_document(path, FORMAT, VERSION, StratifiedBody)
+    refuse_interrupted(path, body.outcomes_digest)
+    mechanism = stratified_from_body(body, str(path))
+    object.__setattr__(mechanism, "outcomes_digest", body.outcomes_digest)
+    return mechanism
+
+
+def load_any(path: str | os.PathLike[str]) -> AnyMechanism:
+    """Read a file of one mechanism, or of one for each stratum."""
+    return load_stratified(path) if document_format(path) == FORMAT else load_mechanism(path)

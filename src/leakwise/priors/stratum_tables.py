@@ -6,9 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from leakwise.alphabet import Alphabet, GivenColumns, Label, encode_column, joined
+from leakwise.alphabet import Alphabet, GivenColumns, Label, StratumCounts, encode_column, joined
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.exact import exact_fraction
 from leakwise.priors.prior_set import PriorSet
@@ -22,16 +20,12 @@ def counts_of_table(
     """Return the given columns of a table, and how often each value of the secret occurs in each stratum."""
     held = data.collect() if hasattr(data, "collect") else data
     columns = GivenColumns.read(given, secret, lambda name: table_column(held, name))
-    strata = columns.encode([table_column(held, name) for name in columns.names])
     codes = secret_codes(held, secret, values)
-    if codes.size != strata.size:
-        raise InvalidInput(f"The secret has {codes.size} rows, the given columns have {strata.size}.")
+    counts = StratumCounts(columns, len(values))
+    counts.add(columns.encode([table_column(held, name) for name in columns.names]), codes)
     if not codes.size:
         raise InvalidInput("data must contain at least one row. Got none.")
-    numbers, places = np.unique(strata, return_inverse=True)
-    counts = np.bincount(places * len(values) + codes, minlength=numbers.size * len(values))
-    rows = counts.reshape(numbers.size, len(values))
-    return columns, {columns.numbered(number): row.tolist() for number, row in zip(numbers, rows, strict=True)}
+    return columns, counts.strata()
 
 
 def columns_of_strata(given: Any, strata: Iterable[Any], secret: Hashable) -> GivenColumns:

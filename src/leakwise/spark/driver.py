@@ -20,7 +20,7 @@ from leakwise.spark.shipping import pack_shipment
 from leakwise.spark.writing import write_once
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, choose_carried, pack
 from leakwise.tables.release.certain_values import warn_of_certainty
-from leakwise.tables.release.secret_columns import Secret, secrets_of
+from leakwise.tables.release.secret_columns import Secret, check_mechanism, secrets_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -110,7 +110,7 @@ def release_or_find(
         clear_abandoned(place.folders, place.path)
     if place.exists(spark):
         return same_release(spark, df, schema, names, place.path), False
-    warn_of_certainty(((one.names, one.mechanism) for one in secrets), stacklevel=3)
+    warn_of_certainty(((one.names, check_mechanism(one.mechanism)) for one in secrets), stacklevel=3)
     if order is None:
         _test_order(df, secrets)
     keys = key_names(df.columns) if order == "shuffle" else ()
@@ -142,7 +142,7 @@ def mechanism(df: DataFrame, column: Hashable = None) -> Mechanism:
     for field in fields:
         told = {KEY: str(field.metadata[KEY.decode()]).encode()}
         found += [one for one in carried_secrets(told, f"column {field.name!r}") if one not in found]
-    return choose_carried(pack(found, {}) if found else {}, column, "the DataFrame").mechanism
+    return check_mechanism(choose_carried(pack(found, {}) if found else {}, column, "the DataFrame").mechanism)
 
 
 def _test_order(df: DataFrame, secrets: list[Secret]) -> None:

@@ -16,7 +16,7 @@ from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.tables.kinds.joint_columns import Product
-from leakwise.tables.release.secret_columns import Secret
+from leakwise.tables.release.secret_columns import Secret, check_mechanism
 
 __all__ = ["Shipment", "pack_shipment", "unpack_shipment"]
 
@@ -55,8 +55,9 @@ class Shipment:
 def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret], keys: Sequence[str] = ()) -> bytes:
     """Return the columns and their mechanisms as one document."""
     bodies = [
-        _SecretBody([str(name) for name in one.names], mechanism_to_body(one.mechanism), _parts(one.mechanism))
+        _SecretBody([str(name) for name in one.names], mechanism_to_body(own), _parts(own))
         for one in secrets
+        for own in [check_mechanism(one.mechanism)]
     ]
     return msgspec.json.encode(_ReleaseBody(VERSION, list(columns), bodies, list(keys)))
 

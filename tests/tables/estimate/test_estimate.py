@@ -23,7 +23,7 @@ from leakwise.tables.release.release import release
 pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
 
 # The package exports the function under the name of the module.
-files_module = importlib.import_module("leakwise.tables.release.file")
+counting_module = importlib.import_module("leakwise.tables.release.checking")
 groups_module = importlib.import_module("leakwise.tables.estimate.groups")
 
 LABELS = ["no", "perhaps", "yes"]
@@ -139,7 +139,7 @@ def test_every_kind_of_table_and_groups(make):
 
 
 def test_counts_and_groups_in_blocks(monkeypatch):
-    monkeypatch.setattr(files_module, "_BLOCK", 64)
+    monkeypatch.setattr(counting_module, "_BLOCK", 64)
     monkeypatch.setattr(groups_module, "_BLOCK", 64)
     table = {"sex": ["f", "m", "m", "m"] * 250, "smokes": ROWS}
     assert (

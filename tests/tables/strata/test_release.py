@@ -116,13 +116,11 @@ def test_an_outcome_that_one_value_alone_can_cause_is_warned_of() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        ("table.csv", {}, "must be in memory"),
         (["no", "yes"], {}, "needs a table"),
         ({"sex": ["f"], "ill": ["no"]}, {}, "column 'age' is not in the table"),
         ({"sex": ["f"], "age": [1], "ill": ["no"]}, {"column": "sex"}, "must not be a given column"),
         ({"sex": ["f"], "age": [1], "ill": ["no"]}, {"column": "il"}, "Did you mean 'ill'"),
         ({"sex": ["f"], "age": [1], "ill": ["no"]}, {"out": "x.csv"}, "out must be left out"),
-        ({"sex": [], "age": [], "ill": []}, {}, "no rows"),
     ],
 )
 def test_what_cannot_be_released_is_refused(data: Any, options: dict[str, Any], message: str) -> None:

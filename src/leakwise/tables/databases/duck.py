@@ -132,7 +132,7 @@ class DuckDatabase:
         shuffle: Shuffle | None = None,
     ) -> None:
         types, place_of_source = source._types(table), source.qualified(table)
-        replacement = Replacement(source._schema(table), exchange.outputs, {})
+        replacement = Replacement(source._schema(table), exchange.outputs, {}, drop=exchange.dropped)
         trouble: list[BaseException] = []
         done = 0
 
@@ -151,6 +151,7 @@ class DuckDatabase:
         columns = ", ".join(
             quoted(name) if name in exchange.outputs else f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}"
             for name, kind in types.items()
+            if name not in exchange.dropped
         )
         place = self._place(target)
         batches = released()

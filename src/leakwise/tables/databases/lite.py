@@ -104,12 +104,13 @@ class LiteDatabase:
         shuffle: Shuffle | None = None,
     ) -> None:
         names = source.names(table)
+        kept = [name for name in names if name not in exchange.dropped]
         affinities = source._affinities(table)
         labels = {name: _storable(outputs, name) for name, outputs in exchange.outputs.items()}
         kinds = {**affinities, **{name: _affinity_of(outputs) for name, outputs in labels.items()}}
-        columns = ", ".join(f"{quoted(name)} {kinds.get(name, '')}".rstrip() for name in names)
+        columns = ", ".join(f"{quoted(name)} {kinds.get(name, '')}".rstrip() for name in kept)
         place = f"{quoted('main')}.{quoted(target)}"
-        insert = f"INSERT INTO {place} VALUES ({', '.join('?' * len(names))})"
+        insert = f"INSERT INTO {place} VALUES ({', '.join('?' * len(kept))})"
         connection = self._connection
         # What is dropped is written over with zeros, as not every build of SQLite does by itself.
         connection.execute("PRAGMA secure_delete = ON")
@@ -118,7 +119,7 @@ class LiteDatabase:
             from leakwise.sampling import random_order
 
             order = random_order(shuffle.rows, shuffle.stream)
-            insert = f"INSERT INTO {_SHUFFLED} VALUES (?, {', '.join('?' * len(names))})"
+            insert = f"INSERT INTO {_SHUFFLED} VALUES (?, {', '.join('?' * len(kept))})"
         if self is not source and connection.execute("PRAGMA freelist_count").fetchone() != (0,):
             # A write that fails would leave its rows in pages that were free before it.
             connection.execute("VACUUM")
@@ -134,7 +135,7 @@ class LiteDatabase:
                 values: dict[str, Any] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
                 for name, (codes, outcomes) in exchange(values).items():
                     values[name] = take_labels(object_array(outcomes), codes).tolist()
-                new = [values[name] for name in names]
+                new = [values[name] for name in kept]
                 if order is not None:
                     if done + len(rows) > order.size:
                         checks(done + len(rows))
@@ -144,7 +145,7 @@ class LiteDatabase:
                 told(done)
             checks(done)
             if order is not None:
-                chosen = ", ".join(quoted(name) for name in names)
+                chosen = ", ".join(quoted(name) for name in kept)
                 connection.execute(f"INSERT INTO {place} SELECT {chosen} FROM {_SHUFFLED} ORDER BY {_PLACE}")
                 connection.execute(f"DROP TABLE {_SHUFFLED}")
             connection.execute("COMMIT")

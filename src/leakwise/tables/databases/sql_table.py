@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet
+from leakwise.alphabet import Alphabet, Bins, encode_column
 from leakwise.errors import InvalidInput
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism
 from leakwise.tables.databases import Database, Shuffle, kind_of, open_database
 from leakwise.tables.databases.beside import moved_into_place
 from leakwise.tables.kinds import frames
-from leakwise.tables.kinds.joint_columns import encode_columns
+from leakwise.tables.release.checking import RowBeside, RowCheck, Seen
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
-from leakwise.tables.release.file import Progress, Seen
-from leakwise.types import Counts
+from leakwise.tables.release.file import Progress, StrataCounts
+from leakwise.tables.strata.order import StratifiedOrder
+from leakwise.types import Array, Counts
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -69,6 +70,24 @@ class SqlTable:
         with _reading(self) as source:
             return source.holds(self.table, name)
 
+    @property
+    def metadata(self) -> Mapping[bytes, bytes]:
+        """What the table carries beside its rows: nothing, because a database has no room for it."""
+        return {}
+
+    def batches(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """Return the named columns, a batch at a time."""
+        with _reading(self) as source:
+            yield from source.batches(self.table, names)
+
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
+        """Return the codes of a column of a batch; with ``outside``, -1 for a value that is not declared."""
+        return encode_column(column, alphabet, name=name, outside=outside)
+
+    def distinct(self, column: Any) -> tuple[list[Any], Array]:
+        """Return the values of a column of a batch, each once, and the place of every row among them."""
+        return frames.groups_of(column)
+
     def order(self, asked: str | None) -> str | None:
         """The order asked for. A view has none of its own: how it is read can follow the secret, so it is shuffled."""
         if asked is not None:
@@ -88,6 +107,8 @@ class CheckedTable:
     names: tuple[str, ...]
     rows: int
     counts: Counts = field(repr=False)
+    strata: StrataCounts | None = field(default=None, repr=False)
+    order: StratifiedOrder | None = field(default=None, repr=False)
 
 
 def check_table(
@@ -98,23 +119,22 @@ def check_table(
     what: str = "inputs",
     watch: Iterable[Look] = (),
     progress: Progress | None = None,
+    beside: RowBeside | None = None,
 ) -> CheckedTable:
     """Read the secret columns of a table whole, and refuse what is outside the declared domain."""
     columns = tuple(str(name) for name in names)
-    seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
+    check = RowCheck(columns, alphabet, what=what, watch=watch, beside=beside)
     with _reading(source) as database:
-        frames.check_names(database.names(source.table), list(columns))
+        frames.check_names(database.names(source.table), check.reads)
         total = database.rows(source.table)
-        for batch in database.batches(source.table, columns):
-            codes = encode_columns([batch[name] for name in columns], columns, alphabet, what)
-            seen.add(codes)
-            for each in watch:
-                each(codes, None)
+        for batch in database.batches(source.table, check.reads):
+            check.add(batch)
             if progress is not None:
-                progress("checking", seen.rows, total)
-    if not seen.rows:
+                progress("checking", check.seen.rows, total)
+    if not check.seen.rows:
         raise InvalidInput(f"{source} has no rows: there is nothing to release.")
-    return CheckedTable(source, columns, seen.rows, seen.counts)
+    strata = None if check.strata is None else check.strata.strata()
+    return CheckedTable(source, columns, check.seen.rows, check.seen.counts, strata, check.order)
 
 
 def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
@@ -162,7 +182,7 @@ def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
 
 
 def release_table(
-    checked: Sequence[tuple[CheckedTable, Mechanism]],
+    checked: Sequence[tuple[CheckedTable, AnyMechanism]],
     target: SqlTable,
     *,
     stream: SecureStream | None = None,
@@ -170,6 +190,8 @@ def release_table(
     after: Sequence[Watch] = (),
     progress: Progress | None = None,
     shuffle: bool = False,
+    coarsen: Mapping[Any, Bins] | None = None,
+    drop: Sequence[Any] = (),
 ) -> SqlTable:
     """Write the released rows of one table, of which every secret was checked, in one transaction."""
     source = checked[0][0].source
@@ -180,6 +202,8 @@ def release_table(
         stream=stream,
         before=[each.add for each in seen],
         after=after,
+        coarsen=coarsen,
+        drop=drop,
     )
 
     def checks(rows: int) -> None:

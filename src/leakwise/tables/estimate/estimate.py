@@ -12,7 +12,8 @@ import numpy as np
 from leakwise.alphabet import edges_of, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import ratio_array
-from leakwise.mechanism import CommonLawKernel, Mechanism, StratifiedMechanism
+from leakwise.mechanism import AnyMechanism, CommonLawKernel, Mechanism, StratifiedMechanism
+from leakwise.tables.databases.sql_table import SqlTable, check_table
 from leakwise.tables.estimate.fit import fits
 from leakwise.tables.estimate.groups import Groups
 from leakwise.tables.estimate.result import Estimate, GroupedEstimate
@@ -22,7 +23,8 @@ from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.plain import in_order
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
-from leakwise.tables.release.file import check_file, counted
+from leakwise.tables.release.checking import counted
+from leakwise.tables.release.file import check_file
 from leakwise.tables.release.secret_columns import check_data, check_mechanism, columns_among
 from leakwise.types import Counts
 
@@ -32,7 +34,7 @@ __all__ = ["estimate"]
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | StratifiedMechanism | None = None,
+    mechanism: AnyMechanism | None = None,
     column: Hashable = None,
     *,
     by: None = None,
@@ -44,7 +46,7 @@ def estimate(
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | StratifiedMechanism | None = None,
+    mechanism: AnyMechanism | None = None,
     column: Hashable = None,
     *,
     by: Hashable,
@@ -56,7 +58,7 @@ def estimate(
 @overload
 def estimate(
     released: Any,
-    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Any] | Sequence[Any] | None = None,
+    mechanism: AnyMechanism | Mapping[Any, Any] | Sequence[Any] | None = None,
     column: Hashable = None,
     *,
     by: Any = None,
@@ -70,7 +72,7 @@ def estimate(
 
 def estimate(
     released: Any,
-    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Any] | Sequence[Any] | None = None,
+    mechanism: AnyMechanism | Mapping[Any, Any] | Sequence[Any] | None = None,
     column: Hashable = None,
     *,
     by: Any = None,
@@ -90,13 +92,14 @@ def estimate(
     Parameters
     ----------
     released
-        A released column, a table with it (name it by ``column``), the path of a released file (read in batches), or
-        the counts: a mapping from outcomes to how often each was released.
+        A released column, a table with it (name it by ``column``), the path of a released file or a table of a database
+        (:class:`SqlTable`), which are read in batches, or the counts: a mapping from outcomes to how often each was
+        released.
     mechanism
         The mechanism that released it, or a mapping from released columns to theirs: without ``column`` the *joint*
         table of several columns is estimated. Parquet and Arrow files that :func:`release` wrote contain theirs, and so
         does an Arrow table read from one: it can then be left out, and a list of columns does for the joint table. With
-        a stratified mechanism (and a table in memory) strata are pooled by their known sizes.
+        a stratified mechanism strata are pooled by their known sizes.
     column
         The released column of a table; a tuple of columns if they were released together. It can be left out where the
         file says that one column was released.
@@ -124,6 +127,8 @@ def estimate(
     ([0.7, 0.3], [0.0098, 0.0098])
     """
     _check_confidence(confidence)
+    if mechanism is None and (carried := _by_strata(released, column)) is not None:
+        mechanism, column = carried.mechanism, carried.names if len(carried.names) > 1 else carried.names[0]
     if isinstance(by, list) and len(by) == 1 and not isinstance(mechanism, Mapping):
         by = by[0]
     survey = any(one is not None for one in (weights, strata, clusters))
@@ -132,15 +137,11 @@ def estimate(
         from leakwise.tables.estimate.joint.reading import Survey
 
         return joint_estimate(released, several, by, Survey(weights, strata, clusters), confidence, simultaneous)
-    if isinstance(mechanism, StratifiedMechanism):
-        from leakwise.tables.strata.estimate import estimate_by_stratum
-
-        return estimate_by_stratum(released, mechanism, column, by, confidence, simultaneous)
     given: Any = mechanism
     if isinstance(mechanism, Mapping):
         _refuse_released(by, [name for key in mechanism for name in (key if isinstance(key, tuple) else (key,))])
         given, column = _of_mapping(mechanism, column)
-    if is_path(released):
+    if is_path(released) or isinstance(released, SqlTable):
         return _of_file(released, given, column, by, confidence, simultaneous)
     told = carried_secrets(metadata_of(released), "the table")
     _refuse_released(by, [name for one in told for name in one.names])
@@ -152,6 +153,10 @@ def estimate(
             "mechanism must be given: the table does not carry the one it was released by. It is the .mechanism of "
             "what lw.protect returned, or what lw.Mechanism.load reads."
         )
+    if isinstance(given, StratifiedMechanism):
+        from leakwise.tables.strata.estimate import estimate_by_stratum
+
+        return estimate_by_stratum(released, given, column, by, confidence, simultaneous)[0]
     chosen = check_mechanism(given)
     size = chosen.shape[1]
     if isinstance(released, Mapping) and column is None and not any(map(frames.is_column, released.values())):
@@ -190,10 +195,10 @@ def estimate(
 
 
 def _of_file(
-    path: Any, mechanism: Mechanism | None, column: Any, by: Hashable, confidence: float, simultaneous: bool
+    path: Any, mechanism: AnyMechanism | None, column: Any, by: Hashable, confidence: float, simultaneous: bool
 ) -> Estimate | GroupedEstimate:
-    """From a released file, a batch at a time: only counts are held."""
-    table = open_table(path, "released")
+    """From a released file or a table of a database, a batch at a time: only counts are held."""
+    table = path if isinstance(path, SqlTable) else open_table(path, "released")
     told = carried_secrets(table.metadata, repr(str(path)))
     _refuse_released(by, [name for one in told for name in one.names])
     if mechanism is None:
@@ -206,7 +211,9 @@ def _of_file(
         carried = choose_carried(table.metadata, column, repr(str(path)))
         names, chosen = carried.names, carried.mechanism
     else:
-        chosen = check_mechanism(mechanism)
+        chosen = mechanism if isinstance(mechanism, StratifiedMechanism) else check_mechanism(mechanism)
+        if column is None and isinstance(chosen, StratifiedMechanism):
+            column = chosen.secret
         if column is None:
             raise InvalidInput(
                 f"column must say which column of {str(path)!r} was released. The columns are "
@@ -215,9 +222,17 @@ def _of_file(
         names = columns_among(table.names, column)
     _warn_of_another(chosen, names, told, repr(str(path)))
     _refuse_released(by, names)
+    if isinstance(chosen, StratifiedMechanism):
+        from leakwise.tables.strata.estimate import estimate_by_stratum
+
+        title = names if len(names) > 1 else names[0]
+        found, counts = estimate_by_stratum(table, chosen, title, by, confidence, simultaneous)
+        _compare_digest(counts, chosen, repr(str(path)))
+        return found
     outcomes = plain_alphabet(chosen.output_alphabet)
     if by is None:
-        counts = check_file(table, names, outcomes, what="outputs").counts
+        check: Any = check_table if isinstance(table, SqlTable) else check_file
+        counts = check(table, names, outcomes, what="outputs").counts
         _compare_digest(counts, chosen, repr(str(path)))
         return _estimate(counts, chosen, confidence, simultaneous)
     needed = [str(name) for name in (*names, by)]
@@ -241,6 +256,15 @@ def _grouped(groups: Groups, mechanism: Mechanism, confidence: float, simultaneo
         value: _estimate(groups.counts[value], mechanism, share, simultaneous) for value in in_order(groups.counts)
     }
     return GroupedEstimate(groups.by, found, confidence, simultaneous)
+
+
+def _by_strata(released: Any, column: Any) -> Carried | None:
+    """The release by strata that a file or an Arrow table carries, where it is the one that is meant."""
+    metadata = open_table(released, "released").metadata if is_path(released) else metadata_of(released)
+    told = carried_secrets(metadata, repr(str(released)) if is_path(released) else "the table")
+    wanted = tuple(column) if isinstance(column, (list, tuple)) else (column,)
+    found = [one for one in told if one.names == wanted or (column is None and len(told) == 1)]
+    return found[0] if found and isinstance(found[0].mechanism, StratifiedMechanism) else None
 
 
 def _jointly(mechanism: Any, column: Any, by: Any, survey: bool) -> Mapping[Any, Any] | None:
@@ -281,7 +305,7 @@ def _of_mapping(mechanisms: Mapping[Any, Any], column: Any) -> tuple[Any, Any]:
     return mechanisms[wanted], wanted
 
 
-def _warn_of_another(chosen: Mechanism, names: tuple[Hashable, ...], told: Sequence[Carried], name: str) -> None:
+def _warn_of_another(chosen: AnyMechanism, names: tuple[Hashable, ...], told: Sequence[Carried], name: str) -> None:
     if any(one.names == names and one.mechanism != chosen for one in told):
         warnings.warn(
             f"{name} says that {some_of(names)} was released by another mechanism than the one given. Leave mechanism "
@@ -291,7 +315,7 @@ def _warn_of_another(chosen: Mechanism, names: tuple[Hashable, ...], told: Seque
         )
 
 
-def _compare_digest(counts: Counts, mechanism: Mechanism, name: str) -> None:
+def _compare_digest(counts: Counts, mechanism: AnyMechanism, name: str) -> None:
     """Refuse a table that is not the one that the file of the mechanism belongs to."""
     if mechanism.outcomes_digest is not None and mechanism.outcomes_digest != digest_of_outcomes(counts):
         raise InvalidInput(

@@ -11,7 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, require
@@ -20,8 +20,26 @@ from leakwise.types import Array
 __all__ = ["SUFFIXES", "Columns", "Exchange", "Reorder", "TableFile", "is_path", "open_table", "readable", "same_kind"]
 
 Columns = Mapping[str, Any]
-Exchange = Callable[[Columns], Mapping[str, tuple[Array, Sequence[Any]]]]
-"""From the secret columns of a batch to the codes and the labels of what stands in their place."""
+
+
+class Exchange(Protocol):
+    """From columns of a batch to the codes and the labels of what stands in the place of some of them."""
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """The columns that it must be shown."""
+
+    @property
+    def outputs(self) -> Mapping[str, Sequence[Any]]:
+        """The columns that are exchanged, with the labels that can stand in each from now on."""
+
+    @property
+    def dropped(self) -> Sequence[str]:
+        """The columns that do not go out."""
+
+    def __call__(self, columns: Columns, /) -> Mapping[str, tuple[Array, Sequence[Any]]]:
+        """Return what stands in the place of the columns that are exchanged."""
+
 
 Reorder = Callable[[Iterable[Any]], Iterator[Any]]
 """From the released rows as Arrow tables, one after the other, to those of the reordered table."""
@@ -79,18 +97,16 @@ class TableFile(ABC):
 
     @abstractmethod
     def rewrite(
-        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
-    ) -> Iterator[int]:  # fmt: skip
-        """Write the table with the named columns exchanged; yields the rows of every batch written.
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    ) -> Iterator[int]:
+        """Write the table with columns exchanged and dropped; yields the rows of every batch written.
 
-        ``outputs`` are the labels that can stand in each column from now on; ``reorder`` puts the released rows into
-        another order.
+        ``reorder`` puts the released rows into another order.
         """
 
     @abstractmethod
-    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> Array:
-        """Return the codes of a column of a batch."""
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
+        """Return the codes of a column of a batch; with ``outside``, -1 for a value that is not declared."""
 
     @abstractmethod
     def distinct(self, column: Any) -> tuple[list[Any], Array]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from leakwise.alphabet import label_from_plain, label_to_plain
 from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, some_of
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
+from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body
 
 __all__ = [
     "KEY",
@@ -31,15 +32,21 @@ __all__ = [
 ]
 
 KEY = b"leakwise.release"
-VERSION = 1
+VERSION = 2
+"""Of a release by strata; others are written as version 1, which older releases of Leakwise read."""
 
 # A footer is read whole by everybody who opens the file.
 _LARGEST = 16 << 20
 
 
-class _SecretBody(msgspec.Struct, forbid_unknown_fields=True):
+class _SecretBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     columns: list[Any]
-    mechanism: MechanismBody
+    mechanism: MechanismBody | None = None
+    stratified: StratifiedBody | None = None
+
+
+class _VersionBody(msgspec.Struct):
+    version: int
 
 
 class _ReleaseBody(msgspec.Struct, omit_defaults=True):
@@ -53,7 +60,7 @@ class Carried:
     """One released secret of a table: its columns and its mechanism."""
 
     names: tuple[Any, ...]
-    mechanism: Mechanism
+    mechanism: AnyMechanism
 
 
 def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_seed: bool = False) -> dict[bytes, bytes]:
@@ -69,12 +76,10 @@ def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_se
     whole = [
         after_earlier(one, [other for other in earlier if set(one.names).intersection(other.names)]) for one in secrets
     ]
-    bodies = [
-        _SecretBody([label_to_plain(name) for name in one.names], mechanism_to_body(one.mechanism))
-        for one in (*(other for other in earlier if not named.intersection(other.names)), *whole)
-    ]
+    bodies = [_body(one) for one in (*(other for other in earlier if not named.intersection(other.names)), *whole)]
+    version = VERSION if any(body.stratified is not None for body in bodies) else 1
     packed = msgspec.json.encode(
-        _ReleaseBody(VERSION, bodies, unsafe_seed or drawn_from_seed(before)), order="deterministic"
+        _ReleaseBody(version, bodies, unsafe_seed or drawn_from_seed(before)), order="deterministic"
     )
     if len(packed) > _LARGEST:
         warnings.warn(
@@ -87,6 +92,21 @@ def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_se
     return {KEY: packed}
 
 
+def _body(secret: Carried) -> _SecretBody:
+    columns = [label_to_plain(name) for name in secret.names]
+    if isinstance(secret.mechanism, StratifiedMechanism):
+        return _SecretBody(columns, stratified=stratified_to_body(secret.mechanism))
+    return _SecretBody(columns, mechanism_to_body(secret.mechanism))
+
+
+def _mechanism(body: _SecretBody, name: str) -> AnyMechanism:
+    if body.stratified is not None:
+        return stratified_from_body(body.stratified, name)
+    if body.mechanism is None:
+        raise InvalidInput(f"{name} names no mechanism for {some_of(body.columns)}.")
+    return mechanism_from_body(body.mechanism, name)
+
+
 def after_earlier(secret: Carried, earlier: Sequence[Carried]) -> Carried:
     """Return the release of a secret after earlier ones of its columns, as one mechanism."""
     if not earlier:
@@ -96,6 +116,11 @@ def after_earlier(secret: Carried, earlier: Sequence[Carried]) -> Carried:
         raise InvalidInput(
             f"{some_of(first.names)} was released before as one secret, and {some_of(secret.names)} cannot be released "
             "on top of it: nothing could be estimated from the result. Release from the original table."
+        )
+    if isinstance(first.mechanism, StratifiedMechanism) or isinstance(secret.mechanism, StratifiedMechanism):
+        raise InvalidInput(
+            f"{some_of(secret.names)} was released before. Release from the original table: what a second release of "
+            "outcomes by strata tells cannot be estimated."
         )
     index = secret.mechanism.input_alphabet.index
     if missing := [label for label in first.mechanism.outputs if label not in index]:
@@ -125,16 +150,13 @@ def carried_secrets(metadata: Mapping[bytes, bytes], name: str) -> list[Carried]
     if packed is None:
         return []
     try:
+        if msgspec.json.decode(packed, type=_VersionBody).version > VERSION:
+            raise InvalidInput(f"{name} was released by a newer Leakwise. Update with: pip install -U leakwise")
         body = msgspec.json.decode(packed, type=_ReleaseBody)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"What {name} says about its release is damaged: {error}. Give the mechanism.") from error
-    if body.version > VERSION:
-        raise InvalidInput(f"{name} was released by a newer Leakwise. Update with: pip install -U leakwise")
     try:
-        return [
-            Carried(tuple(map(label_from_plain, one.columns)), mechanism_from_body(one.mechanism, name))
-            for one in body.secrets
-        ]
+        return [Carried(tuple(map(label_from_plain, one.columns)), _mechanism(one, name)) for one in body.secrets]
     except LeakwiseError as error:
         raise InvalidInput(f"What {name} says about its release is damaged: {error} Give the mechanism.") from error
 

@@ -26,8 +26,8 @@ class ArrowColumns(TableFile):
     def holds(self, name: str) -> type | None:
         return held_type(self._schema.field(name).type)
 
-    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> Array:
-        return encode_column(column, alphabet, name=name)
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
+        return encode_column(column, alphabet, name=name, outside=outside)
 
     def distinct(self, column: Any) -> tuple[list[Any], Array]:
         return frames.groups_of(column)
@@ -47,25 +47,32 @@ class Replacement:
     """The schema of the released table, and what makes its new columns: one type for all batches of a file.
 
     ``hidden`` says whether the place that the batches go to leaves out what their buffers hold beside the rows, as
-    Parquet does.
+    Parquet does. Columns in ``drop`` are left out.
     """
 
     def __init__(
-        self, schema: Any, outputs: Mapping[str, Sequence[Any]], carried: Mapping[bytes, bytes], *, hidden: bool = False
+        self,
+        schema: Any,
+        outputs: Mapping[str, Sequence[Any]],
+        carried: Mapping[bytes, bytes],
+        *,
+        hidden: bool = False,
+        drop: Sequence[str] = (),
     ) -> None:
         self.make: dict[str, Callable[[Array], Any]] = {}
         new: dict[str, tuple[Any, Sequence[Any]]] = {}
         for name, labels in outputs.items():
             self.make[name], kind = maker(labels, schema.field(name).type)
             new[name] = (kind, labels)
-        self.schema = released_schema(schema, new, carried)
+        self.schema = released_schema(schema, new, carried, drop)
+        self._kept = [(place, name) for place, name in enumerate(schema.names) if name not in drop]
         self._shown: Callable[[Any], Any] = _as_it_is if hidden else without_hidden
 
     def batch(self, batch: Any, new: Mapping[str, tuple[Array, Sequence[Any]]]) -> Any:
         """Return the record batch (or table) with its new columns."""
         arrays = [
             self.make[name](new[name][0]) if name in new else self._shown(batch.column(place))
-            for place, name in enumerate(self.schema.names)
+            for place, name in self._kept
         ]
         return type(batch).from_arrays(arrays, schema=self.schema)
 

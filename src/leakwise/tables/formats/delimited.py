@@ -91,13 +91,16 @@ class DelimitedTable(TableFile):
             yield dict(zip(names, parts.fields(), strict=True))
 
     def rewrite(
-        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
-    ) -> Iterator[int]:  # fmt: skip
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    ) -> Iterator[int]:
         # In the order of the file, because that is the order in which its bytes are written.
-        ordered = sorted(names, key=self.names.index)
-        places = [self.names.index(name) for name in ordered]
-        texts = {name: self._texts(name, outputs[name]) for name in ordered}
+        cut = sorted([*exchange.outputs, *exchange.dropped], key=self.names.index)
+        texts = {name: self._texts(name, labels) for name, labels in exchange.outputs.items()}
+        reads, places, dropped = (
+            [self.names.index(one) for one in some] for some in (exchange.reads, cut, exchange.dropped)
+        )
+        width = len(self.names) - len(dropped)
+        nothing = pa.array([b""], type=pa.binary())
 
         def released() -> Iterator[tuple[bytes, int]]:
             endings = set[bool]()
@@ -108,10 +111,28 @@ class DelimitedTable(TableFile):
                         f"{str(self.path)!r} ends some lines with a carriage return and others without, which tells "
                         "what file a row once came from. Save it with one kind of line ends first."
                     )
-                parts = records.split(places, skip=turn == 0)
-                new = exchange(dict(zip(ordered, parts.fields(), strict=True)))
-                fields = [texts[name].take(pa.array(new[name][0])) for name in ordered]
-                yield parts.joined(fields), parts.count
+                if records.blank and width == 1:
+                    raise InvalidInput(
+                        f"{str(self.path)!r} has empty lines, which would be rows of the one column that is left. "
+                        "Remove them first."
+                    )
+                read = records.split(reads, skip=turn == 0)
+                new = exchange(dict(zip(exchange.reads, read.fields(), strict=True)))
+                fields = [
+                    texts[name].take(pa.array(new[name][0])) if name in new else nothing.take(_zeros(read.count))
+                    for name in cut
+                ]
+                parts = read
+                if dropped or len(reads) > len(cut):
+                    # The header loses fields too, and keeps those that are exchanged in the rows below it.
+                    parts = records.split(places, skip=turn == 0 and not dropped, dropped=dropped)
+                    if parts.count > read.count:
+                        heads = [b"" if place in dropped else records.fields_of_first()[place] for place in places]
+                        fields = [
+                            pa.concat_arrays([pa.array([head], type=pa.binary()), field])
+                            for head, field in zip(heads, fields, strict=True)
+                        ]
+                yield parts.joined(fields), read.count
 
         if reorder is None:
             for block, count in released():
@@ -120,16 +141,16 @@ class DelimitedTable(TableFile):
             return
         blocks = (bytes(block) for block, _ in released())
         first = next(blocks)
-        head, *rest = self._lines(first, 0)
+        head, *rest = self._lines(first, 0, width)
         # One ending for all lines: the last of a file may have none, and would be known by it.
         ending = b"\r\n" if first[len(head) : len(head) + 2] == b"\r\n" else b"\n"
         target.write(head + ending)
-        others = (self._lines(block, 1) for block in blocks)
+        others = (self._lines(block, 1, width) for block in blocks)
         yield from write_reordered(target, itertools.chain([rest], others), reorder, ending)
 
-    def _lines(self, block: bytes, before: int) -> list[bytes]:
+    def _lines(self, block: bytes, before: int, width: int) -> list[bytes]:
         """The records of a block (the header among them where nothing is before it), without blank lines."""
-        return _Records(block, self._delimiter, len(self.names), before, self.path).lines() if block else []
+        return _Records(block, self._delimiter, width, before, self.path).lines() if block else []
 
     def _texts(self, name: str, labels: Sequence[Any]) -> Any:
         """The fields of the outcomes. Quotes follow the outcome and the header: following the row would tell of it."""
@@ -146,17 +167,21 @@ class DelimitedTable(TableFile):
 
     # -- values -------------------------------------------------------------------------------------------------
 
-    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> Array:
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
         coder = self._coders.setdefault((type(alphabet), alphabet), TextCoder(alphabet, _value))
         encoded = column.dictionary_encode()
-        return coder.codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), name)
+        return coder.codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), name, outside)
 
     def distinct(self, column: Any) -> tuple[list[Any], Array]:
         encoded = column.dictionary_encode()
+        known: dict[str, int] = {}
         texts = [_unquoted(raw) for raw in encoded.dictionary.to_pylist()]
-        values = list(dict.fromkeys(texts))
-        places = np.array([values.index(text) for text in texts], dtype=np.int64)
-        return values, places[encoded.indices.to_numpy()]
+        places = np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.int64)
+        return list(known), places[encoded.indices.to_numpy()]
+
+
+def _zeros(count: int) -> Any:
+    return pa.array(np.zeros(count, dtype=np.int32))
 
 
 def _written(label: Any) -> str:
@@ -216,8 +241,10 @@ class _Records:
         starts[1:] = ends[:-1] + 1
         if width is None:
             width = int(np.argmax(feeds)) + 1
+        fields = ends.size
         if width > 1:
             starts, ends, feeds = self._without_blank_lines(starts, ends, feeds)
+        self.blank = ends.size < fields
         if feeds.sum() * width != ends.size or not feeds.reshape(-1, width)[:, -1].all():
             self._refuse_ragged(feeds, width)
         self.width = width
@@ -288,12 +315,19 @@ class _Records:
         result[:, last] -= self._data[np.maximum(ends[:, last] - 1, 0)] == _RETURN
         return result
 
-    def split(self, places: Sequence[int], *, skip: bool) -> _Parts:
-        """Return the block cut before and after the fields in the given places of every record (but the header)."""
+    def split(self, places: Sequence[int], *, skip: bool, dropped: Sequence[int] = ()) -> _Parts:
+        """Return the block cut before and after the fields in the given places of every record (but the header).
+
+        A field that is dropped goes with the delimiter before it; before the first that is kept, with the one after it.
+        """
         chosen = np.array(places)
         starts, ends = self._starts[skip:, chosen], self._ends[skip:, chosen]
         if places and self.width - 1 in places:
             ends = self._without_returns(ends, list(places).index(self.width - 1))
+        if dropped:
+            kept = min(place for place in range(self.width) if place not in dropped)
+            starts = starts - np.isin(chosen, [place for place in dropped if place > kept])
+            ends = ends + np.isin(chosen, [place for place in dropped if place < kept])
         order = np.argsort(chosen)
         return _Parts(self.block, starts, ends, order, self._added)
 

@@ -75,9 +75,8 @@ class ParquetFolder(ArrowColumns):
             yield from one.batches(names)
 
     def rewrite(
-        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
-    ) -> Iterator[int]:  # fmt: skip
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    ) -> Iterator[int]:
         raise InvalidInput(f"{str(self.path)!r} is a folder of files, which Spark writes: lw.spark.release.")
 
 

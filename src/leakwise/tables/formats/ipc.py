@@ -70,17 +70,16 @@ class IpcTable(ArrowColumns):
                 yield {name: batch.column(name) for name in names}
 
     def rewrite(
-        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
-    ) -> Iterator[int]:  # fmt: skip
-        replacement = Replacement(self._schema, outputs, carried)
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    ) -> Iterator[int]:
+        replacement = Replacement(self._schema, exchange.outputs, carried, drop=exchange.dropped)
         new = pa.ipc.new_stream if self._is_stream else pa.ipc.new_file
         # Feather files are compressed by those who write them; plain Arrow files are there to be mapped into memory.
         compression = "lz4" if self.path.suffix.lower() == ".feather" else None
         options = pa.ipc.IpcWriteOptions(compression=compression, emit_dictionary_deltas=True)
         with self._open() as reader, new(target, replacement.schema, options=options) as writer:
             pieces = (
-                replacement.batch(batch, exchange({name: batch.column(name) for name in names}))
+                replacement.batch(batch, exchange({name: batch.column(name) for name in exchange.reads}))
                 for batch in self._read(reader)
             )
             for piece in pieces if reorder is None else reorder(pieces):

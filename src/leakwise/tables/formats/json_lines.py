@@ -91,17 +91,22 @@ class JsonLinesTable(TableFile):
             yield self._columns(first, objects, names)
 
     def rewrite(
-        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
-    ) -> Iterator[int]:  # fmt: skip
-        texts = {name: [msgspec.Raw(text) for text in texts_of(outputs[name], _written, name)] for name in names}
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    ) -> Iterator[int]:
+        texts = {
+            name: [msgspec.Raw(text) for text in texts_of(labels, _written, name)]
+            for name, labels in exchange.outputs.items()
+        }
 
         def released() -> Iterator[list[_Object]]:
             for first, objects in self._objects():
-                new = exchange(self._columns(first, objects, names))
-                for name in names:
+                new = exchange(self._columns(first, objects, exchange.reads))
+                for name in texts:
                     for one, code in zip(objects, new[name][0].tolist(), strict=True):
                         one[name] = texts[name][code]
+                for name in exchange.dropped:
+                    for one in objects:
+                        one.pop(name, None)
                 yield [self._in_order(one) for one in objects]
 
         if reorder is not None:
@@ -118,10 +123,10 @@ class JsonLinesTable(TableFile):
         known = [name for name in self.names if name in one]
         return {name: one[name] for name in (*known, *sorted(one.keys() - set(known)))}
 
-    def encode(self, column: Any, alphabet: Alphabet, *, name: str) -> Array:
+    def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
         coder = self._coders.setdefault((type(alphabet), alphabet), TextCoder(alphabet, _value))
         distinct, places = _distinct(column)
-        return coder.codes(distinct, places, name)
+        return coder.codes(distinct, places, name, outside)
 
     def distinct(self, column: Any) -> tuple[list[Any], Array]:
         raws, places = _distinct(column)

@@ -65,13 +65,12 @@ class ParquetTable(ArrowColumns):
             raise InvalidInput(f"Cannot read {str(self.path)!r}: {error}.") from error
 
     def rewrite(
-        self, target: BinaryIO, names: Sequence[str], outputs: Mapping[str, Sequence[Any]], exchange: Exchange,
-        carried: Mapping[bytes, bytes], reorder: Reorder | None = None,
-    ) -> Iterator[int]:  # fmt: skip
-        replacement = Replacement(self._schema, outputs, carried, hidden=True)
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    ) -> Iterator[int]:
+        replacement = Replacement(self._schema, exchange.outputs, carried, hidden=True, drop=exchange.dropped)
         groups = [self._meta.row_group(place) for place in range(self._meta.num_row_groups)]
         with (
-            self._open(names) as file,
+            self._open(list(exchange.outputs)) as file,
             pq.ParquetWriter(target, replacement.schema, compression=self._compression()) as writer,
         ):
 
@@ -81,7 +80,7 @@ class ParquetTable(ArrowColumns):
                     most = max(1024, min(_ROWS, _BYTES // width))
                     for part in self._read(file, most, row_groups=[place]):
                         table = pa.Table.from_batches([part])
-                        new = exchange({name: table.column(name) for name in names})
+                        new = exchange({name: table.column(name) for name in exchange.reads})
                         yield replacement.batch(table, new)
 
             pieces = released()

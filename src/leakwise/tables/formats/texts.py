@@ -77,16 +77,20 @@ class TextCoder:
         self._read = read
         self._known: dict[bytes, int] = {}
 
-    def codes(self, distinct: Sequence[bytes], places: Array, name: str) -> Array:
-        """Return the code of every row, given the distinct raw fields and the place of every row's field among them."""
+    def codes(self, distinct: Sequence[bytes], places: Array, name: str, outside: bool = False) -> Array:
+        """Return the code of every row, given the distinct raw fields and the place of every row's field among them.
+
+        A value that is not declared is an error; with ``outside`` its code is -1.
+        """
         known = self._known
         if len(known) > _REMEMBERED:
             known.clear()
         known.update(self._new_codes([raw for raw in distinct if raw not in known]))
         table = np.array([known[raw] for raw in distinct], dtype=np.int64)
-        if table.size and table.min() < 0:
+        if not outside and table.size and table.min() < 0:
             self._refuse(distinct, table, places, name)
-        result: Array = table.astype(code_dtype(len(self._alphabet)))[places]
+        size = len(self._alphabet)
+        result: Array = table.astype(np.min_scalar_type(-size) if outside else code_dtype(size))[places]
         return result
 
     def _new_codes(self, fields: Sequence[bytes]) -> dict[bytes, int]:

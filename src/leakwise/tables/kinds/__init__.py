@@ -31,8 +31,8 @@ class Kind(Protocol):
     def column(self, table: Any, name: Any, /) -> Any:
         """Return one column of a held table that has it once."""
 
-    def replace(self, table: Any, columns: Mapping[Any, Any], /) -> Any:
-        """Return the held table with columns exchanged; everything else, and the source itself, untouched."""
+    def replace(self, table: Any, columns: Mapping[Any, Any], drop: Sequence[Any], /) -> Any:
+        """Return the held table with columns exchanged and others dropped; all else, and the source, as it was."""
 
     def take(self, data: Any, places: Array, /) -> Any:
         """Return the rows of a held table, or of a column, in the given places; nothing of the old order stays."""

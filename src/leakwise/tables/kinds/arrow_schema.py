@@ -22,7 +22,12 @@ _PANDAS_COLUMN = ("name", "field_name", "pandas_type", "numpy_type")
 _PANDAS_TYPE = ("timezone", "precision", "scale", "encoding", "num_categories", "ordered")
 
 
-def released_schema(schema: Any, new: Mapping[str, tuple[Any, Sequence[Any]]], carried: Mapping[bytes, bytes]) -> Any:
+def released_schema(
+    schema: Any,
+    new: Mapping[str, tuple[Any, Sequence[Any]]],
+    carried: Mapping[bytes, bytes],
+    drop: Sequence[str] = (),
+) -> Any:
     """Return the schema with new types for some columns.
 
     Parameters
@@ -33,16 +38,20 @@ def released_schema(schema: Any, new: Mapping[str, tuple[Any, Sequence[Any]]], c
         For each exchanged column its type, and the labels that it can hold, as far as they are known.
     carried
         What the released table says about itself.
+    drop
+        Columns that are left out, with all that is said of them.
     """
     fields = []
     for field in schema:
+        if field.name in drop:
+            continue
         if field.name not in new:
             fields.append(_bare(field, (*_KEPT, *_KEPT_OF_POLARS)))
             continue
         kind, labels = new[field.name]
         fields.append(_with_enum(field, kind, labels))
     metadata = dict(carried)
-    if note := _pandas_note((schema.metadata or {}).get(b"pandas"), schema, new):
+    if note := _pandas_note((schema.metadata or {}).get(b"pandas"), schema, new, drop):
         metadata[b"pandas"] = note
     return pa.schema(fields, metadata=metadata or None)
 
@@ -70,14 +79,17 @@ def _with_enum(field: Any, kind: Any, labels: Sequence[Any]) -> Any:
     return pa.field(field.name, kind, field.nullable or None in labels, notes or None)
 
 
-def _pandas_note(note: bytes | None, schema: Any, new: Mapping[str, Any]) -> bytes | None:
+def _pandas_note(note: bytes | None, schema: Any, new: Mapping[str, Any], drop: Sequence[str]) -> bytes | None:
     """The note by which pandas finds its types again: no attrs, no number of the categories that there were."""
     if note is None:
         return None
     try:
         given = json.loads(note)
         plain = {key: given[key] for key in _PANDAS if key in given}
-        plain["columns"] = [_pandas_column(entry, schema, new) for entry in given["columns"]]
+        entries = [entry for entry in given["columns"] if entry["field_name"] not in drop]
+        plain["columns"] = [_pandas_column(entry, schema, new) for entry in entries]
+        if "index_columns" in plain:
+            plain["index_columns"] = [one for one in plain["index_columns"] if one not in drop]
     except (ValueError, KeyError, TypeError):
         return None  # not of the form that pandas writes: nobody could read it as such
     return json.dumps(plain).encode()

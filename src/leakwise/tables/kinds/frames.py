@@ -30,6 +30,7 @@ __all__ = [
     "hold",
     "is_column",
     "is_table",
+    "refuse_index_of",
     "take",
     "with_columns",
 ]
@@ -107,14 +108,16 @@ def column_of(table: Any, name: Hashable) -> Any:
     return _kind(table).column(hold(table, [name]), name)
 
 
-def with_columns(table: Any, columns: Mapping[Hashable, Any]) -> Any:
+def with_columns(table: Any, columns: Mapping[Hashable, Any], drop: Sequence[Hashable] = ()) -> Any:
     """Return the table with columns exchanged, in their places; everything else as it was, and the source untouched.
+
+    Columns in ``drop`` are left out.
 
     >>> with_columns({"sex": ["f", "m"], "age": [30, 40]}, {"sex": ["m", "m"]})
     {'sex': ['m', 'm'], 'age': [30, 40]}
     """
-    check_columns(table, list(columns))
-    return give_back(_kind(table).replace(hold(table), columns), table)
+    check_columns(table, [*columns, *drop])
+    return give_back(_kind(table).replace(hold(table), columns, drop), table)
 
 
 def check_row_labels(data: Any, names: Sequence[Hashable], codes: Array, alphabet: Alphabet) -> None:
@@ -123,6 +126,19 @@ def check_row_labels(data: Any, names: Sequence[Hashable], codes: Array, alphabe
         seen = RowLabels(name, names, alphabet)
         seen.add(labels, places, codes)
         seen.refuse()
+
+
+def refuse_index_of(table: Any, names: Sequence[Hashable]) -> None:
+    """Refuse a table whose rows are labelled (a pandas index) by a column that is not to go out as it is."""
+    for level, labels, places in _kind(table).row_labels(table):
+        for name in names:
+            values = _kind(table).column(table, name)
+            if level == name or (len(labels) > 1 and [labels[place] for place in places.tolist()] == list(values)):
+                what = "name" if level == name else "values"
+                raise InvalidInput(
+                    f"The index has the {what} of column {name!r}, and it would go out with the released rows. Drop "
+                    "it: reset_index(drop=True)."
+                )
 
 
 def take(data: Any, places: Array) -> Any:

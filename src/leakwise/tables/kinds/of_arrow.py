@@ -43,13 +43,14 @@ def column(table: Any, name: Any) -> Any:
     return table.column(name)
 
 
-def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
+def replace(table: Any, columns: Mapping[Any, Any], drop: Sequence[Any]) -> Any:
     carried = {key: note for key, note in (table.schema.metadata or {}).items() if key == KEY}
     new = {name: (values.type, _labels(values)) for name, values in columns.items()}
-    schema = released_schema(table.schema, new, carried)
+    schema = released_schema(table.schema, new, carried, drop)
     arrays = [
         columns[name] if name in columns else without_hidden(table.column(place))
-        for place, name in enumerate(schema.names)
+        for place, name in enumerate(table.schema.names)
+        if name not in drop
     ]
     return type(table).from_arrays(arrays, schema=schema)
 

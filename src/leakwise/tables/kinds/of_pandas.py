@@ -45,7 +45,7 @@ def column(table: Any, name: Any) -> Any:
     return table[name]
 
 
-def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
+def replace(table: Any, columns: Mapping[Any, Any], drop: Sequence[Any]) -> Any:
     result = table.copy(deep=False)
     result.attrs = {}  # free notes about the table, which may tell of the true values
     for place, name in enumerate(table.columns):
@@ -56,7 +56,8 @@ def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
             and (shown := _without_hidden(array)) is not array
         ):
             result.isetitem(place, pd.Series(shown, index=table.index, copy=False))
-    return result
+    # Columns of one type share their memory: a copy has nothing of those that are left out.
+    return result.drop(columns=list(drop)).copy() if drop else result
 
 
 def take(data: Any, places: Array) -> Any:

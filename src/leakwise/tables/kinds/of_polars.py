@@ -43,9 +43,10 @@ def column(table: Any, name: Any) -> Any:
     return table.get_column(name)
 
 
-def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
-    others = [shown for one in table if one.name not in columns and (shown := _without_hidden(one)) is not one]
-    return table.with_columns([*(series.alias(name) for name, series in columns.items()), *others])
+def replace(table: Any, columns: Mapping[Any, Any], drop: Sequence[Any]) -> Any:
+    kept = table.drop(drop)
+    others = [shown for one in kept if one.name not in columns and (shown := _without_hidden(one)) is not one]
+    return kept.with_columns([*(series.alias(name) for name, series in columns.items()), *others])
 
 
 def _without_hidden(series: pl.Series) -> pl.Series:

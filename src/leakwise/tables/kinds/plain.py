@@ -62,8 +62,8 @@ def column(table: Any, name: Any) -> Any:
     return table[name]
 
 
-def replace(table: Any, columns: Mapping[Any, Any]) -> Any:
-    return {name: columns.get(name, values) for name, values in table.items()}
+def replace(table: Any, columns: Mapping[Any, Any], drop: Sequence[Any]) -> Any:
+    return {name: columns.get(name, values) for name, values in table.items() if name not in drop}
 
 
 def take(data: Any, places: Array) -> Any:

@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from leakwise.alphabet import encode_column
-from leakwise.mechanism import Mechanism
+from leakwise.alphabet import Bins, encode_column
+from leakwise.errors import InvalidInput, some_of
+from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.tables.kinds.joint_columns import decode_parts, encode_columns, parts_of
 from leakwise.tables.release.draw import draw_codes
+from leakwise.tables.strata.given_codes import GivenCodes, bins_of, coarse_codes
+from leakwise.tables.strata.mechanisms import RowMechanisms
 from leakwise.types import Array
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["Exchanger", "Look", "Watch"]
+__all__ = ["Exchanger", "Look", "Watch", "refuse_roles"]
 
 Watch = Callable[[Array], None]
+"""Sees the codes of every batch as they go by."""
 Look = Callable[[Array, Hashable], None]
 """Sees the codes of rows, and which part of the file they belong to where the released file keeps its parts."""
-"""Sees the codes of every batch as they go by."""
 
 Drawn = dict[Any, tuple[Array, Sequence[Any]]]
 """For each column the codes and the labels of what stands in the place of the secret."""
 
 
 class Exchanger:
-    """From the columns of a batch to the codes and the labels of what stands in the place of the secret ones.
+    """From the columns of a batch to the codes and the labels of what stands in their place.
+
+    New are the secret columns, which are drawn for, and those that go out in bins. A row of a stratified mechanism is
+    drawn for by the mechanism of its stratum.
 
     Parameters
     ----------
@@ -38,54 +44,102 @@ class Exchanger:
         Where the random words come from; the secure streams of the threads when left out.
     before, after
         Shown the codes of the first, second, … secret as they were and as they were drawn.
+    coarsen
+        The bins in which other columns go out, beside those of given columns.
+    drop
+        Columns that do not go out.
     """
 
     def __init__(
         self,
-        secrets: Sequence[tuple[Sequence[Hashable], Mechanism]],
+        secrets: Sequence[tuple[Sequence[Hashable], AnyMechanism]],
         *,
         encode: Callable[..., Any] = encode_column,
         stream: SecureStream | None = None,
         before: Sequence[Watch] = (),
         after: Sequence[Watch] = (),
+        coarsen: Mapping[Any, Bins] | None = None,
+        drop: Sequence[Any] = (),
     ) -> None:
-        self._secrets = [(tuple(names), mechanism, mechanism.sampler) for names, mechanism in secrets]
+        given = [one.given_columns for _, one in secrets if isinstance(one, StratifiedMechanism)]
+        self.coarse, self.dropped = bins_of(given, coarsen or {}), tuple(drop)
+        self._secrets = [_Secret(tuple(names), mechanism, self.coarse) for names, mechanism in secrets]
         self._encode, self._stream, self._before, self._after = encode, stream, before, after
         self.outputs: dict[Any, Sequence[Any]] = {}
         for names, mechanism in secrets:
             self.outputs.update(_outputs(names, mechanism))
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that are exchanged."""
-        return list(self.outputs)
+        beside = [name for columns in given for name in columns.names]
+        refuse_roles(list(self.outputs), beside, list(self.coarse), self.dropped)
+        self.outputs.update((name, bins.labels) for name, bins in self.coarse.items())
+        self.reads: list[Any] = list(dict.fromkeys([*self.outputs, *beside]))
 
     def __call__(self, batch: Mapping[Any, Any]) -> Drawn:
-        """Encode the secret columns of a batch, and draw."""
-        return self.draw(
-            encode_columns([batch[name] for name in names], names, one.input_alphabet, "inputs", encode=self._encode)
-            for names, one, _ in self._secrets
-        )
+        """Encode the secret columns of a batch, and draw. It has the columns that this reads."""
+        encoded = (
+            encode_columns(
+                [batch[name] for name in one.names], one.names, one.mechanism.input_alphabet, "inputs",
+                encode=self._encode,
+            )
+            for one in self._secrets
+        )  # fmt: skip
+        return self.draw(encoded, batch)
 
-    def draw(self, encoded: Iterable[Array]) -> Drawn:
-        """Draw for the codes of each secret."""
-        new: Drawn = {}
-        for turn, (codes, (names, mechanism, sampler)) in enumerate(zip(encoded, self._secrets, strict=True)):
-            drawn = draw_codes(codes, sampler, self._stream)
+    def draw(self, encoded: Iterable[Array], batch: Mapping[Any, Any]) -> Drawn:
+        """Draw for the codes of each secret, and put columns into bins; the batch has the other columns it reads."""
+        coarse = coarse_codes(batch, self.coarse, self._encode)
+        new: Drawn = {name: (codes, self.coarse[name].labels) for name, codes in coarse.items()}
+        for turn, (codes, one) in enumerate(zip(encoded, self._secrets, strict=True)):
             if turn < len(self._before):
                 self._before[turn](codes)
+            if one.rows is not None and one.given is not None:
+                cells = one.rows.of(one.given.read(batch, coarse, self._encode))
+                codes = one.rows.combined(cells, codes)
+            drawn = draw_codes(codes, one.sampler, self._stream)
             if turn < len(self._after):
                 self._after[turn](drawn)
-            if len(names) == 1:
-                new[names[0]] = (drawn, mechanism.outputs)
+            if len(one.names) == 1:
+                new[one.names[0]] = (drawn, one.mechanism.outputs)
                 continue
-            parts = decode_parts(drawn, mechanism.output_alphabet, names)
-            for name, (labels, part) in zip(names, parts, strict=True):
+            parts = decode_parts(drawn, one.mechanism.output_alphabet, one.names)
+            for name, (labels, part) in zip(one.names, parts, strict=True):
                 new[name] = (part, labels)
         return new
 
 
-def _outputs(names: Sequence[Hashable], mechanism: Mechanism) -> dict[Any, Sequence[Any]]:
+class _Secret:
+    """The columns of a secret, and what draws for them."""
+
+    def __init__(self, names: tuple[Hashable, ...], mechanism: AnyMechanism, bins: Mapping[Any, Bins]) -> None:
+        self.names, self.mechanism = names, mechanism
+        self.rows: RowMechanisms | None = None
+        self.given: GivenCodes | None = None
+        if isinstance(mechanism, StratifiedMechanism):
+            self.rows = RowMechanisms(mechanism)
+            self.given = GivenCodes(mechanism.given_columns, bins, strict=mechanism.otherwise is None)
+            self.sampler = self.rows.sampler()
+        else:
+            self.sampler = mechanism.sampler
+
+
+def refuse_roles(
+    secrets: Sequence[Any], given: Sequence[Any], coarse: Sequence[Any] = (), dropped: Sequence[Any] = ()
+) -> None:
+    """Refuse a column that is two things: what is drawn by it would tell of it, or it would go out as it is."""
+    if both := [name for name in secrets if name in given]:
+        raise InvalidInput(
+            f"The secret must not be a given column: {some_of(both)} is both. What is drawn for one secret must not "
+            "depend on another; release them together as one secret."
+        )
+    if both := [name for name in secrets if name in coarse]:
+        raise InvalidInput(f"The secret must not be coarsened: {some_of(both)}. Declare its bins as its domain.")
+    if both := [name for name in dropped if name in (*secrets, *given, *coarse)]:
+        raise InvalidInput(
+            f"A column that is dropped must be neither the secret, nor given, nor coarsened: {some_of(both)}. What is "
+            "drawn would tell of it."
+        )
+
+
+def _outputs(names: Sequence[Hashable], mechanism: AnyMechanism) -> dict[Any, Sequence[Any]]:
     """The labels that can stand in each column after the release."""
     if len(names) == 1:
         return {names[0]: mechanism.outputs}

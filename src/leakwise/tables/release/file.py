@@ -5,48 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet
+from leakwise.alphabet import Alphabet, Bins, Label
 from leakwise.documents import created_like, written_aside
 from leakwise.errors import InvalidInput
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism
 from leakwise.tables.formats import TableFile, is_path, open_table, readable, same_kind
 from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.kinds import frames
-from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
+from leakwise.tables.release.checking import RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
-from leakwise.types import Array, Counts
+from leakwise.tables.strata.order import StratifiedOrder
+from leakwise.types import Counts
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["CheckedFile", "Progress", "Seen", "check_file", "counted", "refuse_partition", "release_file"]
+__all__ = ["CheckedFile", "Progress", "StrataCounts", "check_file", "refuse_partition", "release_file"]
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the stage ("checking", "writing"), the rows done and the rows there are, where that is known."""
 
-
-@dataclass
-class Seen:
-    """How many rows went by, and how often each code was among them."""
-
-    counts: Counts
-    rows: int = 0
-
-    def add(self, codes: Array) -> None:
-        """Count a batch."""
-        self.rows += codes.size
-        # In blocks, because np.bincount makes an index of eight bytes for every row.
-        for start in range(0, codes.size, _BLOCK):
-            self.counts += np.bincount(codes[start : start + _BLOCK], minlength=self.counts.size)
-
-
-_BLOCK = 1 << 18
+StrataCounts = Mapping[Label, list[int]]
+"""How often each value of the secret occurs in each stratum that occurs."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +45,8 @@ class CheckedFile:
     alphabet: Alphabet
     rows: int
     counts: Counts = field(repr=False)
+    strata: StrataCounts | None = field(default=None, repr=False)
+    order: StratifiedOrder | None = field(default=None, repr=False)
 
 
 def check_file(
@@ -68,31 +57,31 @@ def check_file(
     what: str = "inputs",
     watch: Iterable[Look] = (),
     progress: Progress | None = None,
+    beside: RowBeside | None = None,
 ) -> CheckedFile:
     """Read the secret columns of a file whole, and refuse what is outside the declared domain."""
     table = open_table(path)
     frames.check_names(table.names, names, repr(str(table.path)))
     columns = tuple(str(name) for name in names)
-    seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
+    check = RowCheck(columns, alphabet, what=what, encode=table.encode, watch=watch, beside=beside)
+    frames.check_names(table.names, check.reads, repr(str(table.path)))
     labels = {} if what != "inputs" else labels_in_file(table.metadata)
     others = [one for one in labels if one in table.names and one not in columns]
     labelled = {one: RowLabels(labels[one], columns, alphabet) for one in others}
     parts = _Parts(table.parts)
-    for batch in _read(table, [*columns, *labelled]):
-        codes = encode_columns([batch[name] for name in columns], columns, alphabet, what, encode=table.encode)
-        seen.add(codes)
+    for batch in _read(table, [*check.reads, *labelled]):
+        size = len(batch[columns[0]])
+        codes = check.add(batch, parts.split(size))
         for one, level in labelled.items():
             level.add(*table.distinct(batch[one]), codes)
-        for part, piece in parts.split(codes):
-            for each in watch:
-                each(piece, part)
         if progress is not None:
-            progress("checking", seen.rows, table.rows)
+            progress("checking", check.seen.rows, table.rows)
     for level in labelled.values():
         level.refuse()
-    if not seen.rows:
+    if not check.seen.rows:
         raise InvalidInput(f"{str(table.path)!r} has no rows: there is nothing to release or to estimate from.")
-    return CheckedFile(table, columns, alphabet, seen.rows, seen.counts)
+    strata = None if check.strata is None else check.strata.strata()
+    return CheckedFile(table, columns, alphabet, check.seen.rows, check.seen.counts, strata, check.order)
 
 
 class _Parts:
@@ -102,13 +91,13 @@ class _Parts:
         self._ends = np.cumsum(list(sizes), dtype=np.int64)
         self._done = 0
 
-    def split(self, codes: Array) -> Iterator[tuple[int, Array]]:
-        """Yield the number of each part, and the codes of its rows."""
+    def split(self, size: int) -> list[tuple[int, slice]]:
+        """Return the number of each part that the next rows belong to, and where its rows are among them."""
         first = int(np.searchsorted(self._ends, self._done, "right"))
-        last = int(np.searchsorted(self._ends, self._done + codes.size, "left"))
-        cuts = self._ends[first:last] - self._done
-        self._done += codes.size
-        yield from enumerate(np.split(codes, cuts), first)
+        last = int(np.searchsorted(self._ends, self._done + size, "left"))
+        cuts = [0, *(self._ends[first:last] - self._done).tolist(), size]
+        self._done += size
+        return [(part, slice(*ends)) for part, ends in enumerate(pairwise(cuts), first)]
 
 
 def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
@@ -116,15 +105,8 @@ def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]
         yield from table.batches(names)
 
 
-def counted(codes: Array, size: int) -> Counts:
-    """Return how often each of ``size`` codes occurs."""
-    seen = Seen(np.zeros(size, dtype=np.int64))
-    seen.add(codes)
-    return seen.counts
-
-
 def release_file(
-    checked: Sequence[tuple[CheckedFile, Mechanism]],
+    checked: Sequence[tuple[CheckedFile, AnyMechanism]],
     out: str | os.PathLike[str],
     *,
     stream: SecureStream | None = None,
@@ -132,13 +114,15 @@ def release_file(
     after: Sequence[Watch] = (),
     progress: Progress | None = None,
     shuffle: bool = False,
+    coarsen: Mapping[Any, Bins] | None = None,
+    drop: Sequence[Any] = (),
 ) -> Path:
     """Write the released table of one file, of which every secret was checked, and give back its path."""
     table = checked[0][0].table
     target = Path(out)
     refuse_target(table.path, target, overwrite=overwrite)
     secrets = [(one.names, mechanism) for one, mechanism in checked]
-    exchange = Exchanger(secrets, encode=table.encode, stream=stream, after=after)
+    exchange = Exchanger(secrets, encode=table.encode, stream=stream, after=after, coarsen=coarsen, drop=drop)
     carried = pack(
         [Carried(one.names, mechanism) for one, mechanism in checked],
         table.metadata,
@@ -151,7 +135,7 @@ def release_file(
         reorder = shuffler(target.parent, stream)
     done = 0
     with created_like(table.path, target), written_aside(target) as file:
-        for rows in table.rewrite(file, exchange.names, exchange.outputs, exchange, carried, reorder):
+        for rows in table.rewrite(file, exchange, carried, reorder):
             done += rows
             if progress is not None:
                 progress("writing", done, checked[0][0].rows)

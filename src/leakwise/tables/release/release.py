@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from leakwise.errors import InvalidInput
-from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.release.arrow_streams import is_reader, release_reader
 from leakwise.tables.release.certain_values import warn_of_certainty
 from leakwise.tables.release.draw import seeded_stream
+from leakwise.tables.release.exchange import refuse_roles
 from leakwise.tables.release.file import Progress, refuse_partition
 from leakwise.tables.release.row_order import RowOrder, check_order, warn_of_order
-from leakwise.tables.release.secret_columns import secrets_of
+from leakwise.tables.release.secret_columns import Secret, secrets_of
 from leakwise.tables.release.sources import open_source
+from leakwise.tables.strata.release import refuse_strata, warn_of_others, warn_of_readable_strata
 
 __all__ = ["release"]
 
@@ -24,7 +25,7 @@ Data = TypeVar("Data")
 
 def release(
     data: Data,
-    mechanism: Mechanism | StratifiedMechanism | Mapping[Any, Mechanism],
+    mechanism: AnyMechanism | Mapping[Any, AnyMechanism],
     column: Hashable = None,
     *,
     out: str | os.PathLike[str] | SqlTable | None = None,
@@ -53,10 +54,9 @@ def release(
         A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms. A tuple of
         columns (that is not itself the name of a column) is a joint secret: the inputs and outputs of its mechanism are
         tuples with a value for each. Numbers may be binned by ``lw.bins``; what is released are bins. Or a
-        StratifiedMechanism, for a table in memory: each row is drawn for by the mechanism of its stratum, given columns
-        that are binned go out as bins, and the secret is the mechanism's own unless ``column`` names another. The
-        guarantee is for anyone who sees the given columns beside the outcome: drop other columns that go with the
-        secret first.
+        StratifiedMechanism: each row is drawn for by the mechanism of its stratum, given columns that are binned go out
+        as bins, and the secret is the mechanism's own unless ``column`` names another. The guarantee is for anyone who
+        sees the given columns beside the outcome: drop other columns that go with the secret first.
     column
         The secret column of a table, or a tuple of columns.
     out
@@ -86,27 +86,37 @@ def release(
     """
     stream = seeded_stream(unsafe_seed)
     check_order(order)
-    if isinstance(mechanism, StratifiedMechanism):
-        if out is not None or overwrite:
-            raise InvalidInput(
-                "A stratified mechanism releases tables in memory, which are handed back: out must be left out. Read "
-                f"the table first, such as by pandas.read_csv or pyarrow.parquet.read_table. Got out={out!r}."
-            )
-        from leakwise.tables.strata.release import release_by_stratum
-
-        return cast(Data, release_by_stratum(data, mechanism, column, order=order, stream=stream, stacklevel=2))
     if is_reader(data) and out is None:
         reader = cast(Any, data)
         read = secrets_of(reader.schema.names, mechanism, column)
-        warn_of_certainty(((one.names, one.mechanism) for one in read), stacklevel=2)
+        _warn(reader.schema.names, read)
         return cast(Data, release_reader(reader, read, stream, order))
     source = open_source(data, out, overwrite=overwrite, progress=progress, order=order)
     secrets = secrets_of(source.names, mechanism, column)
     refuse_partition((data, out), [name for one in secrets for name in one.names])
-    warn_of_certainty(((one.names, one.mechanism) for one in secrets), stacklevel=2)
-    watched = [RowOrder(one.mechanism.inputs) for one in secrets] if source.order is None else []
-    for place, one in enumerate(secrets):
-        source.check(one.names, one.mechanism.input_alphabet, [seen.add for seen in watched[place : place + 1]])
-    for one, seen in zip(secrets, watched, strict=False):
-        warn_of_order(seen, " and ".join(map(repr, one.names)) or "the secret", stacklevel=2)
+    _warn(source.names or (), secrets)
+    for one in secrets:
+        chosen = one.mechanism
+        watched = RowOrder(chosen.inputs) if source.order is None and isinstance(chosen, Mechanism) else None
+        watch = [] if watched is None else [watched.add]
+        if isinstance(chosen, StratifiedMechanism):
+            strict = chosen.otherwise is None
+            seen = source.check(one.names, chosen.input_alphabet, watch, chosen.given_columns, strict=strict)
+            refuse_strata(seen.strata or {}, chosen)
+        else:
+            seen = source.check(one.names, chosen.input_alphabet, watch)
+        if (found := watched or seen.order) is not None:
+            warn_of_order(found, " and ".join(map(repr, one.names)) or "the secret", stacklevel=2)
     return cast(Data, source.release([one.mechanism for one in secrets], stream))
+
+
+def _warn(known: Sequence[Hashable], secrets: Sequence[Secret]) -> None:
+    """Warn of what can be known to reveal more than it should, without a look at the rows."""
+    drawn = [name for one in secrets for name in one.names]
+    for one in secrets:
+        refuse_roles(drawn, one.mechanism.given if isinstance(one.mechanism, StratifiedMechanism) else ())
+        if isinstance(one.mechanism, StratifiedMechanism):
+            warn_of_others(known, drawn, one.mechanism, stacklevel=3)
+            warn_of_readable_strata(one.names, one.mechanism, stacklevel=3)
+        else:
+            warn_of_certainty([(one.names, one.mechanism)], stacklevel=3)

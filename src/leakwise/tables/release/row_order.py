@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,16 @@ from leakwise.errors import InvalidInput, RowOrderWarning
 from leakwise.tables.release.row_order_tests import Finding, Trace
 from leakwise.types import Indices
 
-__all__ = ["FALSE_ALARM", "OrderVerdict", "RowOrder", "check_order", "refuse_order", "warn_of_order", "warn_of_verdict"]
+__all__ = [
+    "FALSE_ALARM",
+    "OrderVerdict",
+    "RowOrder",
+    "WatchedOrder",
+    "check_order",
+    "refuse_order",
+    "warn_of_order",
+    "warn_of_verdict",
+]
 
 FALSE_ALARM = 1e-7
 """The p-value below which the order is held to tell the secret. Ten secrets in one table stay below 1e-6 together."""
@@ -160,6 +169,13 @@ class RowOrder:
             trace.close()
 
 
+class WatchedOrder(Protocol):
+    """What watched the rows go by, over all of them or within strata."""
+
+    def verdict(self) -> OrderVerdict:
+        """Give the p-value and the strongest evidence for dependence on position."""
+
+
 def _width(labels: Sequence[Hashable]) -> int:
     """How many columns a joint secret has; none for a single one."""
     widths = {len(label) if isinstance(label, tuple) else 0 for label in labels}
@@ -175,13 +191,13 @@ def check_order(order: object) -> None:
         )
 
 
-def refuse_order(watched: RowOrder, secret: str) -> None:
+def refuse_order(watched: WatchedOrder, secret: str) -> None:
     """Stop a release whose row order reveals the secret."""
     if (verdict := watched.verdict()).dependent:
         raise InvalidInput(f"{_told(verdict, secret)} Nothing was released. {_WAYS_OUT}")
 
 
-def warn_of_order(watched: RowOrder, secret: str, stacklevel: int, ways_out: str | None = None) -> None:
+def warn_of_order(watched: WatchedOrder, secret: str, stacklevel: int, ways_out: str | None = None) -> None:
     """Warn that a release keeps a row order that reveals the secret."""
     if (verdict := watched.verdict()).dependent:
         warn_of_verdict(verdict, secret, stacklevel + 1, ways_out)

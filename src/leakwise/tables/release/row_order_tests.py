@@ -7,10 +7,10 @@ the rows is equally likely. Logarithms of probabilities are rounded up by more t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
+from leakwise.tables.release.row_order_ratios import log_arranged, log_likelihood, log_won, slack
 from leakwise.types import Array, Counts, Floats, Indices
 
 __all__ = ["Finding", "Trace"]
@@ -24,8 +24,6 @@ _SEARCHED, _FAR = 1 << 13, 1024
 # Up to so many values all distances are counted at once.
 _FEW = 24
 _GROWTH = 4
-# How many times as often as by chance a row may have the value of the row before.
-_STICKY = np.array([0.1, 3.0, 30.0, 1000.0])
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class Trace:
         part = self.counts - self._before
         if not part.any():
             return
-        whole = float(_log_likelihood(part[None, :])[0])
+        whole = float(log_likelihood(part[None, :])[0])
         self._levels.close(left, whole)
         self._whole += whole
         self._before = self.counts.copy()
@@ -174,7 +172,7 @@ class Trace:
         # A side that has hardly begun to fall tells nothing.
         fall = np.minimum(more, fewer)
         tail = np.where(fall < 0.999, log_p - np.log1p(-np.minimum(fall, 0.999)), 0.0)
-        tail = np.minimum(tail + _slack(n), 0.0)
+        tail = np.minimum(tail + slack(n), 0.0)
         place = int(np.argmin(tail))
         value, seen, usual = names[int(there[place])], int(r[place]), c[place] * free[place] / n
         among = "" if distance == 1 else f" when every {distance}{_ending(distance)} row is taken"
@@ -210,12 +208,12 @@ class Trace:
         ratio = top + float(np.log(np.exp(scores - top).mean()))
         rows = self._levels.block * _GROWTH ** int(np.argmax(scores))
         words = f"the shares of the values differ from one block of {rows:,} rows to the next by more than chance"
-        return Finding(min(_slack(self.rows) - ratio, 0.0), words)
+        return Finding(min(slack(self.rows) - ratio, 0.0), words)
 
     def _between_parts(self) -> Finding:
         parts = f"the {self._parts:,} files, partitions or row groups"
         words = f"the shares of the values differ between {parts} by more than chance"
-        return Finding(min(_slack(self.rows) - (self._whole - self._arranged()), 0.0), words)
+        return Finding(min(slack(self.rows) - (self._whole - self._arranged()), 0.0), words)
 
     def _arranged(self) -> float:
         """The logarithm of the probability of one arrangement, when all with these counts are equally likely.
@@ -224,9 +222,7 @@ class Trace:
         distribution of x: a sum over the counts of P(counts) Q(all arrangements with these counts). So by Markov's
         inequality one over it is a p-value.
         """
-        from scipy.special import gammaln
-
-        return float(gammaln(self.counts + 1.0).sum() - gammaln(self.rows + 1.0))
+        return float(log_arranged(self.counts[None, :])[0])
 
 
 class _Levels:
@@ -258,7 +254,7 @@ class _Levels:
             # The first block of this size: those before it on this level are none.
             self._open.append(0.0)
             self._waiting.append(np.zeros((0, self.size), np.int64))
-        self._open[level] += float(_log_likelihood(counts).sum())
+        self._open[level] += float(log_likelihood(counts).sum())
         waiting = np.concatenate([self._waiting[level], counts])
         full = len(waiting) // _GROWTH
         self._waiting[level] = waiting[full * _GROWTH :]
@@ -269,7 +265,7 @@ class _Levels:
         """End a part; what is left over makes a smaller block at every size."""
         scores = []
         for score, waiting in zip(self._open, self._waiting, strict=True):
-            scores.append(score + float(_log_likelihood(left[None, :])[0]))
+            scores.append(score + float(log_likelihood(left[None, :])[0]))
             left = left + waiting.sum(axis=0)
         self._join(scores, self._past, whole)
         past = self._past + whole
@@ -325,52 +321,13 @@ def _equal_apart(codes: Array, size: int, far: int) -> Floats:
 def _neighbours(codes: Array, distance: int, what: str) -> Finding:
     """The rows with the value of the row before: all values together, each of which may be too rare to stand out."""
     equal, counts = int(np.count_nonzero(codes[1:] == codes[:-1])), np.bincount(codes).astype(np.float64)
+    won = log_won(codes, np.zeros(codes.size, np.intp))
     before = "before" if distance == 1 else f"{distance:,} before"
     words = (
         f"{equal:,} of {codes.size:,} rows have the {what} of the row {before}, "
         f"where a random order gives about {float(counts @ (counts - 1) / codes.size):,.0f}"
     )
-    return Finding(min(_slack(codes.size) - _won(codes), 0.0), words)
-
-
-def _won(codes: Array) -> float:
-    """Bet, row by row, that the next row has the value of this one more (or less) often than what is left gives.
-
-    With r of the R rows to come having it, it comes next with probability r/R. So the product of w^[it comes] over
-    1 + (w - 1) r/R has expectation one for every w, and so has the mean over w, of which this is the logarithm.
-    """
-    counts = np.bincount(codes)
-    later = np.empty(codes.size, np.intp)
-    later[np.argsort(codes, kind="stable")] = np.repeat(np.cumsum(counts), counts) - 1 - np.arange(codes.size)
-    chance = later[:-1] / np.arange(codes.size - 1, 0, -1)
-    equal = np.count_nonzero(codes[1:] == codes[:-1])
-    bets = np.array([equal * np.log(w) - np.log1p((w - 1) * chance).sum() for w in _STICKY])
-    top = float(bets.max())
-    return top + float(np.log(np.exp(bets - top).mean()))
-
-
-def _log_likelihood(counts: Counts) -> Floats:
-    """Per row: the log-probability of a sequence with these counts, frequencies drawn from Dirichlet(1/K, …, 1/K)."""
-    from scipy.special import gammaln
-
-    terms = _terms(counts.shape[1])
-    if counts.size and counts.max() < terms.size:
-        summed = terms.take(counts).sum(axis=1)
-    else:
-        alpha = 1.0 / counts.shape[1]
-        summed = np.where(counts, gammaln(counts + alpha) - gammaln(alpha), 0.0).sum(axis=1)
-    result: Floats = summed - gammaln(counts.sum(axis=1) + 1.0)
-    return result
-
-
-@lru_cache(maxsize=16)
-def _terms(size: int) -> Floats:
-    """What small counts add to it, looked up because most blocks are small."""
-    from scipy.special import gammaln
-
-    terms: Floats = gammaln(np.arange(4096) + 1.0 / size) - gammaln(1.0 / size)
-    terms[0] = 0.0
-    return terms
+    return Finding(min(slack(codes.size) - won, 0.0), words)
 
 
 def _log_choose(n: Floats, k: Floats) -> Floats:
@@ -378,11 +335,6 @@ def _log_choose(n: Floats, k: Floats) -> Floats:
 
     result: Floats = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     return result
-
-
-def _slack(rows: float) -> float:
-    """More than the logarithms of factorials can have erred by, taken together."""
-    return 1e-6 + 1e-12 * rows * float(np.log(rows + 1))
 
 
 def _ending(number: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leakwise.errors import InvalidInput, some_of
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.tables.kinds import frames
 
 __all__ = ["Secret", "check_data", "check_mechanism", "columns_among", "secret_columns", "secrets_of"]
@@ -18,7 +18,7 @@ class Secret:
     """One column, or several released together, and the mechanism for it. A bare column has no name."""
 
     names: tuple[Hashable, ...]
-    mechanism: Mechanism
+    mechanism: AnyMechanism
 
 
 def secrets_of(known: Sequence[Hashable] | None, mechanism: Any, column: Hashable) -> list[Secret]:
@@ -32,9 +32,9 @@ def secrets_of(known: Sequence[Hashable] | None, mechanism: Any, column: Hashabl
             )
         if not mechanism:
             raise InvalidInput("mechanism must name at least one column. Got an empty mapping.")
-        secrets = [Secret(secret_columns(known, key), check_mechanism(one)) for key, one in mechanism.items()]
+        secrets = [_secret(known, one, key) for key, one in mechanism.items()]
     else:
-        secrets = [Secret(secret_columns(known, column), check_mechanism(mechanism))]
+        secrets = [_secret(known, mechanism, column)]
     named = [name for secret in secrets for name in secret.names]
     if twice := {name for name in named if named.count(name) > 1}:
         raise InvalidInput(
@@ -42,6 +42,15 @@ def secrets_of(known: Sequence[Hashable] | None, mechanism: Any, column: Hashabl
             "together into one joint mechanism."
         )
     return secrets
+
+
+def _secret(known: Sequence[Hashable] | None, mechanism: Any, column: Hashable) -> Secret:
+    if not isinstance(mechanism, StratifiedMechanism):
+        return Secret(secret_columns(known, column), check_mechanism(mechanism))
+    if known is None:
+        raise InvalidInput("A stratified mechanism needs a table: the secret and the given columns beside it.")
+    frames.check_names(known, mechanism.given)
+    return Secret(secret_columns(known, mechanism.secret if column is None else column), mechanism)
 
 
 def secret_columns(known: Sequence[Hashable] | None, column: Any) -> tuple[Hashable, ...]:

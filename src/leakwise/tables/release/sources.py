@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from leakwise.alphabet import Alphabet
+import numpy as np
+
+from leakwise.alphabet import Alphabet, Bins, GivenColumns, encode_column, encode_distinct, label_to_plain
 from leakwise.errors import InvalidInput
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism
 from leakwise.tables.databases.sql_table import SqlTable, check_table, refuse_table, release_table
 from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
+from leakwise.tables.kinds.plain import in_order
 from leakwise.tables.release.arrow_streams import without_relation
+from leakwise.tables.release.checking import RowBeside, RowCheck, counted
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
-from leakwise.tables.release.file import Progress, check_file, counted, refuse_target, release_file
+from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_target, release_file
 from leakwise.tables.release.secret_columns import check_data
+from leakwise.tables.strata.order import StratifiedOrder
 from leakwise.types import Array, Counts
 
 if TYPE_CHECKING:
@@ -40,20 +45,59 @@ class Checked(Protocol):
     def counts(self) -> Counts:
         """How often each letter occurs."""
 
+    @property
+    def strata(self) -> StrataCounts | None:
+        """How often each letter occurs in each stratum that occurs, where columns were given.
+
+        Rows with a value that is not declared are in none.
+        """
+
+    @property
+    def order(self) -> StratifiedOrder | None:
+        """What the order of the rows within strata says, where columns were given and the order is to be tested."""
+
 
 class Source(Protocol):
-    """Data whose secrets are to be released."""
+    """Data whose secrets are to be released.
+
+    What becomes of the other columns (``drop``, ``coarsen``) may be said after it was opened, and before the first
+    check.
+    """
 
     name: str | None
     names: Sequence[Hashable] | None
     """The columns that there are; None for a bare column."""
     order: str | None
     """``"keep"`` or ``"shuffle"``; None where the user has not chosen, and a test is to look at the order."""
+    drop: Sequence[Hashable]
+    """Columns that do not go out."""
+    coarsen: Mapping[Any, Bins]
+    """The bins in which columns go out."""
 
-    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Look] = ()) -> Checked:
-        """Read a secret whole and refuse values that were not declared; ``watch`` sees its codes go by."""
+    def distinct(self, name: Hashable, most: int) -> list[Any] | None:
+        """Return the values of a column that goes out, as they go out; None where there are more than ``most``.
 
-    def release(self, mechanisms: Sequence[Mechanism], stream: SecureStream | None, after: Sequence[Watch] = ()) -> Any:
+        None also where they are not plain values that a mechanism can name, such as lists.
+        """
+
+    def check(
+        self,
+        names: Sequence[Hashable],
+        letters: Alphabet,
+        watch: Sequence[Look] = (),
+        given: GivenColumns | None = None,
+        *,
+        strict: bool = False,
+    ) -> Checked:
+        """Read a secret whole and refuse values that were not declared; ``watch`` sees its codes go by.
+
+        With ``given``, it is also counted by stratum. A value of a given column that is not declared is in no stratum;
+        it is refused where that is ``strict``.
+        """
+
+    def release(
+        self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
+    ) -> Any:
         """Draw for the secrets, in the order in which they were checked, and give back the released table.
 
         ``after`` sees the drawn codes of the first, second, … secret in the order in which the rows stand now.
@@ -67,17 +111,19 @@ def open_source(
     overwrite: bool,
     progress: Progress | None,
     order: str | None,
+    drop: Sequence[Hashable] = (),
+    coarsen: Mapping[Any, Bins] | None = None,
 ) -> Source:
     """Return the data, with everything refused that can be without reading its rows."""
     if is_path(data) or isinstance(data, SqlTable):
-        return _Stored(data, out, overwrite, progress, order)
+        return _Stored(data, out, overwrite, progress, order, drop, coarsen or {})
     if out is not None or overwrite:
         given = f"out={out!r}" if out is not None else f"overwrite={overwrite!r}"
         raise InvalidInput(
             f"overwrite and out must be left out for a table in memory, which is returned. Got {given}. For a file "
             "give its path."
         )
-    return _InMemory(without_relation(data), order)
+    return _InMemory(without_relation(data), order, drop, coarsen or {})
 
 
 @dataclass(frozen=True)
@@ -87,6 +133,8 @@ class _Encoded:
     columns: dict[Hashable, Any]
     codes: Array
     letters: int
+    strata: StrataCounts | None = None
+    order: StratifiedOrder | None = None
 
     @property
     def rows(self) -> int:
@@ -97,41 +145,105 @@ class _Encoded:
         return counted(self.codes, self.letters)
 
 
+@dataclass(frozen=True)
+class _Distinct:
+    """A column as its distinct values and the place of every row among them: it is looked at once."""
+
+    values: list[Any]
+    places: Array
+
+
+def _encode(column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
+    if isinstance(column, _Distinct):
+        return encode_distinct(column.values, column.places, alphabet, name=name, outside=outside)
+    return encode_column(column, alphabet, name=name, outside=outside)
+
+
 class _InMemory:
     name: str | None = None
 
-    def __init__(self, data: Any, order: str | None) -> None:
+    def __init__(self, data: Any, order: str | None, drop: Sequence[Hashable], coarsen: Mapping[Any, Bins]) -> None:
         check_data(data, "data")
-        self._given, self.order = data, order
+        self._given, self.order, self.drop, self.coarsen = data, order, drop, coarsen
         self.names: Sequence[Hashable] | None = None if frames.is_column(data) else frames.column_names(data)
         self._checked: list[_Encoded] = []
+        self._read: dict[Hashable, Any] = {}
 
     @cached_property
     def _held(self) -> Any:
         # A lazy table is collected once: run again, its plan could give other rows than were checked.
         return self._given if self.names is None else frames.hold(self._given)
 
-    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Look] = ()) -> Checked:
+    def _column(self, name: Hashable) -> Any:
+        """A column beside the secret, by its distinct values where they are plain."""
+        if name not in self._read:
+            column = frames.column_of(self._held, name)
+            try:
+                self._read[name] = _Distinct(*frames.groups_of(column, name=f"column {name!r}"))
+            except InvalidInput:  # it contains lists or the like, or nothing
+                self._read[name] = column
+        return self._read[name]
+
+    def _beside(self, names: Iterable[Hashable], bins: Container[Hashable]) -> dict[Hashable, Any]:
+        return {name: frames.column_of(self._held, name) if name in bins else self._column(name) for name in names}
+
+    def distinct(self, name: Hashable, most: int) -> list[Any] | None:
+        if name in self.coarsen:
+            bins = self.coarsen[name].with_missing()
+            return _labels_of(bins, [encode_column(frames.column_of(self._held, name), bins, name=f"column {name!r}")])
+        column = self._column(name)
+        return _listed(column.values, most) if isinstance(column, _Distinct) else None
+
+    def check(
+        self,
+        names: Sequence[Hashable],
+        letters: Alphabet,
+        watch: Sequence[Look] = (),
+        given: GivenColumns | None = None,
+        *,
+        strict: bool = False,
+    ) -> Checked:
+        if self.names is not None:
+            frames.check_names(self.names, [*self.drop, *self.coarsen, *(() if given is None else given.names)])
         columns = {name: frames.column_of(self._held, name) for name in names} or {None: self._held}
         codes = encode_columns(list(columns.values()), names or ("data",), letters, "inputs")
+        bins = {*self.coarsen, *(() if given is None else given.coarse())}
         if self.order != "shuffle":  # shuffled rows are numbered again
             frames.check_row_labels(self._held, names or (getattr(self._held, "name", None),), codes, letters)
-        for each in watch:
-            each(codes, None)
-        self._checked.append(_Encoded(columns, codes, len(letters)))
+            if self.names is not None:
+                frames.refuse_index_of(self._held, [*self.drop, *bins])
+        beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None)
+        check = RowCheck(tuple(columns), letters, encode=_encode, watch=watch, beside=beside)
+        check.add_codes(codes, self._beside((name for name in check.reads if name not in columns), bins))
+        strata = None if check.strata is None else check.strata.strata()
+        self._checked.append(_Encoded(columns, codes, len(letters), strata, check.order))
         return self._checked[-1]
 
-    def release(self, mechanisms: Sequence[Mechanism], stream: SecureStream | None, after: Sequence[Watch] = ()) -> Any:
+    def release(
+        self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
+    ) -> Any:
         secrets = [(tuple(one.columns), each) for one, each in zip(self._checked, mechanisms, strict=True)]
         drawn: list[Array] = []
-        exchange = Exchanger(secrets, stream=stream, after=[drawn.append for _ in after])
+        exchange = Exchanger(
+            secrets,
+            encode=_encode,
+            stream=stream,
+            after=[drawn.append for _ in after],
+            coarsen=self.coarsen,
+            drop=self.drop,
+        )
         before = metadata_of(self._held)
         seeded = stream is not None and stream.seeded
         carried = pack([Carried(*one) for one in secrets], before, unsafe_seed=seeded) if before else {}
         columns = {name: column for one in self._checked for name, column in one.columns.items()}
-        new = exchange.draw(one.codes for one in self._checked)
-        released = {name: frames.decode(codes, labels, columns[name]) for name, (codes, labels) in new.items()}
-        table = released[None] if self.names is None else frames.with_columns(self._held, released)
+        beside = self._beside((name for name in exchange.reads if name not in columns), exchange.coarse)
+        new = exchange.draw([one.codes for one in self._checked], beside)
+        released = {
+            name: frames.decode(codes, _shown(codes, labels) if name in exchange.coarse else labels, like)
+            for name, (codes, labels) in new.items()
+            for like in [columns[name] if name in columns else beside[name]]
+        }
+        table = released[None] if self.names is None else frames.with_columns(self._held, released, self.drop)
         if before:
             # An Arrow table that was released before says so still, and how it was released since.
             kept = {key: told for key, told in (table.schema.metadata or {}).items() if key != KEY}
@@ -146,10 +258,45 @@ class _InMemory:
         return table if self.names is None else frames.give_back(table, self._given)
 
 
+def _listed(values: Collection[Any], most: int) -> list[Any] | None:
+    """The values in their natural order; None where they are too many, or cannot be named in a file."""
+    if len(values) > most:
+        return None
+    try:
+        for value in values:
+            label_to_plain(value)
+    except InvalidInput:
+        return None
+    return in_order(values)
+
+
+def _labels_of(bins: Bins, batches: Iterable[Array]) -> list[Any]:
+    """The names of the bins that occur."""
+    seen = np.zeros(len(bins), dtype=np.bool_)
+    for codes in batches:
+        seen[codes] = True
+    return [label for label, there in zip(bins.labels, seen.tolist(), strict=True) if there]
+
+
+def _shown(codes: Array, labels: Sequence[Any]) -> Sequence[Any]:
+    """The names of bins, without the place of missing values after them where there are none."""
+    return labels[:-1] if codes.max(initial=0) < len(labels) - 1 else labels
+
+
 class _Stored:
     """A table in a file or in a database: read in batches, whole before anything is drawn, and again to be written."""
 
-    def __init__(self, data: Any, out: Any, overwrite: bool, progress: Progress | None, order: str | None) -> None:
+    def __init__(
+        self,
+        data: Any,
+        out: Any,
+        overwrite: bool,
+        progress: Progress | None,
+        order: str | None,
+        drop: Sequence[Hashable],
+        coarsen: Mapping[Any, Bins],
+    ) -> None:
+        self.drop, self.coarsen = drop, coarsen
         self.name: str | None
         self.names: Sequence[Hashable] | None
         self._table: TableFile | SqlTable
@@ -175,12 +322,40 @@ class _Stored:
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []
 
-    def check(self, names: Sequence[Hashable], letters: Alphabet, watch: Sequence[Look] = ()) -> Checked:
-        found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress)
+    def distinct(self, name: Hashable, most: int) -> list[Any] | None:
+        frames.check_names(self._table.names, [name], repr(str(self._table.path)))
+        columns = (batch[str(name)] for batch in self._table.batches([str(name)]))
+        if name in self.coarsen:
+            bins = self.coarsen[name].with_missing()
+            return _labels_of(bins, (self._table.encode(one, bins, name=f"column {name!r}") for one in columns))
+        values: dict[Any, None] = {}
+        for column in columns:
+            try:
+                values.update(dict.fromkeys(self._table.distinct(column)[0]))
+            except InvalidInput:  # it contains lists or the like
+                return None
+            if len(values) > most:
+                return None
+        return _listed(values, most)
+
+    def check(
+        self,
+        names: Sequence[Hashable],
+        letters: Alphabet,
+        watch: Sequence[Look] = (),
+        given: GivenColumns | None = None,
+        *,
+        strict: bool = False,
+    ) -> Checked:
+        frames.check_names(self._table.names, [*self.drop, *self.coarsen], repr(str(self._table.path)))
+        beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None)
+        found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress, beside=beside)
         self._checked.append(found)
         return found
 
-    def release(self, mechanisms: Sequence[Mechanism], stream: SecureStream | None, after: Sequence[Watch] = ()) -> Any:
+    def release(
+        self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
+    ) -> Any:
         secrets = list(zip(self._checked, mechanisms, strict=True))
         shuffle = self.order == "shuffle"
         done = self._write(
@@ -191,6 +366,8 @@ class _Stored:
             after=() if shuffle else after,
             progress=self._progress,
             shuffle=shuffle,
+            coarsen=self.coarsen,
+            drop=self.drop,
         )
         if shuffle:
             for (one, mechanism), each in zip(secrets, after, strict=False):

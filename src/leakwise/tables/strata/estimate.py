@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Label
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.tables.estimate.fit import fits
 from leakwise.tables.estimate.inversion import invert
 from leakwise.tables.estimate.result import Estimate, GroupedEstimate
 from leakwise.tables.kinds import frames
-from leakwise.tables.kinds.joint_columns import plain_alphabet
+from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.plain import in_order
+from leakwise.tables.release.secret_columns import secret_columns
+from leakwise.tables.strata.given_codes import GivenCodes
+from leakwise.tables.strata.mechanisms import RowMechanisms
 from leakwise.tables.strata.pooling import Cell, fitted_law, pooled
-from leakwise.tables.strata.rows import StratifiedRows, rows_by_stratum
-from leakwise.types import Counts, Indices
+from leakwise.tables.strata.rows import ReadTable, read_table
+from leakwise.types import Array, Counts
 
 __all__ = ["estimate_by_stratum"]
+
+Counted = dict[Any, dict[int, Counts]]
+"""For each group, and each cell of the mechanism in it, how often each outcome came."""
 
 
 def estimate_by_stratum(
@@ -31,74 +36,98 @@ def estimate_by_stratum(
     by: Any,
     confidence: float,
     simultaneous: bool,
-) -> Estimate | GroupedEstimate:
+) -> tuple[Estimate | GroupedEstimate, Counts]:
     """Return the frequencies behind a column that was released by strata, pooled by the known sizes of the strata.
 
-    ``by`` may be any column that was not randomized, or a list of them: strata are cut by it.
+    ``by`` may be any column that was not randomized, or a list of them: strata are cut by it. Also given back is how
+    often each outcome came.
     """
-    found = rows_by_stratum(released, column, mechanism, plain_alphabet(mechanism.output_alphabet), "outputs")
+    table = read_table(released, "released")
+    names = secret_columns(table.names, mechanism.secret if column is None else column)
+    frames.check_names(table.names, mechanism.given, table.where)
+    if both := [name for name in mechanism.given if name in names]:
+        raise InvalidInput(f"The secret must not be a given column: {some_of(both)} is both.")
+    groups = [] if by is None else _groups(table, by, names)
+    rows = RowMechanisms(mechanism)
+    counted = _counted(table, names, rows, groups)
+    if not counted:
+        raise InvalidInput(f"{table.where} has no rows: there is nothing to estimate from.")
+    total: Counts = np.sum([row for cells in counted.values() for row in cells.values()], axis=0)
+    share = 1 - (1 - confidence) / len(counted) if simultaneous and by is not None else confidence
+    estimates = _estimates(counted, rows, share, simultaneous)
     if by is None:
-        every = np.zeros(found.rows, dtype=np.intp)
-        return _estimates(found, mechanism, [None], every, confidence, simultaneous)[None]
-    keys, places, name = _groups(found, by)
-    share = 1 - (1 - confidence) / len(keys) if simultaneous else confidence
-    estimates = _estimates(found, mechanism, keys, places, share, simultaneous)
-    return GroupedEstimate(name, {key: estimates[key] for key in in_order(keys)}, confidence, simultaneous)
+        return estimates[()], total
+    keys = in_order(estimates)
+    alone = len(groups) == 1
+    found = {key[0] if alone else key: estimates[key] for key in keys}
+    return GroupedEstimate(groups[0] if alone else tuple(groups), found, confidence, simultaneous), total
 
 
-def _groups(found: StratifiedRows, by: Any) -> tuple[list[Any], Indices, Hashable]:
-    """The groups that the named columns make, the group of every row, and what to call them."""
-    names = frames.column_names(found.held)
-    columns = list(by) if isinstance(by, (list, tuple)) and by not in names else [by]
-    frames.check_columns(found.held, columns)
-    if both := [name for name in columns if name in found.names]:
+def _groups(table: ReadTable, by: Any, released: Sequence[Hashable]) -> list[Hashable]:
+    """The columns whose combinations are the groups."""
+    columns = list(by) if isinstance(by, (list, tuple)) and by not in table.names else [by]
+    frames.check_names(table.names, columns, table.where)
+    if both := [name for name in columns if name in released]:
         raise InvalidInput(
             f"by={by!r} is a released column itself: {some_of(both)}. Its groups are those of outcomes, not of true "
             "values, and estimates within them would be biased. Group by a column that was not randomized."
         )
-    parts = [frames.groups_of(frames.column_of(found.held, name), name=f"column {name!r}") for name in columns]
-    numbers = np.zeros(found.rows, dtype=np.int64)
-    for values, places in parts:
-        numbers = numbers * len(values) + places
-    distinct, group = np.unique(numbers, return_inverse=True)
-    keys: list[Any] = []
-    for number in distinct.tolist():
-        key: list[Any] = []
-        for values, _ in reversed(parts):
-            number, place = divmod(number, len(values))
-            key.append(values[place])
-        keys.append(key[0] if len(columns) == 1 else tuple(reversed(key)))
-    return keys, group.reshape(-1), columns[0] if len(columns) == 1 else tuple(columns)
+    return columns
 
 
-def _estimates(
-    found: StratifiedRows,
-    mechanism: StratifiedMechanism,
-    keys: Sequence[Any],
-    groups: Indices,
-    confidence: float,
-    simultaneous: bool,
-) -> dict[Any, Estimate]:
-    size, strata = len(mechanism.outputs), len(found.strata)
-    table: dict[tuple[int, int], Counts] = {}
-    cells = groups.astype(np.int64) * strata + found.places
-    present, places = np.unique(cells, return_inverse=True)
-    counts = np.bincount(places.reshape(-1) * size + found.codes, minlength=present.size * size)
-    for cell, row in zip(present.tolist(), counts.reshape(present.size, size), strict=True):
-        table[divmod(cell, strata)] = row
-    by_group: dict[int, list[tuple[Label, Counts]]] = {}
-    for (group, stratum), row in table.items():
-        by_group.setdefault(group, []).append((found.strata[stratum], row))
+def _counted(table: ReadTable, names: Sequence[Hashable], rows: RowMechanisms, groups: Sequence[Hashable]) -> Counted:
+    outcomes = plain_alphabet(rows.mechanism.output_alphabet)
+    given = GivenCodes(rows.mechanism.given_columns, {}, strict=rows.mechanism.otherwise is None)
+    needed = list(dict.fromkeys([*names, *rows.mechanism.given, *groups]))
+    found: Counted = {}
+    for batch in table.batches(needed):
+        columns = [batch[name] for name in names]
+        codes = encode_columns(columns, names, outcomes, "outputs", encode=table.encode)
+        if not codes.size:
+            continue
+        cells = rows.of(given.read(batch, {}, table.encode))
+        if cells.size != codes.size:
+            raise InvalidInput(f"The given columns have {cells.size} rows and the released one has {codes.size}.")
+        rows.refuse_unlisted(cells)
+        keys, places = _keys(table, batch, groups, codes.size)
+        _count(found, keys, places * len(rows.cells) + cells, len(rows.cells), codes, len(outcomes))
+    return found
+
+
+def _keys(table: ReadTable, batch: Mapping[Any, Any], groups: Sequence[Hashable], size: int) -> tuple[list[Any], Array]:
+    """The groups of a batch, and the place of every row among them."""
+    keys: list[Any] = [()]
+    places: Array = np.zeros(size, dtype=np.int64)
+    for name in groups:
+        values, own = table.distinct(batch[name])
+        if own.size != size:
+            raise InvalidInput(f"column {name!r} has {own.size} rows and the released one has {size}.")
+        present, places = np.unique(places * len(values) + own, return_inverse=True)
+        pairs = (divmod(number, len(values)) for number in present.tolist())
+        keys = [(*keys[before], values[place]) for before, place in pairs]
+    return keys, places.reshape(-1)
+
+
+def _count(found: Counted, keys: Sequence[Any], numbers: Array, cells: int, codes: Array, size: int) -> None:
+    present, places = np.unique(numbers, return_inverse=True)
+    counts = np.bincount(places.reshape(-1) * size + codes, minlength=present.size * size).reshape(-1, size)
+    for number, row in zip(present.tolist(), counts, strict=True):
+        group, cell = divmod(number, cells)
+        own = found.setdefault(keys[group], {})
+        own[cell] = own[cell] + row if cell in own else row
+
+
+def _estimates(counted: Counted, rows: RowMechanisms, confidence: float, simultaneous: bool) -> dict[Any, Estimate]:
     estimates = {}
     misfits = 0
-    for group, key in enumerate(keys):
-        merged = _cells(by_group[group], mechanism)
+    for key, counts in counted.items():
+        merged = [_cell(rows, place, row) for place, row in counts.items()]
         misfits += sum(not _fits(cell) for cell in merged)
         if len(merged) == 1 and merged[0].support.all():
             inversion = invert(merged[0].counts, merged[0].matrix, confidence=confidence, simultaneous=simultaneous)
         else:
             inversion = pooled(merged, confidence=confidence, simultaneous=simultaneous)
-        estimates[key] = Estimate(plain_alphabet(mechanism.input_alphabet), inversion)
+        estimates[key] = Estimate(plain_alphabet(rows.mechanism.input_alphabet), inversion)
     if misfits:
         warnings.warn(
             f"The outcomes do not fit this mechanism in {misfits:,} strata: it gives such counts less than once in 10⁹ "
@@ -109,26 +138,20 @@ def _estimates(
     return estimates
 
 
-def _cells(rows: Sequence[tuple[Label, Counts]], mechanism: StratifiedMechanism) -> list[Cell]:
-    """The rows of a group by the mechanism they went through and the values they can have."""
-    index = mechanism.output_alphabet.index
-    found: dict[tuple[int, bytes], Cell] = {}
-    for key, row in rows:
-        own = mechanism[key]
-        places = [index[label] for label in own.outputs]
-        counts, support = row[places], mechanism.support(key)
-        possible = (own.matrix[support] > 0).any(axis=0)
-        if counts[possible].sum() < row.sum():
-            odd = [label for label, count in zip(mechanism.outputs, row, strict=True) if count]
-            raise InvalidInput(
-                f"Where {mechanism.given_columns.described(key)}, released has outcomes that the mechanism never gives "
-                f"there: {some_of(label for label in odd if label not in own.output_alphabet.index) or some_of(odd)}. "
-                "It was released by another one."
-            )
-        token = (id(own), support.tobytes())
-        before = found.get(token)
-        found[token] = Cell(own.matrix, support, counts if before is None else before.counts + counts)
-    return list(found.values())
+def _cell(rows: RowMechanisms, place: int, row: Counts) -> Cell:
+    """The rows of a cell, over the outcomes of its mechanism."""
+    cell = rows.cells[place]
+    counts = row[rows.outcomes(cell)]
+    possible = (cell.mechanism.matrix[cell.support] > 0).any(axis=0)
+    if counts[possible].sum() < row.sum():
+        odd = [label for label, count in zip(rows.mechanism.outputs, row, strict=True) if count]
+        never = [label for label in odd if label not in cell.mechanism.output_alphabet.index]
+        where = f"Where {rows.mechanism.given_columns.described(cell.stratum)}" if cell.listed else "In other strata"
+        raise InvalidInput(
+            f"{where}, released has outcomes that the mechanism never gives there: {some_of(never or odd)}. It was "
+            "released by another one."
+        )
+    return Cell(cell.mechanism.matrix, cell.support, counts)
 
 
 def _fits(cell: Cell) -> bool:

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet, edges_of
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.tables.estimate.intervals import LinearEstimates
 from leakwise.tables.estimate.inversion import most_likely
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
+from leakwise.tables.strata.given_codes import GivenCodes
+from leakwise.tables.strata.mechanisms import RowMechanisms
 from leakwise.types import Array, Bools, Floats
 
 __all__ = ["Axis", "Lens", "along"]
@@ -119,42 +121,33 @@ class Axis:
         """The columns that say which mechanism a row went through."""
         return self.mechanism.given if isinstance(self.mechanism, StratifiedMechanism) else ()
 
-    def lenses(self) -> tuple[list[Lens], dict[Any, int]]:
-        """Return the different mechanisms of the axis, and which of them each stratum has (None: all rows)."""
+    def lenses(self) -> tuple[list[Lens], RowMechanisms | None]:
+        """Return the mechanisms of the axis, and what says which of them a row went through (None: there is one)."""
         if isinstance(self.mechanism, Mechanism):
             every = np.ones(len(self.values), dtype=np.bool_)
-            return [Lens(np.asarray(self.mechanism.matrix), every)], {None: 0}
+            return [Lens(np.asarray(self.mechanism.matrix), every)], None
+        rows = RowMechanisms(self.mechanism)
         lenses: list[Lens] = []
-        known: dict[tuple[int, bytes], int] = {}
-        places: dict[Any, int] = {}
-        index = self.mechanism.output_alphabet.index
-        for stratum in self.mechanism.given_columns.all() if self.mechanism.otherwise else self.mechanism.strata:
-            own, support = self.mechanism[stratum], self.mechanism.support(stratum)
-            token = (id(own), support.tobytes())
-            if token not in known:
-                known[token] = len(lenses)
-                laws = np.zeros((len(self.values), len(index)))
-                laws[:, [index[label] for label in own.outputs]] = own.matrix
-                lenses.append(Lens(laws, support))
-            places[stratum] = known[token]
-        return lenses, places
+        for cell in rows.cells:
+            laws = np.zeros((len(self.values), len(self.mechanism.outputs)))
+            laws[:, rows.outcomes(cell)] = cell.mechanism.matrix
+            lenses.append(Lens(laws, cell.support))
+        return lenses, rows
 
     def codes(self, columns: Sequence[Any], encode: Callable[..., Any]) -> Array:
         """Return the outcome of every row."""
         codes: Array = encode_columns(columns, self.names, self.outcomes, "outputs", encode=encode)
         return codes
 
-    def which(self, columns: Sequence[Any], encode: Callable[..., Any], places: dict[Any, int]) -> Array | None:
+    def which(self, columns: Sequence[Any], encode: Callable[..., Any], rows: RowMechanisms | None) -> Array | None:
         """Return the lens of every row; None where all rows have the same."""
-        if not isinstance(self.mechanism, StratifiedMechanism):
+        if rows is None:
             return None
-        given = self.mechanism.given_columns
-        numbers, rows = np.unique(given.encode(columns, encode), return_inverse=True)
-        strata = [given.numbered(number) for number in numbers]
-        if unknown := [stratum for stratum in strata if stratum not in places]:
+        given = GivenCodes(rows.mechanism.given_columns, {}, strict=rows.mechanism.otherwise is None)
+        found = rows.of(given.read(dict(zip(rows.mechanism.given, columns, strict=True)), {}, encode))
+        if (found < 0).any():
             raise InvalidInput(
-                f"released has strata that the mechanism of {self.title!r} does not know: "
-                f"{some_of(map(given.described, unknown), 3)}. It was released by another one."
+                f"released has {int((found < 0).sum()):,} rows in strata that the mechanism of {self.title!r} does not "
+                "know. It was released by another one."
             )
-        found: Array = np.array([places[stratum] for stratum in strata])[rows.reshape(-1)]
         return found

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
-from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.tables.estimate.joint.axes import Axis
 from leakwise.tables.estimate.joint.fit import fitted
 from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
@@ -78,7 +78,7 @@ def _axes(released: Any, mechanisms: Mapping[Any, Any]) -> list[Axis]:
     return axes
 
 
-def _carried(released: Any, key: Any) -> Mechanism:
+def _carried(released: Any, key: Any) -> AnyMechanism:
     """The mechanism that the released file or table carries for a column."""
     if is_path(released):
         return choose_carried(open_table(released, "released").metadata, key, repr(str(released))).mechanism

@@ -16,6 +16,7 @@ from leakwise.tables.estimate.joint.evidence import Entries, Evidence, SurveyDes
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.kinds import frames
 from leakwise.tables.release.arrow_streams import without_relation
+from leakwise.tables.strata.mechanisms import RowMechanisms
 from leakwise.types import Array, Bools, Floats, Indices
 
 __all__ = ["Reading", "Survey", "check_weights", "read_counts", "read_rows"]
@@ -130,7 +131,7 @@ class _Counter:
     """Adds up entries batch by batch."""
 
     def __init__(
-        self, axes: Sequence[Axis], places: Sequence[dict[Any, int]], by: Sequence[Hashable], survey: Survey
+        self, axes: Sequence[Axis], places: Sequence[RowMechanisms | None], by: Sequence[Hashable], survey: Survey
     ) -> None:
         self.axes, self.places, self.by, self.survey = axes, places, by, survey
         self.groups: dict[Any, int] = {}

@@ -1,0 +1,70 @@
+"""The given columns of a batch as codes, and columns that go out in bins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from leakwise.alphabet import Bins, GivenColumns
+from leakwise.errors import InvalidInput
+from leakwise.types import Array
+
+__all__ = ["GivenCodes", "bins_of", "coarse_codes"]
+
+Encode = Callable[..., Any]
+
+
+def bins_of(given: Iterable[GivenColumns], coarsen: Mapping[Any, Bins]) -> dict[Any, Bins]:
+    """Return the bins in which columns go out: those that were asked for, and those of given columns.
+
+    Missing values stay missing. A column that a mechanism knows by its bins must not go out finer.
+    """
+    found = {name: bins.with_missing() for name, bins in coarsen.items()}
+    for columns in given:
+        for name, domain in zip(columns.names, columns.domains, strict=True):
+            if not isinstance(domain, Bins):
+                continue
+            if not np.array_equal(found.setdefault(name, domain.with_missing()).edges, domain.edges):
+                raise InvalidInput(
+                    f"The given column {name!r} goes out in other bins than the mechanism was made for: "
+                    f"{found[name].edges.tolist()} and {domain.edges.tolist()}. Use the same bins."
+                )
+    return found
+
+
+def coarse_codes(batch: Mapping[Any, Any], bins: Mapping[Any, Bins], encode: Encode) -> dict[Any, Array]:
+    """Return the codes of the bins of the columns that go out in them; a number outside of its bins is an error."""
+    return {name: encode(batch[name], domain, name=f"column {name!r}") for name, domain in bins.items()}
+
+
+class GivenCodes:
+    """From the columns of a batch to the codes of the given ones, -1 for a value that is not declared.
+
+    Parameters
+    ----------
+    given
+        The given columns.
+    bins
+        Those in which columns go out. A given one is known by the names of its bins.
+    strict
+        Whether a value that is not declared is an error.
+    """
+
+    def __init__(self, given: GivenColumns, bins: Mapping[Any, Bins], *, strict: bool) -> None:
+        self._given, self._strict = given, strict
+        self._moved: dict[Hashable, Array] = {}
+        for name, domain in zip(given.names, given.domains, strict=True):
+            if name in bins:
+                codes = [domain.index.get(label, -1) for label in bins[name].labels]
+                self._moved[name] = np.array(codes, dtype=np.min_scalar_type(-len(domain)))
+
+    def read(self, batch: Mapping[Any, Any], coarse: Mapping[Any, Array], encode: Encode) -> list[Array]:
+        """Return the codes of each given column; ``coarse`` are those of the bins of its columns."""
+        return [
+            self._moved[name][coarse[name]]
+            if name in self._moved
+            else encode(batch[name], domain, name=f"the given column {name!r}", outside=not self._strict)
+            for name, domain in zip(self._given.names, self._given.domains, strict=True)
+        ]
