@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow
 import pyarrow.parquet
+from accounts import accounts
 from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
 from forgeries import forgeries, wrong_methods
 from masks import masks
 from orders import orders
 from roundings import roundings
+from rows import all_rows_together
 from truth import must
 
 import leakwise as lw
@@ -203,4 +205,6 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "orders": orders,
     "roundings": roundings,
     "masks": masks,
+    "accounts": accounts,
+    "together": all_rows_together,
 }

@@ -35,7 +35,7 @@ UTILITIES = ["mutual_information", "total_variation", "chi_square", "hellinger",
 
 
 def honest(kind: str, counted: Sequence[int] = (5, 3, 2)) -> Any:
-    """An honest certificate: ``leakage SET``, ``design UTILITY CONSTRAINT`` (or SET), ``envelope``, ``mask SET``."""
+    """Honest: ``leakage SET``, ``design UTILITY CONSTRAINT`` (or SET), ``envelope``, ``mask SET``, ``rows SET``."""
     what, _, rest = kind.partition(" ")
     prior = lw.Prior.from_counts([100 * count for count in counted])
     size = len(counted)
@@ -43,6 +43,8 @@ def honest(kind: str, counted: Sequence[int] = (5, 3, 2)) -> Any:
     m = lw.Mechanism([[Fraction(int(w), int(row.sum())) for w in row] for row in weights])
     if what == "leakage":
         return lw.certify(m, sets(prior)[rest], lift=lw.certify(m, sets(prior)[rest]).ratio or 10)
+    if what == "rows":
+        return _rows_beside(prior, m, rest)
     if what == "envelope":
         return lw.envelope(m, prior, 0.1).certificate
     if what == "mask":
@@ -56,6 +58,17 @@ def honest(kind: str, counted: Sequence[int] = (5, 3, 2)) -> Any:
     if constraint in limits:
         return lw.design(prior, utility=goal, **limits[constraint]).certificate
     return lw.design(sets(prior)[constraint], lift=2, utility=goal).certificate
+
+
+def _rows_beside(prior: lw.Prior, m: lw.Mechanism, kind: str) -> Any:
+    """A certificate for whole rows: two strata, a mechanism for all others, and every kind of limit."""
+    given, labels = {"g": ["u", "v", "w"]}, list(prior.labels)
+    known = {"u": sets(prior)[kind], "v": sets(lw.Prior.from_counts(list(prior.weights[::-1] * 2)))[kind]}
+    other = lw.randomized_response(labels, lift=2)
+    drawn = lw.StratifiedMechanism({"u": m, "v": other}, given, otherwise=other)
+    priors = lw.PriorByStratum(known, given, {"u": 3, "v": 1})
+    found = lw.certify(drawn, priors)
+    return lw.certify(drawn, priors, lift=found.ratio, anyone=found.every_prior, lift_of={labels[0]: found.ratio})
 
 
 def sets(prior: lw.Prior) -> dict[str, lw.PriorSet]:
@@ -87,6 +100,7 @@ KINDS = [
     "design guessing ball",
     "envelope",
     *(f"mask {name}" for name in ("prior", "ball", "box", "hull", "weissman")),
+    *(f"rows {name}" for name in ("prior", "ball", "weissman", "layer-cake")),
 ]
 
 

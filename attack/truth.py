@@ -17,6 +17,7 @@ import leakwise as lw
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake
 from leakwise.proof.envelope import EnvelopeCertificate
 from leakwise.proof.masks import MaskCertificate
+from leakwise.proof.stratified import StratifiedCertificate
 
 __all__ = ["FalsePromise", "must", "must_be_true"]
 
@@ -41,6 +42,8 @@ def must_be_true(certificate: object) -> None:
     elif isinstance(certificate, MaskCertificate):
         _leakage(certificate.guarantee)
         _mask(certificate)
+    elif isinstance(certificate, StratifiedCertificate):
+        _by_stratum(certificate)
     else:
         assert isinstance(certificate, lw.results.Certificate)
         _leakage(certificate)
@@ -197,6 +200,40 @@ def _leakage(c: lw.results.Certificate) -> None:
     if c.asked is not None:
         allowed = float(c.asked.exponent) if c.asked.exponent is not None else math.log(c.asked.above)
         must(math.log(worst) <= allowed + 1e-9, "more leaks than was asked")
+
+
+def _by_stratum(c: StratifiedCertificate) -> None:
+    """Every stratum that a row can be in keeps what is claimed for it, and what was asked for in all of them."""
+    must(c.holds, "accepted although it does not hold")
+    worst = 1.0
+    for key in c.priors:
+        priors, here = c.priors[key], np.array(c.priors[key].support)
+        _failure(priors)
+        for v in entries(c.mechanism[key]).T:
+            mass, top = least_mass(priors, v), float(v[here].max())
+            lift = top / mass if mass > 0 else (math.inf if top > 0 else 0.0)
+            said = math.inf if c.ratios[key] is None else float(c.ratios[key])
+            must(said >= lift * (1 - NEAR), f"a lift of {lift} where {said} is claimed")
+            worst = max(worst, lift)
+    anyone = [_for_anyone(entries(one)) for one in c.mechanism.mechanisms]
+    if c.mechanism.otherwise is not None:
+        worst = max(worst, _for_anyone(entries(c.mechanism.otherwise)))
+    must(c.largest_lift >= worst * (1 - NEAR), f"a lift of {worst} where {c.largest_lift} is claimed")
+    for limit, reached in ((c.asked, worst), (c.anyone, max(anyone))):
+        if limit is not None:
+            allowed = float(limit.exponent) if limit.exponent is not None else math.log(limit.above)
+            must(math.log(reached) <= allowed + 1e-9, "more leaks than was asked")
+    for label, most in c.limits.lift_of:
+        place = c.mechanism.inputs.index(label)
+        for key in c.priors:
+            for v in entries(c.mechanism[key]).T:
+                mass = least_mass(c.priors[key], v)
+                if c.priors[key].support[place] and v.max() > 0:
+                    must(v[place] <= float(most.above) * mass * (1 + NEAR), f"{label} becomes more likely than asked")
+
+
+def _for_anyone(matrix: np.ndarray) -> float:
+    return max(float(v.max() / v.min()) if v.min() > 0 else math.inf for v in matrix.T if v.max() > 0)
 
 
 # -------------------------------------------------------------------------------------------------- the optimality

@@ -13,7 +13,7 @@ from truth import FalsePromise, must_be_true
 
 import leakwise as lw
 
-WHOLE = ("leakage weissman", "design mutual_information lift", "envelope", "mask prior")
+WHOLE = ("leakage weissman", "design mutual_information lift", "envelope", "mask prior", "rows prior")
 
 
 @pytest.mark.parametrize("kind", KINDS)
