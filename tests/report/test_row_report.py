@@ -88,9 +88,17 @@ def test_the_page_shows_the_largest_strata_first_and_how_many_more(certificate):
     places = [text.index(where) for where in ('<th scope="row">sex = m, income = low', "sex = f, income = low</th>")]
     assert places == sorted(places)
     assert "43 smaller ones are not shown" in text
-    assert "100 strata with 200 of 15,200 rows have the mechanism that holds for every prior" in text
+    assert "200 of 15,200 rows, in 100 of 103 strata, have the mechanism that holds for every prior" in text
     assert "<details>" in text
     assert "most after it" in text
+
+
+def test_rows_with_values_that_were_not_declared_are_counted_in_no_stratum(certificate):
+    sizes = {key: sum(one) for key, one in COUNTS.items()}
+    facts = facts_of(certificate, sizes=sizes)
+    assert facts.fallback == (0, 17)
+    assert "17 of 15,017 rows, in strata that are not listed, have the mechanism" in page(facts)
+    assert sum(part.rows for part in facts.parts) == facts.rows
 
 
 def test_what_is_not_guaranteed(certificate):
@@ -98,7 +106,7 @@ def test_what_is_not_guaranteed(certificate):
     assert "A copy of the released diagnosis without sex and income (or with only some of them) is another" in words
     assert "zip went out, and it was assumed that nothing about diagnosis can be told from that, beyond what" in words
     assert "only the limit for anyone counts, to the power of g" in words
-    assert "(1 of 4, with 17 rows)" in words
+    assert "17 of 15,017 rows, in 1 of 4 strata, have the mechanism that holds for every prior." in words
     told = [kind for _, kind, _ in facts_of(certificate).roles]
     assert told == ["secret", "given", "given", "unrelated", "dropped"]
 

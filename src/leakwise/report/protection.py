@@ -138,7 +138,8 @@ class Protection(Drawn):
             return drawn.chart()
         # By strata: the mechanism of most rows.
         assert isinstance(self.facts, RowFacts)
-        return self.facts.strata[0].mechanism.chart()
+        shown = self.facts.strata[0].mechanism if self.facts.strata else self.facts.mechanism.mechanisms[0]
+        return shown.chart()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what the report says."""

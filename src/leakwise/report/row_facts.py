@@ -66,7 +66,8 @@ class RowFacts(ReleaseFacts):
     certificate
         The proof that the receiver may see: it rests on public priors, rounded frequencies, or counts with noise.
     sizes
-        How many rows each combination of the given columns has, those without a mechanism of their own included.
+        How many rows each combination of the given columns has, those without a mechanism of their own included. Rows
+        that are in none of them have values that were not declared.
     """
 
     certificate: StratifiedCertificate
@@ -147,13 +148,18 @@ class RowFacts(ReleaseFacts):
         return lift
 
     @cached_property
+    def undeclared(self) -> int:
+        """How many rows are in no stratum that can be named: they have the mechanism for all other combinations."""
+        return self.rows - sum(self.sizes.values())
+
+    @cached_property
     def fallback(self) -> tuple[int, int]:
-        """How many strata have the mechanism for every prior, and how many rows."""
+        """How many strata have the mechanism for every prior, and how many rows, those in no stratum included."""
         shown = self.certificate.priors
         rest = [
             rows for key, rows in self.sizes.items() if key not in self._numbers or isinstance(shown[key], AllPriors)
         ]
-        return len(rest), sum(rest)
+        return len(rest), sum(rest) + self.undeclared
 
     @cached_property
     def _known(self) -> list[tuple[Label, Part]]:
@@ -191,6 +197,11 @@ class RowFacts(ReleaseFacts):
                 assert one is not None
                 before = rest.get(id(one), Part(one, whole, 0))
                 rest[id(one)] = replace(before, rows=before.rows + rows)
+        if self.undeclared:
+            one = self.mechanism.otherwise
+            assert one is not None
+            before = rest.get(id(one), Part(one, whole, 0))
+            rest[id(one)] = replace(before, rows=before.rows + self.undeclared)
         parts = [*(part for _, part in self._known), *rest.values()]
         return parts if len(parts) <= MOST_PARTS and len(self.mechanism.inputs) <= MOST_LETTERS else None
 
@@ -242,6 +253,13 @@ class RowFacts(ReleaseFacts):
         ]
         return [SEEDED, *words] if self.unsafe_seed else words
 
+    @property
+    def fallen(self) -> str:
+        """Which rows have the mechanism that holds for every prior, in words."""
+        strata, rows = self.fallback
+        several = f"{strata:,} of {len(self.sizes):,} strata" if strata else "strata that are not listed"
+        return f"{rows:,} of {self.rows:,} rows, in {several}, have the mechanism that holds for every prior."
+
     def _of_frequencies(self) -> list[str]:
         if self.origin != "table":
             return []
@@ -257,13 +275,8 @@ class RowFacts(ReleaseFacts):
                 "The frequencies of the strata, rounded, are treated as public: anyone who sees the mechanism or this "
                 "report learns them. The certificate contains the exact counts: keep it with the table."
             )
-        strata, rows = self.fallback
-        small = (
-            f" Strata with too few rows to learn from ({strata:,} of {len(self.sizes):,}, with {rows:,} rows) have "
-            "the mechanism that holds for every prior."
-            if strata
-            else ""
-        )
+        _, rows = self.fallback
+        small = f" {self.fallen}" if rows else ""
         return [f"{start}{small}"]
 
     def to_dict(self) -> dict[str, Any]:

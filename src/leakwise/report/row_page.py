@@ -86,8 +86,7 @@ def _posteriors(facts: RowFacts) -> str:
     ]
     if len(shown) < len(letters):
         parts.append(paragraph(f"The {MOST_ROWS} most frequent of {len(letters)} values are shown."))
-    strata, _ = facts.fallback
-    if strata:
+    if any(facts.fallback):
         parts.append(
             paragraph("Strata whose mechanism holds for every prior are left out: nothing was learned about them.")
         )
@@ -136,15 +135,13 @@ def _strata(facts: RowFacts) -> str:
         for one in shown
     ]
     more = len(facts.sizes) - len(shown)
-    strata, in_rest = facts.fallback
+    _, in_rest = facts.fallback
     words = (
         f"{len(facts.sizes):,} {'stratum' if len(facts.sizes) == 1 else 'strata'}, {len(facts.mechanism.mechanisms):,} "
         f"different mechanisms."
     )
-    if strata:
-        words += (
-            f" {strata:,} strata with {in_rest:,} of {facts.rows:,} rows have the mechanism that holds for every prior."
-        )
+    if in_rest:
+        words += f" {facts.fallen}"
     table = html_rows(["stratum", "rows", "mechanism", "largest lift", "most frequent value"], rows)
     left = paragraph(f"{more:,} smaller ones are not shown.") if more > 0 else ""
     fold = f'<details><summary>The largest strata first</summary>\n<div class="wide">{table}</div>{left}</details>\n'
@@ -163,9 +160,12 @@ def _pictures(facts: RowFacts) -> str:
     mechanism, rows = facts.mechanism, dict[int, int]()
     numbers = {id(one): place for place, one in enumerate(mechanism.mechanisms)}
     of = mechanism.numbered
+    rest = -1 if mechanism.otherwise is None else numbers[id(mechanism.otherwise)]
     for key, count in facts.sizes.items():
-        place = of.get(key, -1 if mechanism.otherwise is None else numbers[id(mechanism.otherwise)])
+        place = of.get(key, rest)
         rows[place] = rows.get(place, 0) + count
+    if facts.undeclared:
+        rows[rest] = rows.get(rest, 0) + facts.undeclared
     folds: list[str] = []
     for place in sorted(rows, key=lambda place: -rows[place])[:_MOST_PICTURES]:
         one = mechanism.mechanisms[place]
