@@ -9,6 +9,7 @@ from leakwise.mechanism.catalog import (
     symmetric_channel,
     truncated_geometric,
 )
+from leakwise.mechanism.code_kernel import CodeKernel
 from leakwise.mechanism.composition import Composition, compose
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
@@ -16,6 +17,7 @@ from leakwise.mechanism.stratified import AnyMechanism, StratifiedMechanism
 
 __all__ = [
     "AnyMechanism",
+    "CodeKernel",
     "CommonLawKernel",
     "Composition",
     "DenseKernel",

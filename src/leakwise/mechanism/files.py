@@ -11,6 +11,7 @@ import numpy as np
 from leakwise.alphabet import alphabet_from_plain, alphabet_with_edges, edges_of, label_to_plain
 from leakwise.documents import read_document, read_integer, to_plain, write_document, write_integer
 from leakwise.errors import InvalidInput
+from leakwise.mechanism.code_kernel import CodeKernel, Places
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
 
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 FORMAT = "leakwise.mechanism"
-VERSION = 3  # 2: the edges of bins; 3: the digest of the outcomes that were released
+VERSION = 4  # 2: the edges of bins; 3: the digest of the outcomes that were released; 4: codes
 
 NEXT = ".next"
 """Ends the name of a mechanism file while the table that it belongs to is being replaced."""
@@ -46,6 +47,21 @@ class CommonLawBody(msgspec.Struct, tag="common-law", forbid_unknown_fields=True
     common: list[str]
 
 
+class CodeBody(msgspec.Struct, tag="code", forbid_unknown_fields=True):
+    """The words of the letters, and the weights of the windows place by place."""
+
+    denominator: str
+    symbols: int
+    raised: int
+    digits: int
+    words: list[int]
+    low: list[list[str]]
+    step: list[str]
+
+
+AnyBody = DenseBody | CommonLawBody | CodeBody
+
+
 class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What a mechanism file holds. Without bins and digest it is what version 1 held."""
 
@@ -53,7 +69,7 @@ class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
     inputs_declared: bool
     outputs: list[Any]
     outputs_declared: bool
-    kernel: DenseBody | CommonLawBody
+    kernel: AnyBody
     input_edges: list[float] | None = None
     output_edges: list[float] | None = None
     outcomes_digest: str | None = None
@@ -62,10 +78,20 @@ class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
 def mechanism_to_body(mechanism: Mechanism) -> MechanismBody:
     """Return the mechanism as a file body."""
     kernel = mechanism.kernel
-    body: DenseBody | CommonLawBody
+    body: AnyBody
     if isinstance(kernel, CommonLawKernel):
         body = CommonLawBody(
             write_integer(kernel.denominator), [write_integer(weight) for weight in kernel.common.tolist()]
+        )
+    elif isinstance(kernel, CodeKernel):
+        body = CodeBody(
+            write_integer(kernel.denominator),
+            kernel.places.q,
+            kernel.places.raised,
+            kernel.places.digits,
+            kernel.words.tolist(),
+            [[write_integer(weight) for weight in row] for row in kernel.low.tolist()],
+            [write_integer(weight) for weight in kernel.step.tolist()],
         )
     else:
         rows = [[write_integer(weight) for weight in row] for row in kernel.weights.tolist()]
@@ -95,7 +121,7 @@ def mechanism_from_body(body: MechanismBody, name: str) -> Mechanism:
     return Mechanism.from_kernel(_kernel(body.kernel, name), inputs, outputs)
 
 
-def _kernel(body: DenseBody | CommonLawBody, name: str) -> Kernel:
+def _kernel(body: AnyBody, name: str) -> Kernel:
     denominator = read_integer(body.denominator, name)
     if denominator < 1:
         raise InvalidInput(f"{name!r} is not a valid mechanism: its denominator is {denominator}.")
@@ -104,6 +130,15 @@ def _kernel(body: DenseBody | CommonLawBody, name: str) -> Kernel:
             raise InvalidInput(f"{name!r} is not a valid mechanism: its common law is empty.")
         common = np.array([read_integer(weight, name) for weight in body.common], dtype=np.object_)
         return CommonLawKernel(common, denominator)
+    if isinstance(body, CodeBody):
+        places = Places(body.symbols, body.digits, body.raised)
+        low = [[read_integer(weight, name) for weight in row] for row in body.low]
+        step = [read_integer(weight, name) for weight in body.step]
+        if len({len(row) for row in low}) != 1:
+            raise InvalidInput(f"{name!r} is not a valid mechanism: its rows are not of one length.")
+        words = np.array(body.words, dtype=np.object_)
+        weights = np.array(low, dtype=np.object_), np.array(step, dtype=np.object_)
+        return CodeKernel(places, words, *weights, denominator)
     rows = [[read_integer(weight, name) for weight in row] for row in body.weights]
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise InvalidInput(f"{name!r} is not a valid mechanism: its rows are not of one length.")
@@ -118,7 +153,8 @@ def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str], *, outcom
     body = mechanism_to_body(mechanism)
     body.outcomes_digest = outcomes_digest
     binned = body.input_edges is not None or body.output_edges is not None
-    version = VERSION if outcomes_digest is not None else 2 if binned else 1
+    version = 3 if outcomes_digest is not None else 2 if binned else 1
+    version = VERSION if isinstance(mechanism.kernel, CodeKernel) else version
     write_document(path, FORMAT, version, body)
 
 

@@ -24,7 +24,7 @@ from leakwise.exact import (
 from leakwise.types import Array, Bools, Floats, Indices
 
 if TYPE_CHECKING:
-    from leakwise.sampling import RowSampler, StructuredSampler
+    from leakwise.sampling import CodeSampler, RowSampler, StructuredSampler
 
 __all__ = ["CommonLawKernel", "DenseKernel", "Kernel", "refuse_large"]
 
@@ -86,7 +86,7 @@ class Kernel(ABC):
         """Return the kernel whose row i is row ``order[i]``."""
 
     @abstractmethod
-    def sampler(self) -> RowSampler | StructuredSampler:
+    def sampler(self) -> RowSampler | StructuredSampler | CodeSampler:
         """Return what draws outcomes; needs a denominator that is a power of two, at most 2^64."""
 
     def bits(self) -> int:

@@ -16,6 +16,7 @@ from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import heatmap
 from leakwise.errors import InvalidInput
 from leakwise.exact import IntegerArray
+from leakwise.mechanism.code_kernel import CodeKernel
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.reading import read_matrix
 from leakwise.priors import PriorSet, as_prior_set
@@ -246,6 +247,8 @@ class Mechanism(Drawn):
             # With two letters or more the common law is what is beside the diagonal: equal if they are.
             ours, others = mine.common.astype(np.object_), theirs.common.astype(np.object_)
             return np.array_equal(ours * scale, others * their_scale)
+        if isinstance(mine, CodeKernel) and isinstance(theirs, CodeKernel) and mine.key == theirs.key:
+            return True
         return all(
             np.array_equal(mine.row(code).astype(np.object_) * scale, theirs.row(code).astype(np.object_) * their_scale)
             for code in range(self.shape[0])

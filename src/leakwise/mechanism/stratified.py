@@ -13,6 +13,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, GivenColumns, Label
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.mechanism.code_kernel import CodeKernel
 from leakwise.mechanism.kernel import CommonLawKernel
 from leakwise.mechanism.mechanism import Mechanism
 from leakwise.types import Bools
@@ -265,6 +266,8 @@ def _shared(mechanism: Mechanism, known: dict[object, Mechanism]) -> Mechanism:
     kernel = mechanism.kernel
     if isinstance(kernel, CommonLawKernel):
         numbers: object = ("common law", tuple(kernel.common.tolist()))
+    elif isinstance(kernel, CodeKernel):
+        numbers = ("code", kernel.key)
     elif kernel.weights.dtype == np.object_:
         numbers = tuple(map(tuple, kernel.weights.tolist()))
     else:

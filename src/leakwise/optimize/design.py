@@ -23,6 +23,7 @@ from leakwise.optimize.problem.requested_cone import constraint_cone, provable_r
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.problem.utility import Utility, with_mass
 from leakwise.optimize.search.closed_forms import binary_kernel, closed_form
+from leakwise.optimize.search.frequencies.code_solution import code_solution
 from leakwise.optimize.search.limits import Limits, Progress
 from leakwise.optimize.search.without_search import without_search
 from leakwise.optimize.worst_case.utility import WorstCase
@@ -227,6 +228,8 @@ def designed(
     # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
     shape = goal if goal.labelled else restricted
     found = _closed(letters, asked, shape, cone) if method == "auto" else None
+    if found is None and method == "auto" and known and goal.kind == "frequencies" and within is None:
+        found = code_solution(priors.nominal, asked, cone, limits)
     if found is None:
         found = _searched(cone, restricted, method, limits)
     if within is not None and not all(map(within.contains, found.kernel.weights.T.tolist())):

@@ -17,7 +17,7 @@ from leakwise.documents import read_document, read_integer, write_document, writ
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import Level, float_above, log_upper
 from leakwise.guarantee import at_least, at_most, failure_at_most, no_guess
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import CodeKernel, Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
@@ -44,7 +44,8 @@ from leakwise.proof.tails import check_failure
 __all__ = ["Certificate", "certify", "load_certificate"]
 
 FORMAT = "leakwise.certificate"
-PLAIN, VERSION = 1, 2  # the second holds further limits, a proof among mechanisms that keep the frequencies, new sets
+# 2 holds further limits, a proof among mechanisms that keep the frequencies, or new sets; 3 a mechanism of a code.
+PLAIN, LIMITED, VERSION = 1, 2, 3
 
 
 class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -223,7 +224,9 @@ class Certificate(ShownCertificate):
         """Write the certificate, with the mechanism and the prior it speaks of."""
         kept = self.optimality is not None and self.optimality.kept is not None
         new = self.further or kept or isinstance(self.prior, NEW_SETS)
-        write_document(path, FORMAT, VERSION if new else PLAIN, self._body())
+        version = LIMITED if new else PLAIN
+        version = VERSION if isinstance(self.mechanism.kernel, CodeKernel) else version
+        write_document(path, FORMAT, version, self._body())
 
     def _body(self) -> CertificateBody:
         body = CertificateBody(

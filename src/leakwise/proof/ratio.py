@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from flint import fmpz_mat
 
-from leakwise.mechanism import CommonLawKernel, Kernel
+from leakwise.mechanism import CodeKernel, CommonLawKernel, Kernel
 from leakwise.priors import Prior, PriorSet
+from leakwise.proof.codes import code_column, code_columns
 from leakwise.proof.sets import least_mass_prover
 
 __all__ = ["WorstOutcome", "lift_at", "worst_outcome"]
@@ -32,11 +33,12 @@ class WorstOutcome:
 def worst_outcome(kernel: Kernel, priors: PriorSet) -> WorstOutcome:
     """Return the outcome with the largest lift; an outcome of probability zero has none."""
     support = [bool(here) for here in priors.support]
-    columns = (
-        _structured_columns(kernel, priors, support)
-        if isinstance(kernel, CommonLawKernel) and isinstance(priors, Prior)
-        else _dense_columns(kernel, priors, support)
-    )
+    if isinstance(kernel, CommonLawKernel) and isinstance(priors, Prior):
+        columns = _structured_columns(kernel, priors, support)
+    elif isinstance(kernel, CodeKernel) and isinstance(priors, Prior):
+        columns = code_columns(kernel, priors, support)
+    else:
+        columns = _dense_columns(kernel, priors, support)
     best: WorstOutcome | None = None
     numerator, denominator = 0, 1
     for outcome, (largest, letter, mass_numerator, mass_denominator) in enumerate(columns):
@@ -60,6 +62,8 @@ def lift_at(kernel: Kernel, priors: PriorSet, outcome: int, letter: int) -> Frac
         common = int(kernel.common[outcome])
         column = [common] * kernel.shape[0]
         column[outcome] += kernel.diagonal
+    elif isinstance(kernel, CodeKernel):
+        column = code_column(kernel, outcome)
     else:
         column = [int(weight) for weight in kernel.weights[:, outcome].tolist()]
     mass = least_mass_prover(priors)(column)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from leakwise.leakage.measures.arguments import is_small, wide
-from leakwise.mechanism import CommonLawKernel, Mechanism
+from leakwise.mechanism import CodeKernel, CommonLawKernel, Mechanism
 from leakwise.priors import Prior
 
 __all__ = ["best_guesses", "posterior_ranges"]
@@ -61,6 +61,8 @@ def best_guesses(mechanism: Mechanism, prior: Prior) -> tuple[list[int], list[in
     kernel = mechanism.kernel
     if isinstance(kernel, CommonLawKernel):
         return _structured_guesses(kernel, prior.weights.tolist())
+    if isinstance(kernel, CodeKernel):
+        return _code_guesses(kernel, prior.weights.tolist())
     if is_small(mechanism):
         places = (wide(mechanism.weights) * wide(prior.weights)[:, None]).argmax(axis=0).tolist()
     else:
@@ -78,4 +80,23 @@ def _structured_guesses(kernel: CommonLawKernel, masses: list[int]) -> tuple[lis
         rest = common * masses[other] if other != outcome else 0
         places.append(outcome if own >= rest else other)
         tops.append(max(own, rest))
+    return places, tops
+
+
+def _code_guesses(kernel: CodeKernel, masses: list[int]) -> tuple[list[int], list[int]]:
+    """The likeliest letter of a window, or the likeliest of all where that is more likely to get it by chance."""
+    order = np.array(sorted(range(len(masses)), key=masses.__getitem__, reverse=True))
+    first, q = kernel.first_of(order).tolist(), kernel.places.q
+    top = int(order[0])
+    places, tops = [], []
+    for letters, lows, step in zip(first, kernel.low.tolist(), kernel.step.tolist(), strict=True):
+        for symbol, low in enumerate(lows):
+            inside = [letters[(symbol + turn) % q] for turn in range(kernel.places.raised)]
+            candidates = [((low + step) * masses[letter], letter) for letter in inside if letter >= 0]
+            most, letter = max([*candidates, (low * masses[top], top)])
+            places.append(letter)
+            tops.append(most)
+    if kernel.rest:
+        places.append(top)
+        tops.append(kernel.rest * masses[top])
     return places, tops

@@ -20,6 +20,7 @@ from leakwise.proof.optimality.claim import OptimalityClaim
 from leakwise.proof.optimality.frequencies import (
     box_vertices,
     largest_square,
+    letter_bound,
     lift_error,
     trace_bound,
 )
@@ -101,14 +102,13 @@ def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSe
             raise CertificateRejected(_NOT_AMONG.format(words=claim.words))
         return
     here = priors.support
-    law = kernel.output_law(priors.weights)
-    rows = kernel.weights[here]
-    for column, mass in zip(rows.T.tolist(), law, strict=True):
-        if not any(column):
+    law, ends = kernel.output_law(priors.weights), (kernel.column_min(here).tolist(), kernel.column_max(here).tolist())
+    for least, most, mass in zip(*ends, law, strict=True):
+        if not most:
             continue
         average = Fraction(int(mass), priors.denominator)
-        inside = min(column) >= claim.low * average and (claim.high is None or max(column) <= claim.high * average)
-        if not inside or (claim.ldp is not None and max(column) > claim.ldp * min(column)):
+        inside = least >= claim.low * average and (claim.high is None or most <= claim.high * average)
+        if not inside or (claim.ldp is not None and most > claim.ldp * least):
             raise CertificateRejected(_NOT_AMONG.format(words=claim.words))
 
 
@@ -286,6 +286,8 @@ def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:
         error = (float(np.abs(np.diag(claim.root)).sum()) + abs(largest)) * 2.0**-49
         return squares - 2 * trace + sum_up(claim.duals) + max(largest, 0.0) + error
     where = _range(claim, priors)
+    if len(claim.duals) in (size, 2 * size + 1):
+        return squares - _letter_by_letter(claim, priors, p, where)
     if len(claim.duals) != 2 * size and (len(claim.duals) != 3 * size or where is None):
         raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
     if where is not None and len(claim.duals) == 3 * size:
@@ -305,6 +307,18 @@ def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:
             floor, ceiling = np.maximum(floor, wide[0]), np.minimum(ceiling, wide[1])
     d, v = np.split(claim.duals, 2)
     return squares - trace_bound(d, v, p, (floor, ceiling))
+
+
+def _letter_by_letter(claim: OptimalityClaim, priors: PriorSet, p: Floats, where: Range | None) -> float:
+    """A number below trace J⁻¹ from multipliers of single letters, with duals of the mean of squares for a range."""
+    d = claim.duals[: len(p)]
+    if not isinstance(priors, Prior) or (d < 0).any():
+        return -math.inf
+    if where is None:
+        floor, ceiling = widest_box(p, *_ends(claim))
+        return letter_bound(d, p, sum_up(d * (floor + ceiling - floor * ceiling) * (1 + 2.0**-48)))
+    y = claim.duals[len(p) : 2 * len(p)] if len(claim.duals) > len(p) else np.full(len(p), math.nan)
+    return letter_bound(d, p, largest_mean_square(d, y, p, where))
 
 
 def _vertices(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> Floats | None:

@@ -4,6 +4,10 @@ For every matrix H and every information matrix J,  trace J⁻¹ ≥ 2 trace H -
 square of J^{-1/2} - J^{1/2}H. As J = Σ_r ρ_r λ_r λ_rᵀ, the last trace is Σ_r ρ_r |Hᵀλ_r|², at most Σy + max (|Hᵀλ|² -
 y·λ) over the allowed columns: all vertices are listed. Where they are too many, H is the root of
 M = diag(d) + πvᵀ + vπᵀ, and Jπ = 1, J_ii ≤ l_i + h_i - l_i h_i on the ranges [l, h] of the lifts bound trace(MJ).
+
+For thousands of letters there is a bound without eigenvalues. J = 11ᵀ + C with Cπ = 0, and J⁻¹ = ππᵀ + G with
+GC = I - π1ᵀ and GCG = G. By the inequality of Cauchy and Schwarz (1 - π_i)² = (e_iᵀGCe_i)² ≤ G_ii C_ii, so that
+trace J⁻¹ ≥ Σπ² + Σ (1 - π_i)² / (J_ii - 1), which is exact for a uniform prior; and a²/x ≥ 2a√d - dx for every d.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import numpy as np
 from leakwise.proof.optimality.functions import highest, sum_up
 from leakwise.types import Floats
 
-__all__ = ["box_vertices", "largest_square", "lift_error", "recovered", "trace_bound"]
+__all__ = ["box_vertices", "largest_square", "letter_bound", "lift_error", "recovered", "trace_bound"]
 
 _MOST = 400_000
 
@@ -80,6 +84,13 @@ def trace_bound(d: Floats, v: Floats, p: Floats, box: tuple[Floats, Floats], mea
         + miss * float(ceiling.sum()) * (1 + units)
     )
     return 2 * float(np.trace(root)) * (1 - units) - taken
+
+
+def letter_bound(d: Floats, p: Floats, mean_square: float) -> float:
+    """Return a number below trace J⁻¹ of all mechanisms with E Σ d λ² at most ``mean_square``; d is not negative."""
+    gained = 2 * (1 - p) * np.sqrt(d)
+    value = math.fsum(p**2) + math.fsum(gained) + math.fsum(d) - mean_square
+    return value - (math.fsum(gained) + math.fsum(d) + abs(mean_square) + 1) * 2.0**-48
 
 
 def lift_error(p: Floats, high: float) -> Floats:

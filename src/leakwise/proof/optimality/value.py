@@ -15,8 +15,9 @@ from flint import arb, ctx, fmpq, fmpz, fmpz_mat
 
 from leakwise.errors import CertificateRejected
 from leakwise.exact import float_below, ratio_array
-from leakwise.mechanism import CommonLawKernel, Kernel, Mechanism
+from leakwise.mechanism import CodeKernel, CommonLawKernel, Kernel, Mechanism
 from leakwise.priors import Prior
+from leakwise.proof.codes import code_value
 from leakwise.proof.optimality.claim import OptimalityClaim
 from leakwise.proof.optimality.frequencies import recovered
 from leakwise.proof.optimality.functions import FUNCTIONS, Function
@@ -31,6 +32,8 @@ def proven_value(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> 
     """Return a number that the utility of the mechanism is not below."""
     kernel = mechanism.kernel
     if claim.utility == "frequencies":
+        if isinstance(kernel, CodeKernel):
+            return code_value(kernel, prior)
         here = prior.support
         law = prior.probabilities @ mechanism.matrix
         used = law > 0

@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.alphabet import edges_of, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import ratio_array
-from leakwise.mechanism import AnyMechanism, CommonLawKernel, Mechanism, StratifiedMechanism
+from leakwise.mechanism import AnyMechanism, CodeKernel, CommonLawKernel, Mechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable, check_table
 from leakwise.tables.estimate.fit import fits
 from leakwise.tables.estimate.groups import Groups
@@ -29,6 +29,9 @@ from leakwise.tables.release.secret_columns import check_data, check_mechanism, 
 from leakwise.types import Counts
 
 __all__ = ["estimate"]
+
+# Beyond so many entries the matrix of a code is not written out: its frequencies are recovered without one.
+_DENSE = 4_000_000
 
 
 @overload
@@ -342,10 +345,15 @@ def _estimate(counts: Counts, mechanism: Mechanism, confidence: float, simultane
         common = ratio_array(kernel.common, kernel.denominator)
         diagonal = kernel.diagonal / kernel.denominator
         found = invert_structured(counts, common, diagonal, confidence=confidence, simultaneous=simultaneous)
+        law = common + diagonal * found.frequencies
+    elif isinstance(kernel, CodeKernel) and kernel.shape[0] * kernel.shape[1] > _DENSE:
+        from leakwise.tables.estimate.codes import code_law, invert_code
+
+        found = invert_code(counts, kernel, confidence=confidence, simultaneous=simultaneous)
+        law = code_law(kernel, found.frequencies)
     else:
         found = invert(counts, kernel.matrix, confidence=confidence, simultaneous=simultaneous)
-    p = found.frequencies
-    law = common + diagonal * p if isinstance(kernel, CommonLawKernel) else p @ kernel.matrix
+        law = found.frequencies @ kernel.matrix
     if not fits(counts, law, int((kernel.column_max() > 0).sum())):
         warnings.warn(
             "The outcomes do not fit this mechanism: whatever the true frequencies are, it gives such counts less than "

@@ -24,7 +24,7 @@ from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["GAP", "Inversion", "invert", "invert_structured", "most_likely"]
 
-Method: TypeAlias = Literal["inverse", "maximum_likelihood", "pooled"]
+Method: TypeAlias = Literal["inverse", "linear", "maximum_likelihood", "pooled"]
 
 GAP = 1e-9
 """Largest certified loss of log-likelihood per row at which an answer counts as converged."""
@@ -55,7 +55,8 @@ class Inversion:
         Whether no other p is as likely.
     method
         ``"inverse"`` where P⁻¹ applied to the observed law is itself a law (it is then the most likely one), else
-        ``"maximum_likelihood"``; ``"pooled"`` for strata with mechanisms of their own.
+        ``"maximum_likelihood"``; ``"linear"`` for thousands of letters that a code released, brought onto the simplex;
+        ``"pooled"`` for strata with mechanisms of their own.
     log_likelihood
         Σ_j c_j log (pP)_j in nats, without the multinomial coefficient.
     gap

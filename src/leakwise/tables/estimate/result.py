@@ -26,7 +26,12 @@ __all__ = ["Estimate", "GroupedEstimate"]
 # More letters than this are shown by the most frequent ones.
 _SHOWN = 200
 _MOST_FREQUENT = 20
-_HOW = {"inverse": "by the inverse", "maximum_likelihood": "by maximum likelihood", "pooled": "pooled over strata"}
+_HOW = {
+    "inverse": "by the inverse",
+    "linear": "by unbiased linear estimates",
+    "maximum_likelihood": "by maximum likelihood",
+    "pooled": "pooled over strata",
+}
 _HEADERS = ["value", "frequency", "standard error", "low", "high", "s.e. without randomization"]
 
 
@@ -114,7 +119,10 @@ class Estimate(ColumnNumbers, Drawn):
 
     @property
     def method(self) -> str:
-        """``"inverse"`` where the plain inverse gives a distribution, else ``"maximum_likelihood"``."""
+        """``"inverse"`` where the plain inverse gives a distribution, else ``"maximum_likelihood"``, or ``"linear"``.
+
+        The last is for thousands of values: unbiased linear estimates, brought onto the simplex.
+        """
         return self.inversion.method
 
     @property
@@ -143,7 +151,7 @@ class Estimate(ColumnNumbers, Drawn):
                 f"there are: {some_of([self.labels[place] for place in unknown])}. Their intervals contain every "
                 "frequency that fits."
             )
-        if not self.inversion.converged:
+        if not self.inversion.converged and self.method != "linear":
             notes.append(f"The search for the most likely frequencies stopped within {number(self.gap)} nats per row.")
         return notes
 

@@ -1,0 +1,49 @@
+"""When a code is the answer to a request for frequencies: where it is optimal, and where there are too many letters."""
+
+from __future__ import annotations
+
+import math
+
+from leakwise.alphabet import Alphabet
+from leakwise.mechanism import Mechanism
+from leakwise.optimize.bounds.by_letter import least_trace_by_letter
+from leakwise.optimize.finish.finished import Solution
+from leakwise.optimize.problem.cones import Cone
+from leakwise.optimize.search.frequencies.codes import coded, optimal_code
+from leakwise.optimize.search.limits import Limits
+from leakwise.priors import Prior
+from leakwise.proof import AskedLimits
+
+__all__ = ["code_solution"]
+
+_LISTED = 1200  # letters, up to which columns are searched for one by one
+_FEW = 16  # up to so many letters every vertex is listed
+_PER_LETTER = 8
+
+
+def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) -> Solution | None:
+    """Return the mechanism of a code, or None where a search does better or the limits are of another kind."""
+    size = len(prior)
+    if AskedLimits(asked.level, asked.anyone) != asked or not prior.support.all() or size <= _FEW:
+        return None
+    uniform = len(set(prior.weights.tolist())) == 1
+    if size <= _LISTED and not uniform:
+        return None
+    lift, anyone = (None if one is None else one.below for one in (asked.level, asked.anyone))
+    if any(one is not None and one <= 1 for one in (lift, anyone)):
+        return None
+    least, duals = least_trace_by_letter(cone)
+    p = prior.probabilities
+    bound = float(p @ p) - least
+    most = _PER_LETTER * size if limits.outcomes is None else limits.outcomes
+    found = optimal_code(prior, lift, anyone, most, bound)
+    how = "balanced code, optimal for a uniform prior"
+    if found is None and size > _LISTED:
+        found, how = coded(prior, lift, anyone, most), "balanced code, bound letter by letter"
+    if found is None or not math.isfinite(found.value):
+        return None
+    limits.tell("code", found.value, bound)
+    count = found.kernel.shape[1]
+    names = [f"y{place:0{len(str(count))}d}" for place in range(1, count + 1)]
+    mechanism = Mechanism.from_kernel(found.kernel, prior.alphabet, Alphabet(names, name="outcomes"))
+    return Solution(found.kernel, bound, how, duals, mechanism=mechanism, value=found.value)
