@@ -6,7 +6,7 @@ from leakwise.proof.envelope import EnvelopeCertificate
 from leakwise.proof.kept_limits import FOR_ANYONE, KeptLimit
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
-from leakwise.proof.optimality import OptimalityClaim, proven_bound
+from leakwise.proof.optimality import OptimalityClaim, ValueBox, proven_bound, value_box
 from leakwise.proof.sets import is_checked, is_exact, least_mass_prover
 from leakwise.proof.stratified import StratifiedCertificate, also_by_stratum, certify_by_stratum
 from leakwise.proof.stratum_limits import limits_in_stratum, prior_cost
@@ -25,6 +25,7 @@ __all__ = [
     "MaskCertificate",
     "OptimalityClaim",
     "StratifiedCertificate",
+    "ValueBox",
     "asked_limits",
     "certify",
     "certify_by_stratum",
@@ -35,5 +36,6 @@ __all__ = [
     "load_certificate",
     "prior_cost",
     "proven_bound",
+    "value_box",
     "verify",
 ]

@@ -271,6 +271,7 @@ class Certificate(ShownCertificate):
             rows.append([f"{claim.utility} of at least", at_least(claim.value, 6)])
             rows.append(["of any mechanism at most", at_most(claim.bound, 6)])
             rows.append(["that is, of all with", claim.words])
+            rows += [["and within", "the limits of single values"]] if self.further.by_value else []
         elif self.remark is not None:
             rows.append(["optimality is not checked:", self.remark])
         return rows
@@ -299,7 +300,8 @@ class Certificate(ShownCertificate):
         if self.optimality is None:
             return None if self.remark is None else f"Only the privacy is checked, not the optimality: {self.remark}."
         claim = self.optimality
-        return {"utility": claim.utility, "value": claim.value, "bound": claim.bound, "compared_with": claim.words}
+        words = claim.words + (" and the limits of single values" if self.further.by_value else "")
+        return {"utility": claim.utility, "value": claim.value, "bound": claim.bound, "compared_with": words}
 
 
 # A ratio that rests on logarithms is rounded up to so many bits, so that another machine's last digits agree with it.

@@ -17,7 +17,7 @@ from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utility import Utility, with_mass
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.priors import PriorSet
-from leakwise.proof import AskedLimits, OptimalityClaim, certify
+from leakwise.proof import AskedLimits, OptimalityClaim, asked_limits, certify, value_box
 from leakwise.types import Floats, Indices
 
 __all__ = ["Allowed", "Solution", "finished", "integers_of"]
@@ -72,11 +72,11 @@ def finished(solution: Solution, priors: PriorSet, utility: Utility, allowed: Al
     certificate = certify(mechanism, priors, allowed.asked).verify_for_the_set()
     low, high, ldp = allowed.low, allowed.high, allowed.ldp
     draft = OptimalityClaim("", low, high, value, bound, solution.duals, None, ldp, solution.root)
-    claim, remark = optimality_claim(draft, utility, priors, limits, allowed.unchecked)
+    box = value_box(asked_limits(allowed.asked), priors, priors.alphabet)
+    claim, remark = optimality_claim(draft, utility, priors, limits, allowed.unchecked, box)
     bound = close_to(claim, priors, bound)
-    by_value = isinstance(allowed.asked, AskedLimits) and allowed.asked.by_value
-    if by_value and claim is not None and claim.bound > bound:
-        # The checker leaves these limits out: where they matter, its bound would contradict the printed one.
+    if box is not None and claim is not None and claim.bound > bound:
+        # Where the checker knows these limits only in part, its bound would contradict the printed one.
         claim, remark = None, "no checker for lift_of, ceiling, floor"
     certificate = replace(certificate, optimality=claim, remark=remark)
     return Design(mechanism, value, bound, solution.how, certificate, utility.name, priors, allowed.words)

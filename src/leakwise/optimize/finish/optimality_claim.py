@@ -12,7 +12,7 @@ from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.priors import PriorSet
-from leakwise.proof import OptimalityClaim, is_checked, is_exact, proven_bound
+from leakwise.proof import OptimalityClaim, ValueBox, is_checked, is_exact, proven_bound
 from leakwise.types import Floats
 
 __all__ = ["bound_of", "close_to", "margin", "optimality_claim"]
@@ -38,9 +38,17 @@ def bound_of(cone: Cone, found: Found) -> float:
 
 
 def optimality_claim(
-    draft: OptimalityClaim, utility: Utility, priors: PriorSet, limits: Limits, unchecked: str | None = None
+    draft: OptimalityClaim,
+    utility: Utility,
+    priors: PriorSet,
+    limits: Limits,
+    unchecked: str | None = None,
+    box: ValueBox | None = None,
 ) -> tuple[OptimalityClaim | None, str | None]:
-    """The claim of a design, with the bound that the checker can show for it; else the reason for none."""
+    """The claim of a design, with the bound that the checker can show for it; else the reason for none.
+
+    ``box`` is what limits of single values leave of the lifts.
+    """
     if math.isnan(draft.value) or math.isnan(draft.bound):
         return None, "probabilities or lifts beyond floats"
     if unchecked is not None:
@@ -54,14 +62,14 @@ def optimality_claim(
     for slack in _SLACKS if is_exact(priors) else _LOGARITHMIC:
         # Where the checker's roundings are in the way, a bound that is hardly larger is shown without its fallbacks.
         claim = replace(claim, bound=bound + slack * (1 + abs(bound)))
-        shown = proven_bound(claim, priors, lambda: limits.exhausted)
+        shown = proven_bound(claim, priors, lambda: limits.exhausted, box)
         if shown <= claim.bound:
             return claim, None
         if limits.exhausted:
             break
     if claim.utility in DIVERGENCES and len(claim.duals):
         chords = replace(claim, duals=np.empty(0))  # where the duals cannot be shown, their chords may do better
-        alone = proven_bound(chords, priors, lambda: limits.exhausted)
+        alone = proven_bound(chords, priors, lambda: limits.exhausted, box)
         claim, shown = (chords, alone) if alone < shown else (claim, shown)
     if not math.isfinite(shown):
         return None, "no bound of the checker's own"

@@ -1,10 +1,10 @@
 """The largest reduced cost over lift vectors that many priors bound: linear programs whose answers are not trusted.
 
-The region: π·λ = 1, low ≤ λ ≤ high, and λ_i ≤ t s, s ≤ Q·λ for every prior Q of a set (for all priors: s ≤ λ_i). Any
-finite part of the set gives a larger region, hence a valid bound: priors are added when the solver's column violates
-them. For multipliers α, β ≥ 0 of any origin
+The region: π·λ = 1, low ≤ λ ≤ high, a_k·λ ≤ b_k for some sums, and λ_i ≤ t s, s ≤ Q·λ for every prior Q of a set (for
+all priors: s ≤ λ_i). Any finite part of the set gives a larger region, hence a valid bound: priors are added when the
+solver's column violates them. For multipliers α, β, γ ≥ 0 of any origin
 
-    c·λ ≤ max over the box of (c - α + Σ_k β_k Q_k)·λ + (t Σα - Σβ) s,
+    c·λ ≤ max over the box of (c - α + Σ_k β_k Q_k - Σ_k γ_k a_k)·λ + (t Σα - Σβ) s + Σ_k γ_k b_k,
 
 which is a knapsack: the solver only has to make good multipliers. For f-informations chords on boxes of λ and s are cut
 where they lose most.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from leakwise.lp import LinearProgram
 
 __all__ = ["Region"]
+
+Sums = Sequence[tuple[Floats, float]]
 
 _SCALE = 1e4  # the solver's tolerances are absolute
 _CUTS, _CUTS_LATER = 80, 4
@@ -47,22 +50,28 @@ class _Node:
 class Region:
     """Lift vectors under a set of priors (None: under all of them), or under one with local differential privacy."""
 
-    def __init__(self, p: Floats, low: Floats, high: Floats, ratio: float, priors: PriorSet | None) -> None:
+    def __init__(
+        self, p: Floats, low: Floats, high: Floats, ratio: float, priors: PriorSet | None, sums: Sums = ()
+    ) -> None:
         self.p, self.low, self.high, self.ratio, self.priors = p, low, high, ratio, priors
         self.size = len(p)
+        self.sums = np.array([row for row, _ in sums]).reshape(len(sums), self.size)
+        self.most = np.array([most for _, most in sums])
         self.members = np.eye(self.size) if priors is None else first_members(priors)
         self._program = self._built()
 
     def _built(self) -> LinearProgram:
         from leakwise.lp import LinearProgram  # the solver loads when it is first needed
 
-        size = self.size
-        rows = np.zeros((1 + size + len(self.members), size + 1))
+        size, after = self.size, 1 + self.size + len(self.sums)
+        rows = np.zeros((after + len(self.members), size + 1))
         rows[0, :size] = self.p
         rows[1 : 1 + size, :size], rows[1 : 1 + size, size] = np.eye(size), -self.ratio
-        rows[1 + size :, :size], rows[1 + size :, size] = -self.members, 1.0
+        rows[1 + size : after, :size] = self.sums
+        rows[after:, :size], rows[after:, size] = -self.members, 1.0
         lower, upper = np.full(len(rows), -np.inf), np.zeros(len(rows))
         lower[0] = upper[0] = 1.0
+        upper[1 + size : after] = self.most
         top = float(self.high.max())
         return LinearProgram(np.zeros(size + 1), rows, lower, upper, 0.0, [*self.high, top], maximize=True)
 
@@ -95,14 +104,16 @@ class Region:
         return best, point, scale
 
     def _by_duality(self, costs: Floats, node: _Node, multipliers: Floats) -> float:
-        alpha, beta = multipliers[1 : 1 + self.size], multipliers[1 + self.size :]
-        pulled = beta @ self.members[: len(beta)]
+        after = 1 + self.size + len(self.sums)
+        alpha, gamma, beta = multipliers[1 : 1 + self.size], multipliers[1 + self.size : after], multipliers[after:]
+        pulled, taken = beta @ self.members[: len(beta)], gamma @ self.sums
         weight = self.ratio * math.fsum(alpha) - math.fsum(beta)
-        size = float((np.abs(costs) + alpha + pulled) @ node.high)
+        spent = float(gamma @ self.most)
+        size = float((np.abs(costs) + alpha + pulled + taken) @ node.high) + spent
         size += (self.ratio * float(alpha.sum()) + float(beta.sum())) * node.scale[1]
-        error = size * (self.size + len(beta) + 16) * 2.0**-50
+        error = size * (self.size + len(beta) + len(gamma) + 16) * 2.0**-50
         at_scale = max(weight * node.scale[0], weight * node.scale[1])
-        return fill(costs - alpha + pulled, self.p, node.low, node.high) + at_scale + error
+        return fill(costs - alpha + pulled - taken, self.p, node.low, node.high) + at_scale + spent + error
 
     def _root(self) -> _Node:
         return _Node(self.low, self.high, (0.0, float(self.high.max())))

@@ -30,6 +30,7 @@ from leakwise.proof.optimality.mean_squares import largest_mean_square, range_bo
 from leakwise.proof.optimality.members import nominal_inside
 from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
 from leakwise.proof.optimality.value import proven_value
+from leakwise.proof.optimality.value_boxes import ValueBox, value_box
 from leakwise.proof.ratio import worst_outcome
 from leakwise.types import Floats
 
@@ -55,8 +56,9 @@ def check_optimality(
         raise CertificateRejected(
             f"The mechanism is proven to have a utility of {value!r}, less than the {claim.value!r} claimed."
         )
+    letters = mechanism.input_alphabet if mechanism.input_alphabet.declared else priors.alphabet
     try:
-        shown = proven_bound(claim, priors)
+        shown = proven_bound(claim, priors, box=value_box(asked, priors, letters))
     except (OverflowError, np.linalg.LinAlgError):  # duals of 1e308 have no sum, and prove nothing
         shown = math.inf
     if not shown <= claim.bound:
@@ -115,20 +117,22 @@ def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSe
 # ------------------------------------------------------------------------------------------------------ the bound
 
 
-def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never) -> float:
+def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never, box: ValueBox | None = None) -> float:
     """Return the bound that the claim's duals prove: the claimed one where they do, else the least that could be shown.
 
-    Once ``late`` says so, it is what has been shown by then.
+    Once ``late`` says so, it is what has been shown by then. With a ``box`` only mechanisms are compared that keep the
+    limits of single values.
     """
     nominal = priors.nominal
     here = priors.support
     p = nominal.probabilities[here]
     if claim.utility == "frequencies":
-        return _frequencies(claim, priors, p)
+        return _frequencies(claim, priors, p, box)
     if len(claim.duals) not in (0, len(p)):
         raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
     if claim.utility in FUNCTIONS:
-        return _information(claim, FUNCTIONS[claim.utility], priors, p, late)
+        f = FUNCTIONS[claim.utility]
+        return _information(claim, f, priors, p, late) if box is None else _within_box(claim, f, priors, p, late, box)
     if not len(claim.duals):
         return math.inf
     gains = np.eye(len(here)) if claim.gains is None else claim.gains
@@ -136,10 +140,11 @@ def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never) -
     start = sum_up(claim.duals)
     if claim.kept is not None:
         # Outcome j has the mass π_j, so that each column counts with its own largest reduced cost.
-        region = None if isinstance(priors, Prior) and claim.ldp is None else _region(claim, priors, p)
+        plain = isinstance(priors, Prior) and claim.ldp is None and box is None
+        region = None if plain else _region(claim, priors, p, box)
         each = [_largest(claim, p, column, region) for column in values[:, here].T]
         return kept_bound(start, each, p, float_above(claim.kept))
-    largest = _linear(claim, priors, p, values, claim.bound - start)
+    largest = _linear(claim, priors, p, values, claim.bound - start, box)
     return claim.bound if largest <= claim.bound - start else start + largest + abs(start) * 2.0**-50
 
 
@@ -201,6 +206,17 @@ def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Float
     return min(bounds)
 
 
+def _within_box(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats, late: Late, box: ValueBox) -> float:
+    """The bound of an f-information where single values have limits of their own: chords, then cuts where they lose."""
+    known = math.inf
+    if nominal_inside(priors) and p.all():
+        known = _chords_at_one(f, p, *box.narrowed(*widest_box(p, *_ends(claim))))
+    region = None if known <= claim.bound or late() or not len(claim.duals) else _region(claim, priors, p, box)
+    if region is None:
+        return known
+    return min(known, _with_duals(claim, lambda y, room: region.largest(f, y, room, _NODES, late)))
+
+
 def _with_duals(claim: OptimalityClaim, largest: Callable[[Floats, float], float]) -> float:
     """Σy + the largest reduced cost; the claimed bound itself where that is within it."""
     start = sum_up(claim.duals)
@@ -211,24 +227,35 @@ def _with_duals(claim: OptimalityClaim, largest: Callable[[Floats, float], float
 
 def _chord_value(f: Function, p: Floats, low: float, high: float) -> float:
     """The global bound Σ_i π_i chord_i(1), which is what the chords' own duals prove."""
-    floor, ceiling = widest_box(p, low, high)
+    return _chords_at_one(f, p, *widest_box(p, low, high))
+
+
+def _chords_at_one(f: Function, p: Floats, floor: Floats, ceiling: Floats) -> float:
     slope, start = chords(f, floor, ceiling)
     terms = p * (start + slope)
     size = float((p * (np.abs(start) + np.abs(slope))).sum())
     return sum_up(terms) + size * (math.sqrt(len(p)) + 16) * 2.0**-50
 
 
-def _region(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> Region | None:
+def _region(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox | None = None) -> Region | None:
     """The lift vectors of an intersection, or of a set of priors, for linear programs."""
     low, high = _ends(claim)
     size = len(p)
+
+    def within(ceiling: Floats, ratio: float, around: PriorSet | None) -> Region:
+        floor = np.full(size, low)
+        if box is None:
+            return Region(p, floor, ceiling, ratio, around)
+        floor, ceiling = box.narrowed(floor, ceiling)
+        return Region(p, floor, ceiling, ratio, around, box.sums)
+
     if isinstance(priors, Prior):
-        assert claim.ldp is not None
-        most = min(high, float_above(claim.ldp))
-        if not float_above(claim.ldp) <= _STEEPEST:
-            return None
-        ceiling = np.minimum(most, 1 / p * (1 + 2.0**-50))
-        return Region(p, np.full(size, low), ceiling, float_above(claim.ldp), None)
+        ceiling = np.minimum(high, 1 / p * (1 + 2.0**-50))
+        if claim.ldp is None:  # only the prior itself bounds a lift
+            return (
+                within(ceiling, high, priors.reordered(np.flatnonzero(priors.support))) if high <= _STEEPEST else None
+            )
+        return within(ceiling, float_above(claim.ldp), None) if float_above(claim.ldp) <= _STEEPEST else None
     if not priors.support.all() or not high <= _STEEPEST:
         return None
     if nominal_inside(priors):
@@ -237,12 +264,17 @@ def _region(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> Region | Non
         ceiling = 1 / p * (1 + 2.0**-50)
     else:
         return None
-    return Region(p, np.zeros(size), ceiling, high, None if isinstance(priors, AllPriors) else priors)
+    return within(ceiling, high, None if isinstance(priors, AllPriors) else priors)
 
 
-def _linear(claim: OptimalityClaim, priors: PriorSet, p: Floats, values: Floats, room: float) -> float:
+def _linear(
+    claim: OptimalityClaim, priors: PriorSet, p: Floats, values: Floats, room: float, box: ValueBox | None
+) -> float:
     """A number above values_w·λ for every guess w; within the room where that can be shown."""
     low, high = _ends(claim)
+    if box is not None:
+        region = _region(claim, priors, p, box)
+        return math.inf if region is None else highest(region.linear(column) for column in values.T)
     if isinstance(priors, Prior) and claim.ldp is None:
         floor, ceiling = np.full(len(p), low), np.full(len(p), high)
         return highest(fill(column, p, floor, ceiling) for column in values.T)
@@ -268,7 +300,7 @@ def _largest(claim: OptimalityClaim, p: Floats, column: Floats, region: Region |
     return fill(column, p, np.full(len(p), low), np.full(len(p), high))
 
 
-def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:
+def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox | None = None) -> float:
     """Σπ² less a bound on trace J⁻¹."""
     squares = float((p**2).sum()) * (1 + (len(p) + 16) * 2.0**-52)
     low, high = _ends(claim)
@@ -278,7 +310,7 @@ def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:
     if claim.root is not None:
         if claim.root.shape != (size, size) or len(claim.duals) != size:
             raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
-        vertices = _vertices(claim, priors, p)
+        vertices = _vertices(claim, priors, p, box)
         if vertices is None:
             return math.inf
         largest = largest_square(claim.root, claim.duals, vertices, lift_error(p, float(vertices.max())))
@@ -295,10 +327,10 @@ def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> float:
         if (d < 0).any():
             return math.inf
         return squares - trace_bound(d, v, p, range_box(p, where), largest_mean_square(d, y, p, where))
-    if isinstance(priors, Prior) and claim.ldp is None:
+    if isinstance(priors, Prior) and claim.ldp is None and box is None:
         floor, ceiling = widest_box(p, low, high)
     else:
-        region = _region(claim, priors, p)
+        region = _region(claim, priors, p, box)
         if region is None:
             return math.inf
         floor, ceiling = region.tightened()
@@ -321,12 +353,13 @@ def _letter_by_letter(claim: OptimalityClaim, priors: PriorSet, p: Floats, where
     return letter_bound(d, p, largest_mean_square(d, y, p, where))
 
 
-def _vertices(claim: OptimalityClaim, priors: PriorSet, p: Floats) -> Floats | None:
+def _vertices(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox | None) -> Floats | None:
     low, high = _ends(claim)
-    if isinstance(priors, Prior) and claim.ldp is None:
+    # Of more than two values the limits are left out: what holds for more mechanisms holds for these.
+    if isinstance(priors, Prior) and claim.ldp is None and (box is None or len(p) > 2):
         return box_vertices(p, low, high)
     if len(p) == 2:
-        region = _region(claim, priors, p)
+        region = _region(claim, priors, p, box)
         if region is None:
             return None
         floor, ceiling = region.tightened()
