@@ -1,4 +1,4 @@
-"""The release as a step of a scikit-learn pipeline: ``LeakageRandomizer``."""
+"""scikit-learn: the release as a step of a pipeline, and a classifier that learns from released labels."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ require("sklearn", extra="sklearn", purpose="leakwise.sklearn")
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
+from leakwise.learning import NoiseAwareClassifier  # noqa: E402
 from leakwise.types import Array, Floats  # noqa: E402
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
     from leakwise.optimize.from_data import DataDesign
 
-__all__ = ["LeakageRandomizer"]
+__all__ = ["LeakageRandomizer", "NoiseAwareClassifier"]
 
 
 _WAYS_OUT = "Put X into a random order first, with everything that goes with it: sklearn.utils.shuffle(X, y)."

@@ -39,7 +39,7 @@ MINIMUM = {
     "docs/how-to/design.md": 36,
     "docs/how-to/files.md": 26,
     "docs/how-to/ledger.md": 10,
-    "docs/how-to/scikit-learn.md": 15,
+    "docs/how-to/scikit-learn.md": 24,
     "docs/how-to/spark.md": 24,
     "docs/how-to/strata.md": 22,
     "docs/how-to/worst-case.md": 25,
