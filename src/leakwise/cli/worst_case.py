@@ -111,8 +111,9 @@ def worst_case(
         second = Expected(matrix, outputs) if then == "expected" else then
         result = design(known, epsilon, lift=lift, utility=WorstCase(matrix, by, second, outputs))
     elif level is not None:
+        from leakwise.optimize.problem.utility_matrix import utility_matrix
         from leakwise.optimize.worst_case.least_leakage import on_mask
-        from leakwise.optimize.worst_case.mask import Levels, utility_matrix
+        from leakwise.optimize.worst_case.mask import Levels
 
         values, names = utility_matrix(matrix, outputs)
         result = on_mask(known, Levels(values, by, names).checked(level, known))

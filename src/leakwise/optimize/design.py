@@ -12,7 +12,7 @@ import numpy as np
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged, did_you_mean
 from leakwise.exact import Level, level
-from leakwise.optimize.beyond_floats import quiet_beyond_floats
+from leakwise.mechanism import constant
 from leakwise.optimize.by_stratum import by_stratum
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.finished import Allowed, Solution, finished, integers_of
@@ -25,7 +25,6 @@ from leakwise.optimize.problem.utility import Utility, with_mass
 from leakwise.optimize.search.closed_forms import binary_kernel, closed_form
 from leakwise.optimize.search.frequencies.code_solution import code_solution
 from leakwise.optimize.search.limits import Limits, Progress
-from leakwise.optimize.search.without_search import without_search
 from leakwise.optimize.worst_case.utility import WorstCase
 from leakwise.priors import PriorSet, as_prior_set
 from leakwise.proof import AskedLimits, asked_limits
@@ -37,10 +36,9 @@ _NOT_LISTED = {"worst_case": "lw.WorstCase", "kept": "keep_frequencies"}
 
 
 @by_stratum
-# Squares of lifts overflow at masses of 1e-200: the infinities that come of it bound nothing, as they should, and the
-# certificate is computed on integers.
-@np.errstate(over="ignore", invalid="ignore")
-@quiet_beyond_floats
+# Squares of lifts overflow at masses of 1e-200, and rarer values have no float at all: the infinities that come of it
+# bound nothing, as they should, and the certificate is computed on integers.
+@np.errstate(all="ignore")
 def design(
     prior: Any,
     epsilon: object = None,
@@ -250,8 +248,11 @@ def _searched(cone: Cone, goal: Utility, method: str, limits: Limits) -> Solutio
         bound = bound_of(cone, answer.found)
         return integers_of(cone, answer.found, answer.how)
     except NotConverged as error:
-        kernel, safe_bound, says = without_search(cone, goal)
-        return Solution(kernel, min(bound, safe_bound), f"no search: {error}", says=says)
+        # A well-known mechanism in the cone, or the best constant; nothing beats the release of the secret itself.
+        says = goal.best_constant(cone.prior)
+        plain = cone.plain() if says is None else None
+        bound = min(bound, goal.most(cone.prior))
+        return Solution(plain or constant(cone.prior.alphabet).kernel, bound, f"no search: {error}", says=says)
     finally:
         limits.stopped |= working.stopped
 

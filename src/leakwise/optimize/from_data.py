@@ -222,7 +222,7 @@ def design_from_data(
     ways = Strategies(prior, limits, goal, np.random.default_rng(seed), rounded=rounded, seconds=time_limit)
     wanted = _CHOICES[strategy]
     tried = [ways.attempt(name, chance / len(wanted)) for name in wanted]
-    fallback = ways.everywhere()
+    fallback = ways.attempt("all priors", Fraction(0))
     anyhow = [fallback] if strategy in ("best", "certified") else []
     possible = [option for option in (*tried, *anyhow) if option.mechanism]
     if not possible and ways.limits.exhausted:

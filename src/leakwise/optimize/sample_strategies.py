@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,8 +12,9 @@ import numpy as np
 
 from leakwise.charts.table import number
 from leakwise.errors import Infeasible, LeakwiseError
-from leakwise.exact import level, log_lower
+from leakwise.exact import last_that_holds, level, log_lower
 from leakwise.leakage import epsilon_from_sample
+from leakwise.leakage.bounds.mean import kl
 from leakwise.mechanism import Mechanism, constant, randomized_response
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.problem.kept_frequencies import KeptFrequencies
@@ -72,40 +74,34 @@ class Strategies:
 
     def attempt(self, strategy: str, failure: Fraction) -> Alternative:
         """Return a strategy, or why it is not possible."""
-        run: Callable[[Fraction], Alternative] = getattr(self, "_" + strategy.replace("-", "_"))
+        run: Callable[[Fraction], Alternative] = getattr(self, "_" + re.sub("[- ]", "_", strategy))
         try:
             return run(failure)
         except LeakwiseError as error:
             return Alternative(strategy, None, math.inf, 0.0, float(failure), str(error))
-
-    def everywhere(self) -> Alternative:
-        """Return local differential privacy: for every prior, without a sample."""
-        try:
-            return self._everywhere()
-        except Infeasible as error:
-            return Alternative("all priors", None, math.inf, 0.0, 0.0, str(error))
 
     @property
     def _strict(self) -> AskedLimits:
         """The limits, the first one without the hair that a typed float is allowed."""
         return replace(self.wanted, level=level(lift=self.asked.below))
 
-    def _everywhere(self) -> Alternative:
+    def _all_priors(self, failure: Fraction) -> Alternative:
+        """Local differential privacy: for every prior, without a sample."""
         everything = AllPriors(self.prior)
         if isinstance(self.goal, KeptFrequencies) and self.goal.forbidden:
             raise Infeasible("forbidden pairs make outcomes impossible, which no limit for every prior allows")
         if isinstance(self.goal, KeptFrequencies):
             everything = AllPriors(self._plan(counts_of(self.prior)))
-            mechanism = self._for_all(everything).mechanism
+            mechanism = self._best(everything, self._strict).mechanism
         elif len(self.prior) <= 7 and not self.rounded:
-            mechanism = self._for_all(everything).mechanism
+            mechanism = self._best(everything, self._strict).mechanism
         else:
             others = (one.below for one in (self.wanted.anyone, *(most for _, most in self.wanted.lift_of)) if one)
             mechanism = randomized_response(self.prior.alphabet, lift=min([self.asked.below, *others]))
         found = certify(mechanism, everything, self._strict)
         if not found.holds:
             raise Infeasible("no mechanism for every prior keeps these limits")
-        return self._option("all priors", mechanism, found.epsilon_upper, Fraction(0), "needs no sample", found)
+        return self._option("all priors", mechanism, found.epsilon_upper, failure, "needs no sample", found)
 
     def _option(
         self,
@@ -133,23 +129,17 @@ class Strategies:
         return Prior.from_integers(letters, [2 * count or 1 for count in counts])
 
     def _designed(self, plan: Prior, epsilon: float) -> Mechanism:
-        from leakwise.optimize.design import designed
-
         lift = Fraction(math.exp(epsilon) * (1 - 1e-12))
         if lift <= 1:
             return constant(plan.alphabet)
-        part = self.limits.part(_SHARE, _LONGEST)
         share = (lift - 1) / (self.asked.below - 1)
-        asked = replace(self.wanted.narrowed(share, plan), level=level(lift=lift))
-        found = designed(plan, asked, self.goal, "auto", part)
-        self.limits.stopped |= part.stopped
-        return found.mechanism
+        return self._best(plan, replace(self.wanted.narrowed(share, plan), level=level(lift=lift))).mechanism
 
-    def _for_all(self, priors: PriorSet) -> Design:
+    def _best(self, priors: PriorSet, asked: AskedLimits) -> Design:
         from leakwise.optimize.design import designed
 
         part = self.limits.part(_SHARE, _LONGEST)
-        found = designed(priors, self._strict, self.goal, "auto", part)
+        found = designed(priors, asked, self.goal, "auto", part)
         self.limits.stopped |= part.stopped
         return found
 
@@ -215,7 +205,7 @@ class Strategies:
     def _ball(self, failure: Fraction) -> Alternative:
         ball = confidence(self.prior, failure, "weissman-phi")
         if self.goal.kind == "information" or len(self.prior) <= 20:
-            found = self._for_all(ball)
+            found = self._best(ball, self._strict)
             return self._option("ball", found.mechanism, found.epsilon, failure, found.method, found.certificate)
         return self._conservative(failure)
 
@@ -286,10 +276,4 @@ _CANDIDATES = (0.0, 0.4, 1.0)
 
 def _kl_upper(x: float, radius: float) -> float:
     """The largest y ≥ x whose divergence to x, kl(y‖x), is at most radius: the share that may fall to x."""
-    low, high = x, 1.0
-    for _ in range(200):
-        y = (low + high) / 2
-        first = y * math.log(y / x)
-        second = (1 - y) * math.log((1 - y) / (1 - x)) if y < 1 else 0.0
-        low, high = (y, high) if first + second <= radius else (low, y)
-    return high
+    return last_that_holds(lambda y: kl(y, x) > radius, 1.0, x)

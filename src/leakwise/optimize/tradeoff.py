@@ -13,7 +13,6 @@ import numpy as np
 from leakwise.errors import InvalidInput, LeakwiseWarning
 from leakwise.exact import Level, level
 from leakwise.mechanism.catalog import same_pml_randomized_response
-from leakwise.optimize.beyond_floats import quiet_beyond_floats
 from leakwise.optimize.design import design
 from leakwise.optimize.pricing.shared_tables import shared_tables
 from leakwise.optimize.problem.utilities import as_utility
@@ -30,7 +29,7 @@ _LDP_LETTERS = 12  # up to so many letters the optimal ε-LDP mechanism is a mat
 _DENSE = 2000  # up to so many letters randomized response may be written out as a matrix
 
 
-@quiet_beyond_floats
+@np.errstate(all="ignore")  # as for a design
 def tradeoff(
     prior: Any,
     epsilons: Iterable[object] | None = None,

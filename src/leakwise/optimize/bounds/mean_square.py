@@ -170,7 +170,7 @@ class MeanSquare:
         return self.cone.linear_max(2 * d[:, None] * start - y[:, None])[1]
 
     def _grid(self) -> tuple[Floats, Floats]:
-        ends = [np.linspace(start, end, 2 if not beta else _INTERVALS + 1) for start, end, _, beta, _ in self.segments]
+        ends = [np.linspace(start, end, 2 if not beta else _INTERVALS + 1) for start, end, beta in self.segments]
         return np.concatenate([part[:-1] for part in ends]), np.concatenate([part[1:] for part in ends])
 
     def _knapsacks(self, d: Floats, y: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
@@ -206,15 +206,15 @@ def _ceiling(where: LiftRange) -> float:
     return float((m + top - m * top).max())
 
 
-def _segments(where: LiftRange) -> list[tuple[float, float, float, float, float]]:
-    """The least lifts between kinks of the range: both ends, the piece (α, β) of T between them, and T at the end."""
+def _segments(where: LiftRange) -> list[tuple[float, float, float]]:
+    """The least lifts between kinks of the range: both ends, and the slope of T between them."""
     ends = sorted({where.low, Fraction(1), *(a for a, _ in where.boxes())})
     segments = []
     for first, last in itertools.pairwise(ends):
         alpha, beta = min(where.pieces, key=lambda piece: piece[0] + piece[1] * (first + last) / 2)
         start = first if not beta else max(first, (1 - alpha) / beta)  # no column has all its lifts below 1
         if start <= last and where.top(last) >= 1:
-            segments.append((float(start), float(last), float(alpha), float(beta), float(where.top(last))))
+            segments.append((float(start), float(last), float(beta)))
     return segments
 
 

@@ -12,43 +12,54 @@ from collections.abc import Callable
 import numpy as np
 
 from leakwise.exact import float_above, float_below
-from leakwise.optimize.bounds.chord import Function, chord_maximum
+from leakwise.optimize.bounds.chord import Function, chord_maximum, chord_slopes
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.types import Floats
 
-__all__ = ["chord_at_one", "over_intervals", "range_bound"]
+__all__ = ["chord_at_one", "over_boxes", "over_intervals", "range_bound"]
 
 _RELATIVE = 1e-9
 _INTERVALS = 256
 _MOST = 300_000
 _MOST_WITH_DUALS = 4_000  # each is a knapsack of its own
-_ROUNDS = 40
+_ROUNDS = 60
 
 
 def chord_at_one(f: Function, low: Floats, high: Floats) -> Floats:
     """Return the chord of f on [low, high] at 1: with no duals the best column of a box is worth no more."""
-    width = high - low
-    slope = np.divide(f(high) - f(low), width, out=np.zeros_like(width), where=width > 1e-14)
-    value: Floats = f(low) + slope * (1 - low)
+    value: Floats = f(low) + chord_slopes(f, low, high) * (1 - low)
     return value
 
 
-def over_intervals(above: Callable[[Floats, Floats], Floats], low: float, goal: float, most: int = _MOST) -> float:
-    """Return a number above ``above(a₁, a₂)`` for the intervals that make up [low, 1]: the goal where it can be."""
-    edges = np.linspace(low, 1.0, _INTERVALS + 1)
-    left, right = edges[:-1], edges[1:]
+def over_boxes(
+    above: Callable[[Floats, Floats], Floats], low: Floats, high: Floats, goal: float, most: int = _MOST
+) -> float:
+    """Return a number above ``above(low, high)`` for boxes (columns of both) and their parts: the goal where it can.
+
+    Those that are not below the goal are cut in two across their longest side.
+    """
+    sides = (high - low).max(axis=1, keepdims=True)
     bound = goal
     for _ in range(_ROUNDS):
-        values = above(left, right)
+        values = above(low, high)
         open_ = ~(values <= goal)
         if not open_.any():
             return goal
         bound = float(values.max())
         if open_.sum() > most or not bound < math.inf:
             break
-        middle = (left[open_] + right[open_]) / 2
-        left, right = np.concatenate([left[open_], middle]), np.concatenate([middle, right[open_]])
+        low, high = low[:, open_], high[:, open_]
+        cut = ((high - low) / sides).argmax(axis=0), np.arange(low.shape[1])
+        left_high, right_low = high.copy(), low.copy()
+        left_high[cut] = right_low[cut] = (low[cut] + high[cut]) / 2
+        low, high = np.concatenate([low, right_low], axis=1), np.concatenate([left_high, high], axis=1)
     return bound if bound >= goal else math.inf  # not a number: nothing is bounded
+
+
+def over_intervals(above: Callable[[Floats, Floats], Floats], low: float, goal: float, most: int = _MOST) -> float:
+    """Return a number above ``above(a₁, a₂)`` for the intervals that make up [low, 1]: the goal where it can be."""
+    edges = np.linspace(low, 1.0, _INTERVALS + 1)[None, :]
+    return over_boxes(lambda left, right: above(left[0], right[0]), edges[:, :-1], edges[:, 1:], goal, most)
 
 
 def range_bound(f: Function, p: Floats, y: Floats, where: LiftRange) -> float:

@@ -17,6 +17,7 @@ from leakwise.mechanism import DenseKernel
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.limits import Found
+from leakwise.optimize.search.master import refined_solve
 from leakwise.types import Floats, Indices
 
 __all__ = ["assemble"]
@@ -70,8 +71,7 @@ def _from_inside(cone: Cone, lifts: Floats, weights: Floats) -> Integers | None:
     if inside is None:
         return None
     try:
-        new: Floats = np.linalg.solve(inside, np.ones(size)).astype(np.float64)
-        new = new + np.linalg.solve(inside, 1 - inside @ new).astype(np.float64)
+        new = refined_solve(inside, np.ones(size))
     except np.linalg.LinAlgError:
         return None
     return _rounded(cone, inside, new) if (new > 0).all() and np.abs(new - weights).max() < 1e-6 else None

@@ -16,7 +16,7 @@ from leakwise.optimize.problem.utility import Utility
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats, Indices
 
-__all__ = ["distinct", "legend", "named", "outcome_names"]
+__all__ = ["distinct", "legend", "named", "outcome_names", "set_name"]
 
 _SHOWN = 4
 _CODED = 24  # more outcomes than that get short codes, where some of them would raise too many letters to be listed
@@ -60,12 +60,12 @@ def outcome_names(lifts: Floats, labels: Sequence[Label]) -> list[str]:
     count = raised.shape[1]
     if count > _CODED and int(np.minimum(raised.sum(axis=0), (~raised).sum(axis=0)).max()) > _SHOWN:
         return [f"y{place:0{len(str(count))}d}" for place in range(1, count + 1)]
-    return [str(name) for name in distinct(_name(column, labels, _SHOWN) for column in raised.T)]
+    return [str(name) for name in distinct(set_name(column, labels, _SHOWN) for column in raised.T)]
 
 
 def legend(mechanism: Mechanism, prior: Prior) -> dict[Label, str]:
     """Return for each outcome the values that it makes more likely, all of them."""
-    texts = [_name(column, prior.labels, len(prior)) for column in _raised(lifts_of(mechanism, prior)).T]
+    texts = [set_name(column, prior.labels, len(prior)) for column in _raised(lifts_of(mechanism, prior)).T]
     return dict(zip(mechanism.outputs, texts, strict=True))
 
 
@@ -85,7 +85,8 @@ def distinct(names: Iterable[Label]) -> list[Label]:
     return numbered
 
 
-def _name(raised: Bools, labels: Sequence[Label], shown: int) -> str:
+def set_name(raised: Bools, labels: Sequence[Label], shown: int) -> str:
+    """Return a name for an outcome that raises these values, of which so many are listed."""
     up = [str(label) for label, here in zip(labels, raised, strict=True) if here]
     down = [str(label) for label, here in zip(labels, raised, strict=True) if not here]
     if not up or not down:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from leakwise.optimize.bounds.chord import Function
 from leakwise.optimize.search.master import Master
 from leakwise.types import Counts, Floats, Indices
 
-__all__ = ["Patterns", "fewest_columns", "spread"]
+__all__ = ["Patterns", "spread"]
 
 
 @dataclass(frozen=True)
@@ -30,18 +31,17 @@ class Patterns:
 
     def take(self, chosen: Indices) -> Patterns:
         """Return some of them."""
-        low, high = self.low[chosen], self.high[chosen]
-        return Patterns(self.counts[chosen], self.free[chosen], self.lifts[chosen], low, high)
+        return Patterns(*(part[chosen] for part in vars(self).values()))
 
-    def joined(self, other: Patterns) -> Patterns:
+    def joined(self, *others: Patterns) -> Patterns:
         """These and others."""
-        return Patterns(
-            np.concatenate([self.counts, other.counts]),
-            np.concatenate([self.free, other.free]),
-            np.concatenate([self.lifts, other.lifts]),
-            np.concatenate([self.low, other.low]),
-            np.concatenate([self.high, other.high]),
-        )
+        parts = zip(*(vars(one).values() for one in (self, *others)), strict=True)
+        return Patterns(*(np.concatenate(part) for part in parts))
+
+    @staticmethod
+    def constant(groups: int) -> Patterns:
+        """Return the constant column, which is in every cone."""
+        return Patterns(np.zeros((1, groups), dtype=np.int64), np.full(1, -1), np.ones(1), np.ones(1), np.ones(1))
 
     def averages(self, sizes: Counts) -> Floats:
         """Return the average lift within each group (G × n)."""
@@ -61,12 +61,14 @@ class Patterns:
         return worth
 
 
-def spread(patterns: Patterns, weights: Floats, letters: tuple[Indices, ...]) -> tuple[Floats, Floats]:
-    """Real columns: each group is turned around its circle, all groups in step.
+def spread(
+    patterns: Patterns, weights: Floats, letters: tuple[Indices, ...], worth: Callable[[Floats], Floats]
+) -> tuple[Floats, Floats]:
+    """Real columns, at most N: each group is turned around its circle, all groups in step.
 
     A pattern that raises k of the n letters of a group becomes n cyclic shifts of weight 1/n each. Groups of different
     sizes share one clock u in [0, 1): at time u a group of n stands at shift ⌊un⌋. So a pattern gives at most N
-    columns.
+    columns, of which the best vertex of the master on these columns alone takes N in all ([EX] Theorem 1).
     """
     size = sum(len(group) for group in letters)
     if not (weights > 0).any():
@@ -88,17 +90,12 @@ def spread(patterns: Patterns, weights: Floats, letters: tuple[Indices, ...]) ->
                     column[group[(shift + k) % n]] = patterns.lifts[place]
             columns.append(column)
             shares.append(float(weights[place]) * float(stop - start))
-    return np.stack(columns, axis=1), np.array(shares)
+    lifts = np.stack(columns, axis=1)
+    if lifts.shape[1] <= size:
+        return lifts, np.array(shares)
+    fewest = Master(worth(lifts), lifts).solve().weights
+    return lifts[:, fewest > 0], fewest[fewest > 0]
 
 
 def _turns(counts: Counts, free: int, group: int, size: int) -> bool:
     return size > 1 and (0 < counts[group] < size or group == free)
-
-
-def fewest_columns(lifts: Floats, weights: Floats, utilities: Floats) -> tuple[Floats, Floats]:
-    """At most N columns with the same sum ([EX] Theorem 1): a vertex of the master on these columns alone."""
-    if lifts.shape[1] <= lifts.shape[0]:
-        return lifts, weights
-    solution = Master(utilities, lifts).solve()
-    used = solution.weights > 0
-    return lifts[:, used], solution.weights[used]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Label
 from leakwise.leakage import lifts
 from leakwise.mechanism import CommonLawKernel, Mechanism
-from leakwise.optimize.finish.outcome_names import outcome_names
+from leakwise.optimize.finish.outcome_names import distinct, outcome_names, set_name
 from leakwise.priors import Prior
 from leakwise.types import Bools
 
@@ -69,13 +68,8 @@ def _raised(mechanism: Mechanism, prior: Prior) -> list[Raised]:
 
 
 def _named(mechanism: Mechanism, raised: list[Raised], ambiguous: set[str], labels: list[str]) -> Mechanism:
-    names = [_whole(which, labels) if name in ambiguous else name for name, which in raised]
-    repeated = {name for name, count in Counter(names).items() if count > 1}
-    seen: Counter[str] = Counter()
-    unique = []
-    for name in names:
-        seen[name] += 1
-        unique.append(f"{name} #{seen[name]}" if name in repeated else name)
+    names = [set_name(np.array(which), labels, len(labels)) if name in ambiguous else name for name, which in raised]
+    unique = distinct(names)
     if tuple(unique) == mechanism.outputs:
         return mechanism
     return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, Alphabet(unique, name="outcomes"))
@@ -87,9 +81,3 @@ def _numbered(mechanism: Mechanism) -> Mechanism:
         return mechanism
     names = Alphabet([f"y{place}" for place in range(1, mechanism.shape[1] + 1)], name="outcomes")
     return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, names)
-
-
-def _whole(which: tuple[bool, ...], labels: list[str]) -> str:
-    up = [label for label, here in zip(labels, which, strict=True) if here]
-    down = [label for label, here in zip(labels, which, strict=True) if not here]
-    return "{" + ",".join(up) + "}" if len(up) <= len(down) else "not {" + ",".join(down) + "}"

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leakwise.optimize.bounds.chord import Function, chord_maximum
+from leakwise.exact import last_that_holds
+from leakwise.optimize.bounds.chord import Function, chord_maximum, chord_slopes
+from leakwise.optimize.finish.permutations import Patterns
 from leakwise.optimize.pricing.heaviest_first import Letters, heaviest_first
 from leakwise.optimize.pricing.subset_sums import HalfTables, Keep
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.types import Bools, Counts, Floats, Indices
 
-__all__ = ["Groups", "LiftPricing", "Priced", "Vertices"]
+__all__ = ["Groups", "LiftPricing", "Priced"]
 
 
 _CHUNK = 1 << 16
@@ -52,33 +54,10 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Vertices:
-    """Vertices up to permutations within groups: how many letters are high, and the free letter's group and lift."""
-
-    counts: Counts  # n × G, letters at high, the free one not counted
-    free: Counts  # n
-    lifts: Floats  # n, the lift of the free letter
-
-    def __len__(self) -> int:
-        return len(self.free)
-
-    def take(self, chosen: Indices) -> Vertices:
-        return Vertices(self.counts[chosen], self.free[chosen], self.lifts[chosen])
-
-    def joined(self, other: Vertices) -> Vertices:
-        return Vertices(
-            np.concatenate([self.counts, other.counts]),
-            np.concatenate([self.free, other.free]),
-            np.concatenate([self.lifts, other.lifts]),
-        )
-
-
-@dataclass(frozen=True)
 class Priced:
     """The vertices of largest reduced cost, whether the list is complete, and a bound on all others."""
 
-    vertices: Vertices
-    reduced_costs: Floats
+    vertices: Patterns
     complete: bool
     largest: float  # an upper bound on every reduced cost if complete, else the chord maximum
 
@@ -98,6 +77,9 @@ class LiftPricing:
         first = [group[0] for group in self.groups.letters]
         self.box_low, self.box_high = low[first], high[first]
         self.target = (1 - self.low) / (self.high - self.low)
+
+    def _patterns(self, counts: Counts, free: Counts, lifts: Floats) -> Patterns:
+        return Patterns(counts, free, lifts, np.full(len(free), self.low), np.full(len(free), self.high))
 
     # -- vertices from subsets ----------------------------------------------------------------------------------
 
@@ -130,10 +112,10 @@ class LiftPricing:
         costs = base[:, None] + free - np.where(below[:, None], 0.0, gain)
         return np.where(fits, costs, -np.inf), lifts, below
 
-    def best_vertices(self, counts: Counts, y: Floats, most: int, above: float) -> tuple[Vertices, Floats, float]:
+    def best_vertices(self, counts: Counts, y: Floats, most: int, above: float) -> tuple[Patterns, float]:
         """Return the best vertex on each subset; the ``most`` best of them with a reduced cost above ``above``."""
-        kept: list[tuple[Vertices, Floats]] = []
-        largest = -np.inf
+        nothing = np.empty(0, dtype=np.int64)
+        kept, all_costs, largest = [self._patterns(counts[:0], nothing, np.empty(0))], [np.empty(0)], -np.inf
         for start in range(0, len(counts), _CHUNK):
             part = counts[start : start + _CHUNK]
             costs, lifts, below = self.reduced_costs(part, y)
@@ -147,17 +129,12 @@ class LiftPricing:
             part = part[chosen].copy()
             # A letter that gives the excess is free, not high.
             part[np.arange(len(chosen)), free[chosen]] -= ~below[chosen]
-            kept.append((Vertices(part, free[chosen], lifts[chosen, free[chosen]]), best[chosen]))
-        if not kept:
-            nothing = np.empty(0, dtype=np.int64)
-            return Vertices(counts[:0], nothing, np.empty(0)), np.empty(0), largest
-        vertices, costs = kept[0]
-        for more, more_costs in kept[1:]:
-            vertices, costs = vertices.joined(more), np.concatenate([costs, more_costs])
-        order = np.argsort(-costs, kind="stable")[:most]
-        return vertices.take(order), costs[order], largest
+            kept.append(self._patterns(part, free[chosen], lifts[chosen, free[chosen]]))
+            all_costs.append(best[chosen])
+        order = np.argsort(-np.concatenate(all_costs), kind="stable")[:most]
+        return kept[0].joined(*kept[1:]).take(order), largest
 
-    def from_linear(self, objectives: Floats) -> Vertices:
+    def from_linear(self, objectives: Floats) -> Patterns:
         """Return the vertices that maximise linear functionals (N × n): for a start, and where windows are too wide."""
         lifts = self.cone.linear_max(objectives)[1]
         span = self.high - self.low
@@ -171,15 +148,12 @@ class LiftPricing:
         group_of = np.empty(len(lifts), dtype=np.int64)
         for group, letters in enumerate(self.groups.letters):
             group_of[letters] = group
-        return Vertices(counts.astype(np.int64), group_of[free], lifts[free, places])
+        return self._patterns(counts.astype(np.int64), group_of[free], lifts[free, places])
 
-    def costs_of(self, vertices: Vertices, y: Floats) -> Floats:
+    def costs_of(self, vertices: Patterns, y: Floats) -> Floats:
         """Return the reduced costs of given vertices."""
-        p, sizes = self.groups.masses, self.groups.sizes
-        gain = p * (self.f_high - self.f_low) - y * (self.high - self.low)
-        base = float(sizes @ (p * self.f_low - y * self.low)) + vertices.counts @ gain
-        own: Floats = p[vertices.free] * (self.f(vertices.lifts) - self.f_low)
-        return base + own - y[vertices.free] * (vertices.lifts - self.low)
+        sizes = self.groups.sizes
+        return vertices.utilities(self.f, self.groups.masses, sizes) - (y * sizes) @ vertices.averages(sizes)
 
     # -- windows ------------------------------------------------------------------------------------------------
 
@@ -208,24 +182,21 @@ class LiftPricing:
         low, high = self.cone.entry_box()
         chord = chord_maximum(self.f, p, low, high, self.groups.per_letter(y))
         if chord <= 0:
-            empty = Vertices(np.empty((0, len(y)), dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
-            return Priced(empty, np.empty(0), True, chord)
+            return Priced(Patterns.constant(len(y)).take(np.empty(0, dtype=np.intp)), True, chord)
         # Outside the windows the loss exceeds the chord maximum: the reduced cost is negative there.
         windows = self._windows(chord)
         listed = self._listed(windows, y, above, largest_window)
         error = (float(np.abs(self.groups.sizes * y).sum()) + abs(self.f_high) + 1) * (len(p) + 16) * 2.0**-50
         if listed is not None:
-            vertices, costs, largest = self.best_vertices(listed, y, most, above)
-            return Priced(vertices, costs, True, max(largest, above, 0.0) + error)
+            vertices, largest = self.best_vertices(listed, y, most, above)
+            return Priced(vertices, True, max(largest, above, 0.0) + error)
         vertices, bound, complete = self._heaviest_first(y, most, above)
         bound = min(chord, max(bound, 0.0) + error * max(self.high, 1.0))
         if not complete:
             near = np.concatenate([self._nearest(largest_window // 8, *window) for window in windows])
-            vertices = vertices.joined(self.best_vertices(near, y, most, above)[0])
-            vertices = vertices.joined(self.from_linear(self._around_chord(y, most)))
-        costs = self.costs_of(vertices, y)
-        better = np.flatnonzero(costs > above)
-        return Priced(vertices.take(better), costs[better], complete, bound)
+            around = self.from_linear(self._around_chord(y, most))
+            vertices = vertices.joined(self.best_vertices(near, y, most, above)[0], around)
+        return Priced(vertices.take(np.flatnonzero(self.costs_of(vertices, y) > above)), complete, bound)
 
     def _listed(
         self, windows: list[tuple[float, float]], y: Floats, above: float, largest_window: int
@@ -242,7 +213,7 @@ class LiftPricing:
             found.append(counts)
         return np.concatenate(found)
 
-    def _heaviest_first(self, y: Floats, most: int, above: float) -> tuple[Vertices, float, bool]:
+    def _heaviest_first(self, y: Floats, most: int, above: float) -> tuple[Patterns, float, bool]:
         """The best vertices by deciding heavy letters first, a bound on all, and whether it is exact."""
         order = np.argsort(-self.groups.masses, kind="stable")
         masses, sizes, box = self.groups.masses[order], self.groups.sizes[order], (self.box_low, self.box_high)
@@ -252,13 +223,13 @@ class LiftPricing:
         counts[:, order] = found
         return self.completed(counts, order[free]), bound, exact
 
-    def completed(self, counts: Counts, free: Counts) -> Vertices:
+    def completed(self, counts: Counts, free: Counts) -> Patterns:
         """Return the vertices with these letters raised and one of these groups in between, where that exists."""
         p = self.groups.masses
         rest = (1 - self.low) - (self.high - self.low) * (counts @ p)
         lifts = self.low + rest / p[free]
         exist = np.flatnonzero((lifts >= self.low) & (lifts <= self.high))
-        return Vertices(counts[exist], free[exist], lifts[exist])
+        return self._patterns(counts[exist], free[exist], lifts[exist])
 
     def _promising(self, y: Floats, above: float) -> tuple[Floats, Keep]:
         """What a raised letter of each group brings, and which subsets may have a vertex worth more than ``above``.
@@ -284,10 +255,7 @@ class LiftPricing:
         """Objectives around the chords' own, from close to wild."""
         p = self.cone.prior.probabilities
         low, high = self.cone.entry_box()
-        width = high - low
-        rise = self.f(high) - self.f(low)
-        slope = np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
-        gains = p * slope - self.groups.per_letter(y)
+        gains = p * chord_slopes(self.f, low, high) - self.groups.per_letter(y)
         generator = np.random.default_rng(len(p))  # not for privacy: the search is the same every time
         density = gains / p
         noise = generator.standard_normal((len(p), number)) * np.geomspace(1e-6, 1.0, number) * (density.std() + 1e-12)
@@ -351,10 +319,6 @@ def _small_loss(f: Function, p: Floats, low: Floats, high: Floats, limit: float)
         left, right = np.where(rising, a, left), np.where(rising, right, b)
     peak = (left + right) / 2
     ends = np.stack([low, high])
-    inside, outside = ends, np.stack([peak, peak])
-    for _ in range(46):
-        middle = (inside + outside) / 2
-        small = loss(middle) <= limit
-        inside, outside = np.where(small, middle, inside), np.where(small, outside, middle)
-    reach = np.where(loss(peak) <= limit, width, np.abs(outside - ends))
+    beyond = last_that_holds(lambda x: loss(x) > limit, np.stack([peak, peak]), ends, 46)
+    reach = np.where(loss(peak) <= limit, width, np.abs(beyond - ends))
     return reach[0], reach[1]

@@ -8,11 +8,12 @@ given one. All but membership and the inequalities has a default by linear progr
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from leakwise.priors import Prior
 from leakwise.types import Floats
 
 __all__ = ["Band", "Cone", "Intersection", "Lifts"]
+
+Answer = TypeVar("Answer")
 
 _CUTS = 200  # rows that one linear program of a cone may ask for
 _CLOSE = 1e-9  # what linear programs are trusted with
@@ -55,6 +58,7 @@ class Cone(ABC):
     """
 
     prior: Prior
+    _whole: bool = True  # whether its program is without bounds on the entries
     limits: Limits = Limits()  # those of whoever searches in it: linear programs of a cone end with them
 
     @abstractmethod
@@ -124,7 +128,10 @@ class Cone(ABC):
         """
         program, letters = self._program, np.arange(len(self.prior))
         program.change_costs(costs, letters)
-        program.change_column_bounds(low, high, letters)
+        whole = isinstance(low, float) and isinstance(high, float) and (low, high) == (0.0, np.inf)
+        if not (whole and self._whole):  # bounds that stay need not be set again
+            program.change_column_bounds(low, high, letters)
+        self._whole = whole
         for _ in range(_CUTS):
             solution = program.solve()
             if not solution.optimal:
@@ -224,14 +231,12 @@ class Intersection(Cone):
         return np.max([low for low, _ in boxes], axis=0), np.min([high for _, high in boxes], axis=0)
 
     def facets(self) -> Floats | None:
-        facets = [cone.facets() for cone in self.cones]
-        known = [rows for rows in facets if rows is not None]
-        return np.concatenate(known) if len(known) == len(facets) else None
+        facets = _all_known(cone.facets() for cone in self.cones)
+        return None if facets is None else np.concatenate(facets)
 
     def bands(self) -> list[Band] | None:
-        bands = [cone.bands() for cone in self.cones]
-        known = [band for band in bands if band is not None]
-        return [each for band in known for each in band] if len(known) == len(bands) else None
+        bands = _all_known(cone.bands() for cone in self.cones)
+        return None if bands is None else list(itertools.chain(*bands))
 
     def lifts(self) -> Lifts | None:
         known = [one for one in (cone.lifts() for cone in self.cones) if one is not None]
@@ -243,14 +248,18 @@ class Intersection(Cone):
         )
 
     def lift_range(self) -> LiftRange | None:
-        ranges = [cone.lift_range() for cone in self.cones]
-        known = [where for where in ranges if where is not None]
-        if len(known) < len(ranges):
+        ranges = _all_known(cone.lift_range() for cone in self.cones)
+        if ranges is None:
             return None
-        pieces = tuple(piece for where in known for piece in where.pieces)
-        return LiftRange(max(where.low for where in known), pieces, max(where.least for where in known))
+        pieces = tuple(piece for where in ranges for piece in where.pieces)
+        return LiftRange(max(where.low for where in ranges), pieces, max(where.least for where in ranges))
 
     def slightly_smaller(self) -> Cone | None:
-        smaller = [cone.slightly_smaller() for cone in self.cones]
-        inside = [cone for cone in smaller if cone is not None]
-        return Intersection(inside) if len(inside) == len(smaller) else None
+        smaller = _all_known(cone.slightly_smaller() for cone in self.cones)
+        return None if smaller is None else Intersection(smaller)
+
+
+def _all_known(answers: Iterable[Answer | None]) -> list[Answer] | None:
+    every = list(answers)
+    known = [answer for answer in every if answer is not None]
+    return known if len(known) == len(every) else None

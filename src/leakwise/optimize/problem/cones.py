@@ -12,12 +12,13 @@ from leakwise.errors import Infeasible
 from leakwise.exact import float_above, float_below, level
 from leakwise.mechanism import Kernel, randomized_response
 from leakwise.mechanism.catalog import same_pml_randomized_response
+from leakwise.optimize.bounds.chord import knapsack
 from leakwise.optimize.problem.cone import Band, Cone, Intersection
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats
 
-__all__ = ["Band", "Cone", "Intersection", "LDPCone", "LiftBox", "lip_cone", "pml_cone"]
+__all__ = ["Band", "Cone", "Intersection", "LDPCone", "LiftBox", "pml_cone"]
 
 
 # Floats end soon after; a lift is at most 1/π_i, and what is proven does not rest on it.
@@ -74,14 +75,11 @@ class LiftBox(Cone):
         self, costs: Floats, low: Floats | float = 0.0, high: Floats | float = np.inf
     ) -> tuple[float, Floats] | None:
         p = self.prior.probabilities
-        low, high = np.maximum(low, self.low_float), np.minimum(high, self.high_float)
-        width, budget = p * (high - low), 1 - float(np.sum(p * low))
-        if (width < 0).any() or not -1e-13 <= budget <= float(width.sum()) + 1e-13:
+        bottom, top = np.full(len(p), self.low_float), np.full(len(p), self.high_float)
+        bottom, top = np.maximum(bottom, low), np.minimum(top, high)
+        if (top < bottom).any() or not float(p @ bottom) - 1e-13 <= 1 <= float(p @ top) + 1e-13:
             return None
-        order = np.argsort(-costs / p, kind="stable")
-        share = np.clip(budget - (np.cumsum(width[order]) - width[order]), 0.0, width[order])
-        lifts = np.broadcast_to(low, p.shape).copy()
-        lifts[order] += share / p[order]
+        lifts = knapsack(costs, p, bottom, top)
         return float(costs @ lifts), lifts
 
     def inequalities(self) -> Floats:
@@ -151,11 +149,6 @@ class LiftBox(Cone):
 def pml_cone(prior: Prior, high: Fraction) -> LiftBox:
     """Return ε-PML for a prior: max v ≤ e^ε π·v."""
     return LiftBox(prior, Fraction(0), high)
-
-
-def lip_cone(prior: Prior, low: Fraction, high: Fraction) -> LiftBox:
-    """Return local information privacy: both sides of the information density bounded."""
-    return LiftBox(prior, low, high)
 
 
 class LDPCone(Cone):

@@ -84,15 +84,9 @@ class KeptFrequencies(LinearUtility):
 
     def _zeros(self, prior: Prior) -> Bools:
         """Return which outcomes (columns) must never occur for which values (rows)."""
-        places = _places(prior)
         found = np.zeros((len(prior), len(prior)), dtype=bool)
         for value, outcome in self.forbidden:
-            if prior.weights[_place(places, value, "forbidden")] == 0:
-                raise InvalidInput(
-                    f"forbidden names the value {value!r}, which has probability zero in the prior: its rows follow "
-                    "the frequencies of all others. Give it a positive probability."
-                )
-            found[places[value], _place(places, outcome, "forbidden")] = True
+            found[_seen(prior, value, "forbidden"), _place(prior, outcome, "forbidden")] = True
         return found
 
     def _shares(self, prior: Prior) -> list[Fraction]:
@@ -100,16 +94,9 @@ class KeptFrequencies(LinearUtility):
         if not isinstance(self.kept_shares, Mapping):
             share = Fraction(0) if self.kept_shares is None else _share(self.kept_shares)
             return [share if weight else Fraction(0) for weight in prior.weights.tolist()]
-        places = _places(prior)
         found = [Fraction(0)] * len(prior)
         for value, share in self.kept_shares.items():
-            place = _place(places, value, "keep_at_least")
-            if prior.weights[place] == 0:
-                raise InvalidInput(
-                    f"keep_at_least names the value {value!r}, which has probability zero in the prior and never comes "
-                    "out. Give it a positive probability."
-                )
-            found[place] = _share(share)
+            found[_seen(prior, value, "keep_at_least")] = _share(share)
         return found
 
     def claim(self, claim: OptimalityClaim, priors: PriorSet) -> tuple[OptimalityClaim | None, str | None]:
@@ -123,18 +110,25 @@ class KeptFrequencies(LinearUtility):
         return float(law @ (gains * prior.probabilities[:, None] * lifts).sum(axis=0))
 
 
-def _places(prior: Prior) -> dict[Any, int]:
-    return {label: place for place, label in enumerate(prior.labels)}
-
-
-def _place(places: dict[Any, int], value: Any, argument: str) -> int:
+def _place(prior: Prior, value: Any, argument: str) -> int:
     try:
-        return places[value]
+        return prior.alphabet.index[value]
     except (KeyError, TypeError):
         raise InvalidInput(
             f"{argument} names {value!r}, which is not a value of the prior. Its values are "
-            f"{', '.join(map(repr, places))}."
+            f"{', '.join(map(repr, prior.labels))}."
         ) from None
+
+
+def _seen(prior: Prior, value: Any, argument: str) -> int:
+    """The place of a value that must have a positive probability: the rows of others follow the frequencies of all."""
+    place = _place(prior, value, argument)
+    if prior.weights[place] == 0:
+        raise InvalidInput(
+            f"{argument} names the value {value!r}, which has probability zero in the prior and never comes out. Give "
+            "it a positive probability."
+        )
+    return place
 
 
 def _share(share: Any) -> Fraction:

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet, Label, as_alphabet
+from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import InvalidInput
 from leakwise.exact import ratio_array
 from leakwise.mechanism import CommonLawKernel, Kernel
 from leakwise.optimize.problem.utility import Utility, summed
+from leakwise.optimize.problem.utility_matrix import utility_matrix
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import OptimalityClaim
 from leakwise.types import Floats, Indices
@@ -89,22 +90,10 @@ class _Matrix(LinearUtility):
     name: str
 
     def _set(self, matrix: Any, outputs: int | Iterable[Label] | None, name: str) -> None:
-        if hasattr(matrix, "columns") and type(matrix).__module__.partition(".")[0] == "pandas" and outputs is None:
-            outputs = list(matrix.columns)
-        try:
-            values = np.array(matrix, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidInput(f"matrix must hold finite numbers: {error}.") from error
-        if values.ndim != 2 or 0 in values.shape or not np.isfinite(values).all():
-            raise InvalidInput(
-                "matrix must hold finite numbers: one row per letter, one column per guess or output. "
-                f"Got an array of shape {values.shape} instead."
-            )
-        alphabet = None if outputs is None else as_alphabet(outputs, name="outputs")
-        if alphabet is not None and len(alphabet) != values.shape[1]:
-            raise InvalidInput(f"outputs must be as many as the columns. Got {len(alphabet)} for {values.shape[1]}.")
-        values.flags.writeable = False
-        self.matrix, self.outputs, self.name = values, alphabet, name
+        self.matrix, self.outputs = utility_matrix(matrix, outputs, name="matrix")
+        self.name = name
+        if not np.isfinite(self.matrix).all():
+            raise InvalidInput("matrix must hold finite numbers. Got -inf: lw.WorstCase forbids outputs.")
 
     def gains(self, prior: Prior) -> Floats:
         if self.matrix.shape[0] != len(prior):

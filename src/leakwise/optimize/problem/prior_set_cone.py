@@ -81,15 +81,13 @@ class RobustCone(Cone):
         return randomized_response(len(self.prior), lift=self.ratio).kernel  # ε-LDP serves every set
 
     def lift_range(self) -> LiftRange | None:
-        if self.priors.is_everything or (self.priors.moved or 0) <= min(self.prior.fractions):
+        if (self.priors.moved or 0) <= min(self.prior.fractions):
             return ball_range(self.priors, self.ratio)
         return None  # only a part of the cone
 
 
 def ball_range(priors: PriorSet, ratio: Fraction) -> LiftRange | None:
-    """Return lifts that serve all priors, or those of an l1 ball ([ED] Proposition 2): all of them while β ≤ 2π_min."""
-    if priors.is_everything:
-        return LiftRange(Fraction(0), ((Fraction(0), ratio),))
+    """Return lifts that serve an l1 ball ([ED] Proposition 2): all that do while β ≤ 2π_min; None for other sets."""
     c = priors.moved
     return None if c is None else LiftRange(Fraction(0), ((ratio / (1 + c * ratio), c * ratio / (1 + c * ratio)),), c)
 

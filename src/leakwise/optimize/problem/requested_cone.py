@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from leakwise.errors import InvalidInput
-from leakwise.optimize.problem.cones import Cone, Intersection, LDPCone, LiftBox, lip_cone, pml_cone
+from leakwise.optimize.problem.cones import Cone, Intersection, LDPCone, LiftBox, pml_cone
 from leakwise.optimize.problem.prior_set_cone import RobustCone
 from leakwise.optimize.problem.value_limits import RobustValueLimits, ValueLimits
 from leakwise.priors import Prior, PriorSet
@@ -82,9 +82,9 @@ def _for_all(priors: PriorSet, asked: AskedLimits) -> list[Cone]:
         )
     cones: list[Cone] = []
     level, anyone = asked.level, asked.anyone
-    if priors.is_everything and level is not None and anyone is not None:
-        # For every prior the two limits are one: the smaller.
-        level, anyone = (level, None) if level.below <= anyone.below else (None, anyone)
+    if priors.is_everything:
+        # For every prior both are the same limit, of which the smaller is left.
+        level, anyone = None, min((one for one in (level, anyone) if one), key=lambda one: one.below, default=None)
     if level is not None:
         cones.append(RobustCone(priors, provable_ratio(priors, level.below)))
     if anyone is not None:
@@ -107,7 +107,7 @@ def _for_one(prior: Prior, asked: AskedLimits) -> list[Cone]:
         return [pml_cone(prior, Fraction(1))]  # only constant columns, which keep every other limit as well
     if asked.lip is not None:
         high = bound if asked.level is None else min(bound, asked.level.below)
-        boxes.append(lip_cone(prior, 1 / bound, high))
+        boxes.append(LiftBox(prior, 1 / bound, high))
     elif asked.level is not None:
         boxes.append(pml_cone(prior, asked.level.below))
     if ratio is not None:

@@ -12,7 +12,7 @@ from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exact import ratio_array
 from leakwise.leakage.measures.divergences import DIVERGENCES, as_convex
 from leakwise.mechanism import CommonLawKernel, Kernel
-from leakwise.optimize.bounds.chord import chord_duals
+from leakwise.optimize.bounds.chord import chord_duals, chord_slopes
 from leakwise.optimize.problem.labelled_utilities import Expected, Gain, Guessing, LinearUtility
 from leakwise.optimize.problem.utility import Utility, seen, summed
 from leakwise.priors import Prior, PriorSet
@@ -68,15 +68,12 @@ class FInformation(Utility):
         return slopes
 
     def chord(self, low: Floats, high: Floats, prior: Prior) -> tuple[Floats, float]:
-        p, width = prior.probabilities, high - low
-        rise, at_low = self.f(high) - self.f(low), self.f(low)
-        slopes = p * np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
-        return slopes, float(p @ at_low - slopes @ low)
+        slopes = prior.probabilities * chord_slopes(self.f, low, high)
+        return slopes, float(prior.probabilities @ self.f(low) - slopes @ low)
 
     def chord_gaps(self, low: Floats, high: Floats, point: Floats, prior: Prior) -> Floats:
-        width, at_low = high - low, self.f(low)
-        share = np.divide(point - low, width, out=np.zeros_like(width), where=width > 0)
-        gaps: Floats = prior.probabilities * (at_low + share * (self.f(high) - at_low) - self.f(point))
+        chord = self.f(low) + chord_slopes(self.f, low, high) * (point - low)
+        gaps: Floats = prior.probabilities * (chord - self.f(point))
         return gaps
 
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:

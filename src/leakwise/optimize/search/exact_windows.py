@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
-
 import numpy as np
 
 from leakwise.optimize.bounds.chord import Function, chord_duals
-from leakwise.optimize.finish.permutations import Patterns, fewest_columns, spread
-from leakwise.optimize.pricing.lift_box import Groups, LiftPricing, Vertices
+from leakwise.optimize.finish.permutations import Patterns, spread
+from leakwise.optimize.pricing.lift_box import Groups, LiftPricing
 from leakwise.optimize.pricing.shared_tables import tables_of
 from leakwise.optimize.pricing.subset_sums import HalfTables
 from leakwise.optimize.problem.cones import LiftBox
@@ -39,52 +36,45 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
     low, high = cone.entry_box()
     start = chord_duals(f, cone.prior.probabilities, low, high)
     y = np.array([start[group[0]] for group in groups.letters])
-    vertices, _, _ = pricing.best_vertices(pricing.nearest(24 * len(y)), y, 48 * len(y), -np.inf)
+    vertices, _ = pricing.best_vertices(pricing.nearest(24 * len(y)), y, 48 * len(y), -np.inf)
     generator = np.random.default_rng(len(start))  # not for privacy: the search is the same every time
     wild = generator.standard_normal((len(start), 6 * len(y)))
     corners = pricing.from_linear(np.concatenate([np.eye(len(start)), -np.eye(len(start)), wild], axis=1))
-    optimum = _generate(pricing, corners.joined(vertices), limits)
-    lifts, weights = _spread(optimum.vertices, optimum.generated.solution.weights, pricing)
+    found, done = _generate(pricing, corners.joined(vertices), limits)
+
+    def worth(lifts: Floats) -> Floats:
+        worth: Floats = cone.prior.probabilities @ f(lifts)
+        return worth
 
     def inner() -> tuple[Floats, Floats] | None:
         """The optimum of a slightly smaller box, whose rounding to integers is inside this one and keeps zeros."""
         smaller = cone.slightly_smaller()
         if smaller is None or limits.exhausted:
             return None
-        near = LiftPricing(smaller, f, pricing.tables)
-        again = _generate(near, near.completed(optimum.vertices.counts, optimum.vertices.free), limits)
-        stopped = again.generated.stopped
-        return None if stopped else _spread(again.vertices, again.generated.solution.weights, near)
+        near, real = LiftPricing(smaller, f, pricing.tables), found.take(np.flatnonzero(found.free >= 0))
+        again, optimum = _generate(near, near.completed(real.counts, real.free), limits)
+        return None if optimum.stopped else spread(again, optimum.solution.weights, groups.letters, worth)
 
-    proof, stopped = optimum.generated.proof, optimum.generated.stopped
-    duals = groups.per_letter(proof.duals / groups.sizes)
-    return Found(lifts, weights, duals, proof.largest, proof.how or "chord", stopped=stopped, inner=inner)
-
-
-@dataclass(frozen=True)
-class _Optimum:
-    vertices: Vertices
-    generated: Generated
+    lifts, weights = spread(found, done.solution.weights, groups.letters, worth)
+    duals, proof = groups.per_letter(done.proof.duals / groups.sizes), done.proof
+    return Found(lifts, weights, duals, proof.largest, proof.how or "chord", stopped=done.stopped, inner=inner)
 
 
-def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Optimum:
-    """Column generation from a first set of vertices."""
-    sizes = pricing.groups.sizes
+def _generate(pricing: LiftPricing, vertices: Patterns, limits: Limits) -> tuple[Patterns, Generated]:
+    """Column generation from a first set of vertices: all columns in the end, and their weights."""
+    masses, sizes = pricing.groups.masses, pricing.groups.sizes
     count = len(sizes)
-    constant = np.ones((count, 1))  # always in the cone, so that the master is feasible from the start
-    master = Master(
-        np.concatenate([[0.0], _utilities(vertices, pricing)]),
-        np.concatenate([constant, _averages(vertices, pricing)], axis=1),
-    )
-    kept, window, waited = [vertices], _FIRST_WINDOW, 0
+    kept, window, waited = [Patterns.constant(count).joined(vertices)], _FIRST_WINDOW, 0
+    master = Master(kept[0].utilities(pricing.f, masses, sizes), kept[0].averages(sizes))
 
     def price(solution: MasterSolution) -> Priced:
-        y = solution.duals / sizes
-        found = pricing.price(y, most=3 * count, above=0.25 * limits.tolerance, largest_window=window)
+        found = pricing.price(
+            solution.duals / sizes, most=3 * count, above=0.25 * limits.tolerance, largest_window=window
+        )
         kept.append(found.vertices)
-        columns, how = _averages(found.vertices, pricing), "windows" if found.complete else "chord"
-        farthest = found.complete or window == _LARGEST_WINDOW
-        return Priced(_utilities(found.vertices, pricing), columns, found.largest, how, farthest)
+        how, farthest = "windows" if found.complete else "chord", found.complete or window == _LARGEST_WINDOW
+        worth = found.vertices.utilities(pricing.f, masses, sizes)
+        return Priced(worth, found.vertices.averages(sizes), found.largest, how, farthest)
 
     def ended(before: float, value: float, bound: float, priced: Priced) -> bool:
         nonlocal window, waited
@@ -98,33 +88,5 @@ def _generate(pricing: LiftPricing, vertices: Vertices, limits: Limits) -> _Opti
     def enough(bound: float) -> float:
         return limits.tolerance if pricing.tables else max(limits.tolerance, _ENOUGH * abs(bound))
 
-    generated = generate(master, price, limits, enough=enough, ended=ended)
-    return _Optimum(reduce(Vertices.joined, kept), generated)
-
-
-def _utilities(vertices: Vertices, pricing: LiftPricing) -> Floats:
-    p, sizes = pricing.groups.masses, pricing.groups.sizes
-    base = float((sizes * p).sum()) * pricing.f_low
-    high = vertices.counts @ (p * (pricing.f_high - pricing.f_low))
-    free: Floats = p[vertices.free] * (pricing.f(vertices.lifts) - pricing.f_low)
-    return base + high + free
-
-
-def _averages(vertices: Vertices, pricing: LiftPricing) -> Floats:
-    """The average lift within each group: what counts once letters of a group are treated alike (G × n)."""
-    sizes = pricing.groups.sizes
-    total = pricing.low * sizes + (pricing.high - pricing.low) * vertices.counts
-    total[np.arange(len(vertices)), vertices.free] += vertices.lifts - pricing.low
-    averages: Floats = (total / sizes).T
-    return averages
-
-
-def _spread(vertices: Vertices, weights: Floats, pricing: LiftPricing) -> tuple[Floats, Floats]:
-    """Real columns from vertices up to permutation; the first weight is that of the constant column."""
-    count, size = len(vertices), len(pricing.groups.sizes)
-    constant = Patterns(np.zeros((1, size), dtype=np.int64), np.full(1, -1), np.ones(1), np.ones(1), np.ones(1))
-    found = Patterns(
-        vertices.counts, vertices.free, vertices.lifts, np.full(count, pricing.low), np.full(count, pricing.high)
-    )
-    lifts, shares = spread(constant.joined(found), weights, pricing.groups.letters)
-    return fewest_columns(lifts, shares, pricing.cone.prior.probabilities @ pricing.f(lifts))
+    done = generate(master, price, limits, enough=enough, ended=ended)
+    return kept[0].joined(*kept[1:]), done

@@ -69,27 +69,21 @@ def _banded(cone: Cone, bands: list[Band], values: Floats, limits: Limits) -> Fo
     costs, _ = cone.linear_max(values - found.duals[:, None])
     size = float(np.abs(values).sum(axis=0).max() + np.abs(found.duals).sum())
     largest = float(costs.max()) + size * (len(values) + 16) * 2.0**-51
-    limits.tell("linear program", float(found.weights @ _worth(found, values)), float(found.duals.sum()) + largest)
+    assert found.labels is not None  # every column of a labelled search says something
+    said = found.labels
+    worth = np.einsum("ij,ij,j->", values[:, said], found.lifts, found.weights)
+    limits.tell("linear program", float(worth), float(found.duals.sum()) + largest)
 
     def inner() -> tuple[Floats, Floats] | None:
         """Return the answer for a slightly smaller cone, if it uses the same outputs."""
         smaller = None if limits.exhausted else cone.slightly_smaller()
         narrower = None if smaller is None else smaller.bands()
         again = None if smaller is None or narrower is None else _solve(smaller, narrower, values, limits)
-        same = again is not None and np.array_equal(_labels(again), _labels(found))
-        return (again.lifts, again.weights) if again is not None and same else None
+        if again is None or again.labels is None or not np.array_equal(again.labels, said):
+            return None
+        return again.lifts, again.weights
 
     return replace(found, largest=largest, inner=inner)
-
-
-def _labels(found: Found) -> Indices:
-    assert found.labels is not None  # every column of a labelled search says something
-    return found.labels
-
-
-def _worth(found: Found, values: Floats) -> Floats:
-    worth: Floats = np.sum(values[:, _labels(found)] * found.lifts, axis=0)
-    return worth
 
 
 def _solve(cone: Cone, bands: list[Band], values: Floats, limits: Limits) -> Found | None:

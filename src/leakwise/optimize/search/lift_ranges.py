@@ -8,14 +8,13 @@ for all: a round of pricing is one pass over them. The boxes are priced by windo
 from __future__ import annotations
 
 import math
-from functools import reduce
 
 import numpy as np
 
 from leakwise.optimize.bounds.chord import Function
 from leakwise.optimize.bounds.ranges import range_bound
-from leakwise.optimize.finish.permutations import Patterns, fewest_columns, spread
-from leakwise.optimize.pricing.lift_box import Groups, LiftPricing, Vertices
+from leakwise.optimize.finish.permutations import Patterns, spread
+from leakwise.optimize.pricing.lift_box import Groups, LiftPricing
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.optimize.search.generate import Priced, generate
@@ -54,7 +53,7 @@ def search_ranges(cone: Cone, where: LiftRange, f: Function, limits: Limits) -> 
         for box in boxes:
             priced = box.price(y, most=3 * len(y), above=0.25 * limits.tolerance, largest_window=_WINDOW)
             largest = max(largest, priced.largest)
-            found = found.joined(_boxed(priced.vertices, box))
+            found = found.joined(priced.vertices)
         kept.append(found)
         worth = found.utilities(f, groups.masses, groups.sizes)
         return Priced(worth, found.averages(groups.sizes), largest if complete else np.inf)
@@ -68,8 +67,8 @@ def search_ranges(cone: Cone, where: LiftRange, f: Function, limits: Limits) -> 
     duals, largest = done.proof.duals / groups.sizes, done.proof.largest
     if not complete:
         duals, largest = _outer_bound(cone, where, f, groups, done.solution.duals / groups.sizes, done.solution.value)
-    lifts, weights = spread(reduce(Patterns.joined, kept), done.solution.weights, groups.letters)
-    lifts, weights = fewest_columns(lifts, weights, cone.prior.probabilities @ f(lifts))
+    every, p = kept[0].joined(*kept[1:]), cone.prior.probabilities
+    lifts, weights = spread(every, done.solution.weights, groups.letters, lambda lifts: p @ f(lifts))
     return Found(lifts, weights, groups.per_letter(duals), largest, "ranges", stopped=done.stopped)
 
 
@@ -176,20 +175,14 @@ class _SomeSets:
         return found.take(np.flatnonzero(costs > above)), np.inf
 
 
-def _boxed(vertices: Vertices, box: LiftPricing) -> Patterns:
-    size = len(vertices)
-    return Patterns(vertices.counts, vertices.free, vertices.lifts, np.full(size, box.low), np.full(size, box.high))
-
-
 def _start(
     table: _EverySet | _SomeSets, boxes: list[LiftPricing], groups: Groups, generator: np.random.Generator
 ) -> Patterns:
     """The constant column, the sets of largest worth and some of all kinds, and corners of the boxes."""
     count = len(groups.sizes)
-    constant = Patterns(np.zeros((1, count), dtype=np.int64), np.full(1, -1), np.ones(1), np.ones(1), np.ones(1))
-    patterns = constant.joined(table.best(24 * count, generator))
+    patterns = Patterns.constant(count).joined(table.best(24 * count, generator))
     size = int(groups.sizes.sum())
     for box in boxes:
         wild = np.concatenate([np.eye(size), -np.eye(size), generator.standard_normal((size, 4 * count))], axis=1)
-        patterns = patterns.joined(_boxed(box.from_linear(wild), box))
+        patterns = patterns.joined(box.from_linear(wild))
     return patterns

@@ -9,7 +9,7 @@ import numpy as np
 from leakwise.lp import LinearProgram
 from leakwise.types import Floats
 
-__all__ = ["Master", "MasterSolution"]
+__all__ = ["Master", "MasterSolution", "refined_solve"]
 
 
 # The solver's tolerances are absolute: utilities multiplied by this come out that much sharper.
@@ -60,8 +60,8 @@ class Master:
         if basis is not None and len(basis.columns) == len(self.columns):
             square = self.columns[:, basis.columns]
             try:
-                sharp_weights = _solve(square, np.ones(len(square)))
-                sharp_duals = _solve(square.T, self.utilities[basis.columns])
+                sharp_weights = refined_solve(square, np.ones(len(square)))
+                sharp_duals = refined_solve(square.T, self.utilities[basis.columns])
             except np.linalg.LinAlgError:
                 sharp_weights = sharp_duals = np.full(len(square), np.nan)
             if np.abs(sharp_duals - duals).max() < 1e-6 and sharp_weights.min() > -1e-9:
@@ -73,8 +73,8 @@ class Master:
         return self._last
 
 
-def _solve(matrix: Floats, right: Floats) -> Floats:
-    """A linear solve with one step of refinement in extended precision."""
+def refined_solve(matrix: Floats, right: Floats) -> Floats:
+    """Return the solution of a linear system, with one step of refinement in extended precision."""
     x = np.linalg.solve(matrix, right)
     residual = right.astype(np.longdouble) - matrix.astype(np.longdouble) @ x.astype(np.longdouble)
     refined: Floats = x + np.linalg.solve(matrix, residual.astype(np.float64))

@@ -49,7 +49,7 @@ def search_set(cone: RobustCone, utility: FInformation, limits: Limits) -> Answe
     if where is not None:
         candidates.append(Answer(search_ranges(cone, where, f, limits), _TWO_VALUES))
         proofs += [candidates[0].found] if everything is not None else []
-        if cone.priors.moved is not None and (narrower := conservative_lift(cone.priors, cone.ratio)) > 1:
+        if (narrower := conservative_lift(cone.priors, cone.ratio)) > 1:
             found = _at_estimate(cone, narrower, utility, limits)
             candidates.append(Answer(found, "columns of the estimate at a smaller ε"))
     else:
@@ -151,6 +151,6 @@ def _without_search(cone: RobustCone, utility: FInformation) -> float:
         low, high = np.zeros(len(p)), np.minimum(float_above(cone.ratio * _ABOVE), 1 / p)
         duals = chord_duals(f, p, low, high)
         bound = min(bound, float(duals.sum()) + max(chord_maximum(f, p, low, high, duals), 0.0))
-    if cone.priors.moved is not None and not cone.priors.is_everything:
-        bound = min(bound, ball_bound(cone.priors, cone.ratio * _ABOVE, f)[0])
+    if cone.priors.moved is not None:
+        bound = min(bound, ball_bound(cone.priors, cone.ratio * _ABOVE, f))
     return bound

@@ -11,7 +11,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import level
 from leakwise.mechanism import DenseKernel, Mechanism, exponential, randomized_response
 from leakwise.mechanism.catalog import identity
-from leakwise.optimize.worst_case.mask import utility_matrix
+from leakwise.optimize.problem.utility_matrix import utility_matrix
 from leakwise.priors import Prior
 from leakwise.types import Floats
 

@@ -13,9 +13,10 @@ from leakwise.charts.specs import lines
 from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.mechanism import Mechanism
+from leakwise.optimize.problem.utility_matrix import utility_matrix
 from leakwise.optimize.worst_case.comparison import pml_exponential, pml_randomized_response, worst_utility
 from leakwise.optimize.worst_case.least_leakage import LeastLeakage, on_mask, ratio_on
-from leakwise.optimize.worst_case.mask import Levels, utility_matrix
+from leakwise.optimize.worst_case.mask import Levels
 from leakwise.optimize.worst_case.utility_safe import safe_on
 from leakwise.priors import Prior, PriorSet, as_prior_set
 from leakwise.types import Floats

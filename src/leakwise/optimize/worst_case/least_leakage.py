@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet
+from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.charts.shown import Drawn, Parts, Table
+from leakwise.errors import InvalidInput
 from leakwise.exact import over_common_denominator
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import DenseKernel, Mechanism
@@ -149,18 +150,13 @@ def least_leakage(prior: Any, mask: Any, *, outputs: Any = None) -> LeastLeakage
     priors = as_prior_set(prior)
     given = as_mask(mask, priors)
     if outputs is not None:
-        from leakwise.alphabet import as_alphabet
-
         given = Mask(given.allowed, as_alphabet(outputs, name="outputs"), given.words)
         if len(given.names(priors.alphabet)) != given.shape[1]:
-            raise _wrong_outputs(len(given.names(priors.alphabet)), given.shape[1])
+            labels = len(given.names(priors.alphabet))
+            raise InvalidInput(
+                f"outputs must be as many as the columns of the mask. Got {labels} for {given.shape[1]}."
+            )
     return on_mask(priors, given)
-
-
-def _wrong_outputs(labels: int, columns: int) -> Exception:
-    from leakwise.errors import InvalidInput
-
-    return InvalidInput(f"outputs must be as many as the columns of the mask. Got {labels} for {columns}.")
 
 
 def ratio_on(priors: PriorSet, mask: Mask, *, before: Any = None, target: float | None = None) -> tuple[Any, Any]:

@@ -7,7 +7,6 @@ worst, M the best, and equal utilities have equal ranks (the paper excludes ties
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,14 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from leakwise.alphabet import Alphabet, Label, as_alphabet
+from leakwise.alphabet import Alphabet
 from leakwise.errors import Infeasible, InvalidInput, did_you_mean, some_of
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.optimize.finish.outcome_names import distinct
+from leakwise.optimize.problem.utility_matrix import column_labels
 from leakwise.priors import PriorSet
 from leakwise.types import Bools, Floats, Indices
 
-__all__ = ["Levels", "Mask", "as_mask", "ranks", "utility_matrix"]
+__all__ = ["Levels", "Mask", "as_mask", "ranks"]
 
 
 _BY = ("value", "order")
@@ -72,7 +72,7 @@ class Mask:
 
 def as_mask(mask: Any, priors: PriorSet) -> Mask:
     """Return a mask from what a user may give, checked against the letters of a prior."""
-    given = mask if isinstance(mask, Mask) else Mask(_booleans(mask), _columns_of(mask))
+    given = mask if isinstance(mask, Mask) else Mask(_booleans(mask), column_labels(mask))
     rows = given.allowed.shape[0]
     if rows != len(priors.alphabet):
         raise InvalidInput(
@@ -105,38 +105,6 @@ def _booleans(mask: Any) -> Bools:
     allowed: Bools = np.asarray(numbers == 1.0, dtype=np.bool_)
     allowed.flags.writeable = False
     return allowed
-
-
-def _columns_of(matrix: Any) -> Alphabet | None:
-    if type(matrix).__module__.partition(".")[0] == "pandas":
-        return as_alphabet(list(matrix.columns), name="outputs")
-    return None
-
-
-def utility_matrix(
-    utility: Any, outputs: int | Iterable[Label] | None, *, name: str = "utility"
-) -> tuple[Floats, Alphabet | None]:
-    """Return a utility as floats with the labels of its outputs; -inf stands for "never", NaN and inf are refused."""
-    try:
-        values = np.array(utility, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{name} must be a matrix of numbers: {error}.") from error
-    if values.ndim != 2 or 0 in values.shape:
-        raise InvalidInput(
-            f"{name} must have one row per letter and one column per output. Got shape {values.shape} instead."
-        )
-    bad = np.argwhere(np.isnan(values) | (values == np.inf))
-    if len(bad):
-        row, column = (int(place) for place in bad[0])
-        raise InvalidInput(
-            f"{name} must hold numbers (or -inf for an output that must never be given). Got "
-            f"{values[row, column]} in row {row}, column {column} ({len(bad)} such entries)."
-        )
-    names = _columns_of(utility) if outputs is None else as_alphabet(outputs, name="outputs")
-    if names is not None and len(names) != values.shape[1]:
-        raise InvalidInput(f"outputs must be as many as the columns. Got {len(names)} for {values.shape[1]}.")
-    values.flags.writeable = False
-    return values, names
 
 
 def ranks(utility: Floats) -> npt.NDArray[np.int64]:

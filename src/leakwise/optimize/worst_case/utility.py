@@ -12,7 +12,8 @@ from leakwise.errors import InvalidInput
 from leakwise.mechanism import Kernel
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.problem.utility import Utility, seen
-from leakwise.optimize.worst_case.mask import Levels, utility_matrix
+from leakwise.optimize.problem.utility_matrix import utility_matrix
+from leakwise.optimize.worst_case.mask import Levels
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import OptimalityClaim
 from leakwise.types import Floats, Indices

@@ -8,19 +8,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from leakwise.charts.shown import Drawn, Parts, Table
-from leakwise.errors import InvalidInput
 from leakwise.exact import round_integer_rows
 from leakwise.guarantee import at_most
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.mechanism.catalog import BITS
+from leakwise.optimize.problem.utility_matrix import utility_matrix
 from leakwise.optimize.worst_case.least_leakage import LeastLeakage, on_mask
-from leakwise.optimize.worst_case.mask import Levels, Mask, utility_matrix
+from leakwise.optimize.worst_case.mask import Levels, Mask
 from leakwise.priors import PriorSet, as_prior_set
 from leakwise.proof import Certificate, certify
-from leakwise.types import Bools
 
 __all__ = ["UtilitySafe", "safe_on", "utility_safe"]
 
@@ -147,13 +145,7 @@ def safe_on(priors: PriorSet, mask: Mask) -> UtilitySafe:
         weights = np.where(allowed, np.array([common // count for count in counts], dtype=np.int64)[:, None], 0)
         kernel = DenseKernel(weights, common)
     else:
-        kernel = DenseKernel(_even_rows(allowed), 1 << BITS)
+        rows = [round_integer_rows(row[None, :].astype(np.object_), int(row.sum()), BITS)[0] for row in allowed]
+        kernel = DenseKernel(np.array(rows), 1 << BITS)
     mechanism = mask.mechanism(kernel, used, priors.alphabet)
     return UtilitySafe(mechanism, certify(mechanism, priors), mask, priors)
-
-
-def _even_rows(allowed: Bools) -> npt.NDArray[Any]:
-    rows = [round_integer_rows(row[None, :].astype(np.object_), int(row.sum()), BITS)[0] for row in allowed]
-    if not rows:  # pragma: no cover - a mask has a row
-        raise InvalidInput("mask must have at least one row.")
-    return np.array(rows)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakwise.optimize.search.master import refined_solve
 from leakwise.optimize.worst_case.least_ratio.packing import Covered, Packing
 from leakwise.types import Floats
 
@@ -54,12 +55,7 @@ def at_ratio(packing: Packing, covered: Covered, ratio: float, *, duals: bool = 
 def _solve(square: Floats, ones: Floats, costs: Floats | None) -> tuple[Floats, Floats | None]:
     """B·ρ = 1 and Bᵀz = costs, each with a step of refinement."""
     if len(square) <= _DENSE:
-        weights: Floats = np.asarray(np.linalg.solve(square, ones), dtype=np.float64)
-        weights = weights + np.asarray(np.linalg.solve(square, _residual(square, weights, ones)), dtype=np.float64)
-        if costs is None:
-            return weights, None
-        z: Floats = np.asarray(np.linalg.solve(square.T, costs), dtype=np.float64)
-        return weights, z + np.asarray(np.linalg.solve(square.T, _residual(square.T, z, costs)), dtype=np.float64)
+        return refined_solve(square, ones), None if costs is None else refined_solve(square.T, costs)
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 
@@ -71,11 +67,6 @@ def _solve(square: Floats, ones: Floats, costs: Floats | None) -> tuple[Floats, 
         return weights, None
     z = factors.solve(costs, trans="T")
     return weights, z + factors.solve(costs - sparse.T @ z, trans="T")
-
-
-def _residual(matrix: Floats, x: Floats, right: Floats) -> Floats:
-    wide = right.astype(np.longdouble) - matrix.astype(np.longdouble) @ x.astype(np.longdouble)
-    return wide.astype(np.float64)
 
 
 def basis_root(packing: Packing, covered: Covered, highest: float) -> AtRatio | None:

@@ -111,7 +111,6 @@ class _Local:
         self.lower, letter = columns.bottleneck()
         self.y = np.full(columns.size, -1.0 / (2 * columns.size))
         self.y[letter] = 1.0
-        self.solved = 0
 
     def run(self) -> LeastRatio | None:
         safe = safe_matrix(self.columns.allowed)
@@ -135,7 +134,7 @@ class _Local:
         if matrix is None:
             return None
         upper = safe_ratio(matrix, self.columns.p)
-        return LeastRatio(self.lower, upper, self.y, matrix, "columns, window by window", self.solved)
+        return LeastRatio(self.lower, upper, self.y, matrix, "columns, window by window")
 
     def _window(self, start: int, stop: int, room: Floats | None = None) -> _Window | None:
         """The outputs that touch places start..stop, and all letters they serve that have room."""
@@ -165,7 +164,6 @@ class _Local:
             y = np.zeros(self.columns.size)
             y[self.order[window.places]] = found.y
             self._prove(y)
-        self.solved += window.packing.solved
 
     def _prove(self, y: Floats) -> None:
         candidate = centred(y)
@@ -220,7 +218,6 @@ class _Local:
             return None if left else _Block(start, horizon, room, room, [])
         packing = window.packing
         covered = packing.cover(ratio, enough=lambda y: self._hopeless(packing, y, ratio))
-        self.solved += packing.solved
         if not covered.whole:
             return None
         chosen, weights = covered.columns, covered.weights[covered.columns]

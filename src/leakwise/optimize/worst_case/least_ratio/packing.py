@@ -61,7 +61,6 @@ class Packing:
         self.letters = np.empty((0, width), dtype=np.intp)
         self.before = np.empty((0, width))
         self._known = set[tuple[int, bytes]]()  # columns that pricing has found
-        self.solved = 0  # linear programs so far
         self._program: LinearProgram | None = None
         self._ratio = np.nan
         self._crumb = _CRUMB
@@ -165,17 +164,13 @@ class Packing:
         fresh = [output for output in chosen.tolist() if (output, priced.letters[output].tobytes()) not in self._known]
         return np.array(fresh, dtype=np.intp)
 
-    def _fresh(self) -> LinearProgram:
-        assert self._program is not None  # just built
-        return self._program
-
     def _solved(self, usable: Bools) -> Solution:
         """The program solved; built again where the warm basis leads round in circles."""
-        self.solved += 1
         patience = _PATIENCE * (1 + self.columns.size / 50)
         for crumb in (_CRUMB, 1e2 * _CRUMB, 1e4 * _CRUMB, None):
             try:
-                solution = self._fresh().solve(patience)
+                assert self._program is not None  # just built
+                solution = self._program.solve(patience)
             except NotConverged:  # numbers of very different size: without the smallest of them, then
                 pass
             else:

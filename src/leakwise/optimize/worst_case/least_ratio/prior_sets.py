@@ -15,6 +15,7 @@ import numpy as np
 
 from leakwise.errors import Infeasible, NotConverged, some_of
 from leakwise.lp import LinearProgram
+from leakwise.optimize.search.labelled import Sheet
 from leakwise.optimize.worst_case.least_ratio.search import LeastRatio, centred, safe_matrix
 from leakwise.priors import PriorSet
 from leakwise.types import Bools, Floats
@@ -46,7 +47,6 @@ class _Robust:
         for output in range(self.count):
             self.members.append([self._worst(allowed[:, output].astype(np.float64))])
         self.rows: list[tuple[int, int]] = []  # (output, member) of each cut
-        self.solved = 0
         self._program = self._start()
         self.y = np.zeros(self.size)
         self.mixed = [_member_weights([self.members[j][0][0]], [1.0]) for j in range(self.count)]
@@ -58,32 +58,15 @@ class _Robust:
         return self.priors.exact_worst_member(column), self.priors.worst_member(column)
 
     def _start(self) -> LinearProgram:
-        pairs, count = len(self.output), self.count
-        letters = np.flatnonzero(self.support)
-        place = np.cumsum(self.support) - 1
-        rows = len(letters) + pairs
-        # Columns: the pairs, then the largest entries m_j.
-        data, index, starts = [], [], [0]
-        for pair in range(pairs):
-            data += [1.0, 1.0]
-            index += [int(place[self.letter[pair]]), len(letters) + pair]
-            starts.append(len(data))
-        for output in range(count):
-            own = np.flatnonzero(self.output == output)
-            data += [-1.0] * len(own)
-            index += (len(letters) + own).tolist()
-            starts.append(len(data))
-        upper = np.concatenate([np.ones(len(letters)), np.zeros(pairs)])
-        program = LinearProgram(
-            np.concatenate([np.ones(pairs), np.zeros(count)]),
-            (np.array(data), np.array(index), np.array(starts)),
-            np.full(rows, -np.inf),
-            upper,
-            maximize=True,
-        )
-        self._letters = letters
-        self._fixed = rows
-        return program
+        """The program without cuts, its columns the pairs, then the largest entries m_j."""
+        self._letters = np.flatnonzero(self.support)
+        pairs, place = np.arange(len(self.output)), np.cumsum(self.support) - 1
+        self._fixed = len(self._letters) + len(pairs)
+        sheet = Sheet()
+        sheet.add([(place[self.letter], pairs, 1.0)], np.full(len(self._letters), -np.inf), np.ones(len(self._letters)))
+        below = [(pairs, pairs, 1.0), (pairs, len(pairs) + self.output, -1.0)]
+        sheet.add(below, np.full(len(pairs), -np.inf), np.zeros(len(pairs)))
+        return sheet.program(np.concatenate([np.ones(len(pairs)), np.zeros(self.count)]))
 
     # ------------------------------------------------------------------------------------------------ one ratio
 
@@ -105,7 +88,6 @@ class _Robust:
         self._program.change_coefficients(cuts, len(self.output) + outputs, np.full(len(cuts), 1 / ratio))
         for _ in range(_CUTS):
             solution = self._program.solve()
-            self.solved += 1
             columns = np.zeros((self.size, self.count))
             columns[self.letter, self.output] = np.maximum(solution.x[: len(self.output)], 0.0)
             largest = columns.max(axis=0)
@@ -214,7 +196,7 @@ class _Robust:
             if not np.isfinite(at):
                 self._nowhere()
         how = "linear programs cut with priors of the set"
-        return LeastRatio(self.lower, self.upper, self.y[self._letters], self.matrix, how, self.solved), self.mixed
+        return LeastRatio(self.lower, self.upper, self.y[self._letters], self.matrix, how), self.mixed
 
     def _bottleneck(self) -> float:
         with np.errstate(divide="ignore"):

@@ -42,7 +42,6 @@ class LeastRatio:
     y: Floats
     matrix: Floats
     how: str
-    programs: int = 0
     packing: Packing | None = field(default=None, repr=False)
 
 
@@ -241,9 +240,8 @@ class _Search:
     def _result(self) -> LeastRatio:
         if self._cover is not None:
             self.matrix = self._sharpest(*self._cover)
-        return LeastRatio(
-            min(self.lower, self.upper), self.upper, self.y, self.matrix, self.how, self.packing.solved, self.packing
-        )
+        lower = min(self.lower, self.upper)
+        return LeastRatio(lower, self.upper, self.y, self.matrix, self.how, self.packing)
 
     def _sharpest(self, covered: Covered, found: AtRatio | None) -> Floats:
         """The probabilities of the cover that was reached.
