@@ -17,6 +17,7 @@ __all__ = ["MOST_VERTICES", "list_vertices", "listed", "vertex_count", "vertex_c
 
 
 MOST_VERTICES = 2_000_000
+_ZERO = 1e-12  # convex functions are largest at the end: a bound over vertices errs to the safe side
 MOST_OF_ANY = 7  # letters: linear limits of any kind have thousands of vertices by then
 
 
@@ -41,8 +42,9 @@ def list_vertices(cone: Cone) -> Floats:
         top = where.pieces[0][0]
         return _algorithm_1(p, float_above(top), cone.prior.region(lift=top))
     rows = cone.facets()
-    if rows is not None and size <= MOST_OF_ANY:
-        return polytope_vertices(p, rows)
+    vertices = None if rows is None or size > MOST_OF_ANY else polytope_vertices(p, rows)
+    if vertices is not None:
+        return vertices
     raise InvalidInput(
         'method="enumeration" knows the vertices of bounds on lifts and of ε-LDP, and of linear limits for up to '
         f'{MOST_OF_ANY} values. Use method="columns" for others.'
@@ -54,10 +56,13 @@ def listed(cone: Cone) -> bool:
     return len(cone.prior) <= MOST_OF_ANY and cone.facets() is not None
 
 
-def polytope_vertices(p: Floats, rows: Floats) -> Floats:
-    """Return the vertices of {λ ≥ 0, π·λ = 1, rows·λ ≤ 0}, all of which the constant column is strictly inside of."""
+def polytope_vertices(p: Floats, rows: Floats) -> Floats | None:
+    """Return the vertices of {λ ≥ 0, π·λ = 1, rows·λ ≤ 0}, all of which the constant column is strictly inside of.
+
+    None where some of them are too close to each other for floats.
+    """
     from scipy.linalg import null_space
-    from scipy.spatial import HalfspaceIntersection
+    from scipy.spatial import HalfspaceIntersection, QhullError
 
     size = len(p)
     if size == 1:
@@ -71,8 +76,12 @@ def polytope_vertices(p: Floats, rows: Floats) -> Floats:
         z = np.array([[ends[slopes < 0].max(), ends[slopes > 0].min()]])
     else:
         halfspaces = np.concatenate([every @ flat, room[:, None]], axis=1)
-        z = HalfspaceIntersection(halfspaces, np.zeros(size - 1)).intersections.T
-    vertices: Floats = np.maximum(1 + flat @ z, 0.0)
+        try:
+            z = HalfspaceIntersection(halfspaces, np.zeros(size - 1)).intersections.T
+        except QhullError:
+            return None
+    vertices: Floats = 1 + flat @ z
+    vertices[vertices < _ZERO] = 0.0
     _, places = np.unique(vertices.round(10), axis=1, return_index=True)
     return vertices[:, np.sort(places)]
 

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from leakwise.optimize.pricing.branch_and_bound import BranchPricing
+from leakwise.optimize.pricing.vertex_list import polytope_vertices
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.generate import Priced, Proof, generate
-from leakwise.optimize.search.limits import Found, Limits
+from leakwise.optimize.search.limits import Answer, Found, Limits
 from leakwise.optimize.search.master import Master, MasterSolution
 from leakwise.types import Floats
 
-__all__ = ["search_generic", "search_vertices"]
+__all__ = ["search_any", "search_generic", "search_vertices"]
 
 _ROUNDS = 200
 # Up to so many letters branch and bound closes the gap: there it may take its time.
 BRANCHED = 7
+_LISTED = 6  # up to so many letters vertices are no closer to each other than floats tell
 _NODES = {True: 20_000, False: 4_000}
 FINEST = 1e-9  # the gap that linear programs over a cone can be trusted with
+
+
+def search_any(cone: Cone, utility: Utility, limits: Limits) -> Answer:
+    """The optimum over a cone known only by its inequalities: over all its vertices where they can be listed."""
+    rows = cone.facets() if len(cone.prior) <= _LISTED else None
+    vertices = None if rows is None else polytope_vertices(cone.prior.probabilities, rows)
+    if vertices is None:
+        return Answer(search_generic(cone, utility, limits), "columns, priced by branch and bound")
+    found = search_vertices(cone, utility, vertices, limits)
+    # Vertices are accurate to what linear programs are.
+    slack = FINEST * (1 + float(np.abs(found.duals).sum()))
+    return Answer(replace(found, largest=found.largest + slack), f"all {vertices.shape[1]:,} vertices listed")
 
 
 def search_generic(cone: Cone, utility: Utility, limits: Limits) -> Found:

@@ -12,7 +12,7 @@ from leakwise.optimize.pricing.vertex_list import list_vertices, vertex_count
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.utilities import FInformation
 from leakwise.optimize.problem.utility import Utility
-from leakwise.optimize.search.any_cone import search_generic, search_vertices
+from leakwise.optimize.search.any_cone import search_any, search_vertices
 from leakwise.optimize.search.blas_threads import one_blas_thread
 from leakwise.optimize.search.exact_windows import search_windows, windows_fit
 from leakwise.optimize.search.frequencies import search_frequencies
@@ -106,10 +106,6 @@ def _frequencies(cone: Cone, utility: Utility, limits: Limits, every: Floats | N
     return Answer(search_frequencies(cone, limits, every), f"{what}, least trace of the inverse information")
 
 
-def _generic(cone: Cone, utility: Utility, limits: Limits) -> Answer:
-    return Answer(search_generic(cone, utility, limits), "columns, priced by branch and bound")
-
-
 def _listed(cone: Cone, utility: Utility, limits: Limits) -> Answer:
     """Every vertex, as in [EX] Theorem 5."""
     if utility.labelled:
@@ -139,5 +135,5 @@ _SEARCHES: dict[tuple[str, str], Callable[[Any, Any, Limits], Answer]] = {
     ("bounded", "any"): search_narrowed,
     ("any", "labelled"): search_labelled,
     ("any", "frequencies"): _frequencies,
-    ("any", "any"): _generic,
+    ("any", "any"): search_any,
 }

@@ -21,7 +21,7 @@ from leakwise.optimize.problem.cones import LDPCone, LiftBox
 from leakwise.optimize.problem.prior_set_cone import RobustCone, ball_range, conservative_lift
 from leakwise.optimize.problem.utilities import FInformation
 from leakwise.optimize.problem.utility import Utility
-from leakwise.optimize.search.any_cone import BRANCHED, FINEST, search_generic
+from leakwise.optimize.search.any_cone import BRANCHED, FINEST, search_any, search_generic
 from leakwise.optimize.search.lift_ranges import search_ranges
 from leakwise.optimize.search.limits import Answer, Found, Limits
 from leakwise.types import Floats
@@ -43,7 +43,7 @@ def search_set(cone: RobustCone, utility: FInformation, limits: Limits) -> Answe
     if len(cone.prior) <= BRANCHED and everything is not None:
         return Answer(search_ranges(cone, everything, f, limits), _TWO_VALUES)
     if len(cone.prior) <= BRANCHED:
-        return Answer(search_generic(cone, utility, limits), "columns, priced by branch and bound")
+        return search_any(cone, utility, limits)
     candidates, proofs = list[Answer](), list[Found]()
     where = ball_range(cone.priors, cone.ratio)
     if where is not None:
