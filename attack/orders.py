@@ -80,17 +80,18 @@ def orders(generator: Generator) -> None:
     codes, tells = _arranged(generator, np.sort(generator.choice(len(values), rows, p=shares)))
     frame = pd.DataFrame({"s": np.array(values)[codes], "x": generator.integers(0, 9, rows)})
     m = lw.identity(values)
+    asked = {"unrelated": "x", "prior": lw.Prior.uniform(values), "mechanism": m}
     with tempfile.TemporaryDirectory() as name:
         data, options = _source(generator, Path(name), frame)
         try:
-            lw.protect(data, "s", prior=lw.Prior.uniform(values), mechanism=m, **options)
+            lw.protect(data, "s", **asked, **options)
             refused = False
         except lw.InvalidInput as error:
             if 'order="shuffle"' not in str(error):
                 raise
             refused = True
         assert refused == tells, f"an order that {'tells' if tells else 'does not tell'}: refused {refused}"
-        made = lw.protect(data, "s", prior=lw.Prior.uniform(values), mechanism=m, order="shuffle", **options)
+        made = lw.protect(data, "s", **asked, order="shuffle", **options)
         out = _read(made.table)
         assert Counter(out) == Counter(frame["s"]), "other rows came out than went in"
         seen = RowOrder(values)

@@ -20,10 +20,11 @@ FRAME = pd.DataFrame({"id": range(400), "smokes": ["no", "no", "no", "yes"] * 10
 # In an order that tells nothing, which protect asks for.
 FRAME[["smokes", "age"]] = FRAME[["smokes", "age"]].sample(frac=1, random_state=0).to_numpy()
 FRAME["age"] = FRAME["age"].astype(float)
+BESIDE = ["id", "age"]  # they tell nothing about smoking, and go out as they are
 
 
 def test_the_example_of_the_design():
-    r = lw.protect(FRAME, "smokes", domain=["no", "yes"], lift=2, failure=1e-6, prior=PRIOR)
+    r = lw.protect(FRAME, "smokes", unrelated=BESIDE, domain=["no", "yes"], lift=2, failure=1e-6, prior=PRIOR)
     assert isinstance(r.table, pd.DataFrame)
     pd.testing.assert_frame_equal(r.table.drop(columns="smokes"), FRAME.drop(columns="smokes"))
     assert set(r.table["smokes"]) <= set(r.mechanism.outputs)
@@ -71,21 +72,24 @@ def test_a_release_that_says_nothing_is_said_to():
 
 def test_a_given_mechanism_is_certified_or_refused():
     m = lw.randomized_response(["no", "yes"], lift=3)
-    r = lw.protect(FRAME, "smokes", prior=PRIOR, mechanism=m)
+    r = lw.protect(FRAME, "smokes", unrelated=BESIDE, prior=PRIOR, mechanism=m)
     assert r.mechanism == m
     assert r.facts.use == "given"
     assert r.plot() is not None
     with pytest.raises(lw.CertificateRejected, match="more than asked"):
-        lw.protect(FRAME, "smokes", prior=PRIOR, mechanism=m, lift=1.5)
+        lw.protect(FRAME, "smokes", unrelated=BESIDE, prior=PRIOR, mechanism=m, lift=1.5)
     thirds = lw.Mechanism([["2/3", "1/3"], ["1/3", "2/3"]], inputs=["no", "yes"], outputs=["no", "yes"])
-    rounded = lw.protect(FRAME, "smokes", prior=PRIOR, mechanism=thirds)
+    rounded = lw.protect(FRAME, "smokes", unrelated=BESIDE, prior=PRIOR, mechanism=thirds)
     assert rounded.mechanism.denominator == 1 << 60
 
 
 def test_the_prior_from_the_table():
-    r = lw.protect(FRAME, "smokes", domain=["no", "yes", "perhaps"], prior="table", failure=1e-6, lift=2)
+    r = lw.protect(
+        FRAME, "smokes", unrelated=BESIDE, domain=["no", "yes", "perhaps"], prior="table", failure=1e-6, lift=2
+    )
     assert r.facts.origin == "table"
-    assert "drawn like the rows" in r.guarantee
+    assert "if id and age tell nothing" in r.guarantee
+    assert "rounded, are treated as public" in r.guarantee
     assert "with probability at most 1e-6" in r.guarantee
     assert r.prior.weights.tolist() == [15, 5, 1]
     assert r.prior.sample_size is None
@@ -119,23 +123,41 @@ def test_a_table_of_few_rows_falls_back_to_what_needs_no_prior():
 
 def test_a_set_of_priors():
     ball = PRIOR.ball(0.05)
-    r = lw.protect(FRAME, "smokes", domain=["yes", "no"], prior=ball, lift=2)
+    r = lw.protect(FRAME, "smokes", unrelated=BESIDE, domain=["yes", "no"], prior=ball, lift=2)
     assert r.certificate.holds
     assert r.mechanism.inputs == ("yes", "no")
     assert r.certificate.prior.beta == ball.beta
     assert r.prior.labels == ("yes", "no")
     assert r.certificate.prior.nominal == r.prior
     with pytest.raises(lw.InvalidInput, match="the set has its own"):
-        lw.protect(FRAME, "smokes", prior=ball, lift=2, failure=0.1)
+        lw.protect(FRAME, "smokes", unrelated=BESIDE, prior=ball, lift=2, failure=0.1)
 
 
 def test_a_given_mechanism_is_certified_for_what_the_rows_leave_possible(tmp_path):
     m = lw.randomized_response(["no", "yes"], lift=3)
-    r = lw.protect(FRAME, "smokes", prior="table", failure=1e-6, mechanism=m, ledger=tmp_path / "l.db", dataset="d")
+    r = lw.protect(
+        FRAME,
+        "smokes",
+        unrelated=BESIDE,
+        prior="table",
+        failure=1e-6,
+        mechanism=m,
+        ledger=tmp_path / "l.db",
+        dataset="d",
+    )
     sample = lw.Prior.from_counts({"no": 300, "yes": 100})
     # The checker finds the same bounds in code of its own, a little closer.
     assert r.epsilon <= lw.epsilon(m, sample.confidence(1e-6, "layer-cake")) <= r.epsilon + 1e-3
-    again = lw.protect(FRAME, "smokes", prior="table", failure=1e-6, mechanism=m, ledger=tmp_path / "l.db", dataset="d")
+    again = lw.protect(
+        FRAME,
+        "smokes",
+        unrelated=BESIDE,
+        prior="table",
+        failure=1e-6,
+        mechanism=m,
+        ledger=tmp_path / "l.db",
+        dataset="d",
+    )
     total = lw.Ledger(tmp_path / "l.db").total("d", "smokes")
     # The ledger keeps the set, so that both are composed exactly for it.
     assert total.exact
@@ -158,32 +180,34 @@ def test_a_coarse_prior_hides_counts_and_keeps_letters(rows, letters):
 
 def test_joint_secrets_of_bins_and_words():
     domain = {"age": lw.bins(0, 100, 2), "smokes": ["no", "yes"]}
-    r = lw.protect(FRAME, ("age", "smokes"), domain=domain, prior="table", failure=1e-3, lift=1.5)
+    r = lw.protect(FRAME, ("age", "smokes"), drop="id", domain=domain, prior="table", failure=1e-3, lift=1.5)
     assert set(r.table["smokes"]) == {"see age"}
     assert set(r.table["age"]) <= {one[0] for one in r.mechanism.outputs}
     assert lw.estimate(r.table, r.mechanism, ("age", "smokes")).labels[0] == ("[0, 50)", "no")
-    read = lw.protect(FRAME, ["age", "smokes"], domain=domain, prior="table", failure=1e-3, lift=2, use="reading")
+    read = lw.protect(
+        FRAME, ["age", "smokes"], drop="id", domain=domain, prior="table", failure=1e-3, lift=2, use="reading"
+    )
     assert set(read.table["smokes"]) <= {"no", "yes"}
     pairs = [(age, smokes) for age in lw.bins(0, 100, 2).labels for smokes in ("no", "yes")]
-    same = lw.protect(FRAME, ("age", "smokes"), domain=domain, prior=lw.Prior.uniform(pairs), lift=1.5)
+    same = lw.protect(FRAME, ("age", "smokes"), drop="id", domain=domain, prior=lw.Prior.uniform(pairs), lift=1.5)
     assert same.certificate.holds
     with pytest.raises(lw.InvalidInput, match="domain must name the values of each column"):
-        lw.protect(FRAME, ("age", "smokes"), domain={"age": [1]}, prior="table", failure=0.1, lift=2)
+        lw.protect(FRAME, ("age", "smokes"), drop="id", domain={"age": [1]}, prior="table", failure=0.1, lift=2)
 
 
 def test_a_prior_in_another_order_is_put_in_order():
-    r = lw.protect(FRAME, "smokes", domain=["yes", "no"], prior={"no": 0.75, "yes": 0.25}, lift=2)
+    r = lw.protect(FRAME, "smokes", unrelated=BESIDE, domain=["yes", "no"], prior={"no": 0.75, "yes": 0.25}, lift=2)
     assert r.prior.labels == ("yes", "no")
     assert r.prior.probabilities.tolist() == [0.25, 0.75]
     with pytest.raises(lw.InvalidInput, match="same letters"):
-        lw.protect(FRAME, "smokes", domain=["no", "yes", "x"], prior=PRIOR, lift=2)
+        lw.protect(FRAME, "smokes", unrelated=BESIDE, domain=["no", "yes", "x"], prior=PRIOR, lift=2)
 
 
 def test_files_with_a_ledger(tmp_path):
     FRAME.to_parquet(tmp_path / "a.parquet")
     told = []
     options = {"prior": PRIOR, "lift": 2, "ledger": tmp_path / "l.db", "progress": lambda *now: told.append(now[0])}
-    r = lw.protect(tmp_path / "a.parquet", "smokes", out=tmp_path / "b.parquet", **options)
+    r = lw.protect(tmp_path / "a.parquet", "smokes", unrelated=BESIDE, out=tmp_path / "b.parquet", **options)
     assert r.table == tmp_path / "b.parquet"
     assert set(told) == {"checking", "writing"}
     assert lw.estimate(r.table).sample_size == 400
@@ -195,8 +219,8 @@ def test_files_with_a_ledger(tmp_path):
     assert r.facts.ledger == {"entry": 1}
     # The same column from memory has the same digest, and must go by the same name.
     with pytest.raises(lw.InvalidInput, match=r"released before as 'smokes' of 'a\.parquet'"):
-        lw.protect(FRAME, "smokes", prior=PRIOR, lift=2, ledger=book, dataset="other")
-    again = lw.protect(FRAME, "smokes", prior=PRIOR, lift=2, ledger=book, dataset="a.parquet")
+        lw.protect(FRAME, "smokes", unrelated=BESIDE, prior=PRIOR, lift=2, ledger=book, dataset="other")
+    again = lw.protect(FRAME, "smokes", unrelated=BESIDE, prior=PRIOR, lift=2, ledger=book, dataset="a.parquet")
     assert again.facts.ledger == {"entry": 2}
     assert book.total("a.parquet", "smokes").releases == 2
 
@@ -206,7 +230,9 @@ def test_a_budget_refuses_before_anything_is_made(tmp_path):
     book = lw.Ledger(tmp_path / "l.db")
     book.set_budget("a.csv", "smokes", lift=1.5)
     with pytest.raises(lw.Infeasible, match="budget is lift = 3/2"):
-        lw.protect(tmp_path / "a.csv", "smokes", prior=PRIOR, lift=2, ledger=book, out=tmp_path / "b.csv")
+        lw.protect(
+            tmp_path / "a.csv", "smokes", unrelated=BESIDE, prior=PRIOR, lift=2, ledger=book, out=tmp_path / "b.csv"
+        )
     assert not (tmp_path / "b.csv").exists()
     assert book.entries() == []
 
@@ -217,7 +243,16 @@ def test_what_is_done_with_the_certificate_comes_first(tmp_path):
         raise RuntimeError("not today")
 
     with pytest.raises(RuntimeError, match="not today"):
-        lw.protect(FRAME, "smokes", prior=PRIOR, lift=2, ledger=tmp_path / "l.db", dataset="d", certified=stop)
+        lw.protect(
+            FRAME,
+            "smokes",
+            unrelated=BESIDE,
+            prior=PRIOR,
+            lift=2,
+            ledger=tmp_path / "l.db",
+            dataset="d",
+            certified=stop,
+        )
     assert lw.Ledger(tmp_path / "l.db").entries() == []
 
 
@@ -230,7 +265,9 @@ def test_a_release_that_fails_is_cancelled(tmp_path, monkeypatch):
 
     monkeypatch.setattr("leakwise.documents.atomic.os.replace", fail)
     with pytest.raises(lw.InvalidInput, match="No space left"):
-        lw.protect(tmp_path / "a.csv", "smokes", prior=PRIOR, lift=2, ledger=book, out=tmp_path / "b.csv")
+        lw.protect(
+            tmp_path / "a.csv", "smokes", unrelated=BESIDE, prior=PRIOR, lift=2, ledger=book, out=tmp_path / "b.csv"
+        )
     assert [one.state for one in book.entries()] == ["cancelled"]
     assert not (tmp_path / "b.csv").exists()
 
@@ -244,7 +281,7 @@ def test_an_interrupt_leaves_the_entry_standing(tmp_path):
 
     options = {"prior": PRIOR, "lift": 2, "ledger": tmp_path / "l.db", "out": tmp_path / "b.csv", "progress": interrupt}
     with pytest.raises(KeyboardInterrupt):
-        lw.protect(tmp_path / "a.csv", "smokes", **options)
+        lw.protect(tmp_path / "a.csv", "smokes", unrelated=BESIDE, **options)
     assert [one.state for one in lw.Ledger(tmp_path / "l.db").entries()] == ["reserved"]
 
 
@@ -270,18 +307,18 @@ def test_an_interrupt_leaves_the_entry_standing(tmp_path):
 def test_bad_input(options, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(lw.InvalidInput, match=message):
-        lw.protect(FRAME, **{"column": "smokes", **options})
+        lw.protect(FRAME, **{"column": "smokes", "unrelated": BESIDE, **options})
 
 
 def test_an_empty_table():
     with pytest.raises(lw.InvalidInput, match="no rows"):
-        lw.protect(FRAME.iloc[:0], "smokes", prior=PRIOR, lift=2)
+        lw.protect(FRAME.iloc[:0], "smokes", unrelated=BESIDE, prior=PRIOR, lift=2)
 
 
 def test_a_file_needs_a_column_and_a_place(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
     with pytest.raises(lw.InvalidInput, match="out must be given"):
-        lw.protect(tmp_path / "a.csv", "smokes", prior=PRIOR, lift=2)
+        lw.protect(tmp_path / "a.csv", "smokes", unrelated=BESIDE, prior=PRIOR, lift=2)
     with pytest.raises(lw.InvalidInput, match="column must say"):
         lw.protect(tmp_path / "a.csv", prior=PRIOR, lift=2, out=tmp_path / "b.csv")
 
@@ -326,7 +363,7 @@ def test_a_set_that_gives_the_value_mass_covers_it():
 
 def test_the_certificate_keeps_the_optimality_that_the_report_quotes(tmp_path):
     for use in ("statistics", "reading"):
-        r = lw.protect(FRAME, "smokes", prior=lw.Prior({"no": 0.6, "yes": 0.4}), lift=1.5, use=use)
+        r = lw.protect(FRAME, "smokes", unrelated=BESIDE, prior=lw.Prior({"no": 0.6, "yes": 0.4}), lift=1.5, use=use)
         assert r.certificate.optimality is not None
         assert r.certificate.optimality.bound == pytest.approx(r.design.bound)
         r.certificate.save(tmp_path / f"{use}.json")
@@ -341,7 +378,9 @@ def test_an_unsafe_seed_leaves_its_trace_everywhere(tmp_path):
     FRAME.to_parquet(source)
     ledger = lw.Ledger(tmp_path / "l.db")
     with pytest.warns(lw.UnsafeSeedWarning, match="anyone who knows or guesses the seed"):
-        r = lw.protect(source, "smokes", prior=PRIOR, lift=2, out=out, ledger=ledger, unsafe_seed=77123456789)
+        r = lw.protect(
+            source, "smokes", unrelated=BESIDE, prior=PRIOR, lift=2, out=out, ledger=ledger, unsafe_seed=77123456789
+        )
     assert r.guarantee.startswith("FOR TESTS ONLY: ")
     assert "FOR TESTS ONLY: " in repr(r)
     assert "unsafe_seed" in ledger.entries()[0].origin
@@ -359,7 +398,9 @@ def test_an_unsafe_seed_leaves_its_trace_everywhere(tmp_path):
     assert drawn_from_seed(pq.read_schema(again).metadata)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        r = lw.protect(source, "smokes", prior=PRIOR, lift=2, out=tmp_path / "secure.parquet", ledger=ledger)
+        r = lw.protect(
+            source, "smokes", unrelated=BESIDE, prior=PRIOR, lift=2, out=tmp_path / "secure.parquet", ledger=ledger
+        )
     assert not drawn_from_seed(pq.read_schema(tmp_path / "secure.parquet").metadata)
     assert "unsafe" not in ledger.entries()[1].origin + r.guarantee
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from leakwise.exact import Level, level
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors
 from leakwise.proof import AskedLimits, asked_limits
 
@@ -25,7 +25,7 @@ def release_limits(
     *,
     anyone: object = TEN_TIMES,
     prior: Any = None,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | StratifiedMechanism | None = None,
     lift_of: Mapping[Any, object] | None = None,
     ceiling: Mapping[Any, object] | None = None,
     floor: Mapping[Any, object] | None = None,

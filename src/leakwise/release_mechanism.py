@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Prior, PriorSet
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, Certificate, certify
@@ -61,7 +61,11 @@ class Kept(NamedTuple):
 
 
 def kept_in_reading(
-    keep_frequencies: bool | None, forbidden: Any, keep_at_least: Any, use: str, mechanism: Mechanism | None
+    keep_frequencies: bool | None,
+    forbidden: Any,
+    keep_at_least: Any,
+    use: str,
+    mechanism: Mechanism | StratifiedMechanism | None,
 ) -> Kept | None:
     """Return what is kept where outcomes come as often as the values; refuse it where nothing would follow from it."""
     if keep_frequencies not in (None, True, False):

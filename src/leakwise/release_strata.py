@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leakwise.alphabet import Alphabet, GivenColumns, Label
-from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
+from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import exact_fraction, typed
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, LayerCake, Prior, PriorByStratum, PriorSet
@@ -88,7 +87,6 @@ def certified_by_stratum(
             from leakwise.optimize.by_stratum import design_with_rest
 
             found = design_with_rest(public, asked, utility, time_limit, table.rest)
-            table.tell(found)
         public, given = found.certificate.priors, found.mechanism
     drawn = _each(given, lambda one: drawable(spread(one, columns) if found is not None else one))
     shown = certify_by_stratum(drawn, public, asked) if found is None or drawn != given else found.certificate
@@ -211,20 +209,6 @@ class _Table:
             for key in public
         }
         return public.replaced(sets)
-
-    def tell(self, found: StratifiedDesign) -> None:
-        """Say how many rows fell back to the mechanism for every prior."""
-        others = 0 if found.others is None else found.others.strata
-        count = len(found.fallbacks) + others
-        if count and len(self.basis.letters) > 1:
-            warnings.warn(
-                f"{count:,} of {len(self.sizes):,} strata, with {float(100 * found.fallen):.2g}% of the rows, have too "
-                f"few rows to use their own frequencies (fewer than {self.basis.least_rows:,}, or so few that nothing "
-                "is gained): they get a mechanism that holds for every prior, which is less accurate. Give fewer "
-                "columns, or coarser ones.",
-                LeakwiseWarning,
-                stacklevel=4,
-            )
 
 
 def _stratified(

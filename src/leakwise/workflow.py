@@ -7,20 +7,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.documents import created_like
-from leakwise.errors import InvalidInput, did_you_mean
-from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior, PriorSet, over_letters
-from leakwise.priors.sample import coarse_prior
-from leakwise.proof import Certificate
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.release_advice import tell_accuracy
+from leakwise.release_arguments import (
+    check_costs,
+    check_mechanism,
+    check_prior,
+    check_use,
+    declared_values,
+    public_prior,
+)
+from leakwise.release_choice import Request, chosen_mechanism
+from leakwise.release_columns import columns_that_go_out, given_columns, refuse_related
 from leakwise.release_limits import TEN_TIMES, release_limits
-from leakwise.release_mechanism import Sample, certified_mechanism, how_found, kept_in_reading
-from leakwise.report import Facts, Protection
+from leakwise.release_mechanism import kept_in_reading
+from leakwise.report import Protection
 from leakwise.tables.formats import is_path
-from leakwise.tables.kinds.joint_columns import Product
-from leakwise.tables.release.certain_values import refuse_certainty
-from leakwise.tables.release.impossible_values import refuse_impossible
 from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
 
 if TYPE_CHECKING:
@@ -29,8 +34,6 @@ if TYPE_CHECKING:
     from leakwise.tables.release.file import Progress
 
 __all__ = ["Protection", "protect"]
-
-_USES = ("statistics", "reading")
 
 
 def protect(
@@ -46,11 +49,17 @@ def protect(
     floor: Mapping[Any, object] | None = None,
     prior: Any = None,
     failure: float | None = None,
+    given: Any = None,
+    unrelated: Any = None,
+    drop: Any = None,
+    coarsen: Mapping[Any, Any] | None = None,
+    least_rows: int = 1000,
+    prior_cost: object = None,
     use: str = "statistics",
     keep_frequencies: bool | None = None,
     forbidden: Any = None,
     keep_at_least: Any = None,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | StratifiedMechanism | None = None,
     time_limit: float = 30.0,
     out: str | os.PathLike[str] | SqlTable | None = None,
     overwrite: bool = False,
@@ -58,7 +67,7 @@ def protect(
     allow_certainty: bool = False,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
-    certified: Callable[[Certificate], None] | None = None,
+    certified: Callable[[Certificate | StratifiedCertificate], None] | None = None,
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
 ) -> Protection:
@@ -90,6 +99,20 @@ def protect(
         (:func:`leakwise.design_from_data`); ``failure`` must be given.
     failure
         With ``prior="table"``: the probability, over the rows, that the guarantee rests on a wrong prior.
+    given, unrelated, drop
+        What the other columns are. The guarantee holds for anyone who sees the ``given`` ones beside the outcome: no
+        guess becomes more than ``lift`` times as likely as they make it already, by a mechanism for each combination of
+        their values. ``unrelated`` ones go out as well and are assumed to tell nothing more about the secret; the
+        guarantee says so, and a table that contradicts it is refused. Columns to ``drop`` do not go out.
+    coarsen
+        A mapping from columns to ``lw.bins``: they go out in bins, which makes fewer combinations.
+    least_rows
+        With ``prior="table"``: combinations with fewer rows do not use frequencies of their own; their mechanism holds
+        for every prior.
+    prior_cost
+        With ``prior="table"``: nats for which the frequencies are counted with noise. Then everything that leaves
+        depends on the noisy counts alone, and the limits hold for mechanism, certificate and rows together. Left out,
+        the rounded frequencies are treated as public.
     use
         ``"statistics"`` (frequencies can be estimated best; outcomes are not values) or ``"reading"`` (outcomes are
         values and agree with the true one as often as possible).
@@ -142,11 +165,10 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     from leakwise.tables.release.draw import seeded_stream
     from leakwise.tables.release.file import refuse_partition
     from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
-    from leakwise.tables.release.secret_columns import check_mechanism, secret_columns
+    from leakwise.tables.release.secret_columns import secret_columns
     from leakwise.tables.release.sources import open_source
 
-    if mechanism is not None:
-        check_mechanism(mechanism)
+    check_mechanism(mechanism)
     asked = release_limits(
         epsilon,
         lift,
@@ -157,14 +179,11 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         ceiling=ceiling,
         floor=floor,
     )
-    _check_prior(prior, failure)
-    if use not in _USES:
-        raise InvalidInput(
-            f"use (--for) must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}"
-        )
-    keep = kept_in_reading(keep_frequencies, forbidden, keep_at_least, use, mechanism)
-    letters = _letters(domain, prior, mechanism, column)
-    public = None if isinstance(prior, str) else over_letters(_as_prior(prior), letters)
+    check_prior(prior, failure)
+    cost = check_costs(prior, least_rows, prior_cost)
+    check_use(use)
+    letters = declared_values(domain, prior, mechanism, column)
+    public = public_prior(prior, letters)
     files = {"data": file_of(data), "out": file_of(out)}
     account = ledger.path if isinstance(ledger, LedgerBook) else None if ledger is None else Path(ledger)
     refuse_same_files(files, ledger_files(account, "ledger"))
@@ -172,25 +191,41 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     source = open_source(data, out, overwrite=overwrite, progress=progress, order=order)
     secret = secret_columns(source.names, column)
     refuse_partition((data, out), secret)
-    columns = tuple(map(str, secret)) or ("column",)
+    row = columns_that_go_out(
+        source.names, secret, public, mechanism, given=given, unrelated=unrelated, drop=drop, coarsen=coarsen
+    )
+    source.drop, source.coarsen = row.dropped, row.coarsened
+    request = Request(
+        asked=asked,
+        use=use,
+        keep=kept_in_reading(keep_frequencies, forbidden, keep_at_least, use, mechanism),
+        mechanism=mechanism,
+        letters=letters,
+        public=public,
+        failure=failure,
+        least_rows=least_rows,
+        prior_cost=cost,
+        row=row,
+        time_limit=time_limit,
+        allow_certainty=allow_certainty,
+    )
     book = ledger if ledger is None or isinstance(ledger, LedgerBook) else LedgerBook(ledger)
     name = source.name if dataset is None else dataset
     if book is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
     before = Digester(None if book is None else book.digest(), letters)
-    watched = [RowOrder(letters.labels)] if source.order is None else []
-    seen = source.check(secret, letters, [before.add, *(one.add for one in watched)])
+    by = given_columns(source, row, public)
+    watched = RowOrder(letters.labels) if source.order is None and by is None else None
+    seen = source.check(secret, letters, [before.add, *([] if watched is None else [watched.add])], by)
     if not seen.rows:
         raise InvalidInput("data has no rows: there is nothing to release.")
-    for one in watched:
-        refuse_order(one, " and ".join(map(repr, columns)))
-    occurring = seen.counts
-    if public is not None:
-        refuse_impossible(occurring, public, columns)
-    counts = occurring.tolist()
-    basis = Sample(Prior.from_integers(letters, counts, sum(counts)), failure) if public is None else public
-    found, certificate, shown = certified_mechanism(basis, asked, use, mechanism, columns, time_limit, keep)
-    refuse_certainty(certificate.mechanism, shown.prior, (letters, occurring), columns, allowed=allow_certainty)
+    if (ordered := watched or seen.order) is not None:
+        refuse_order(ordered, request.title)
+    refuse_related(source, row, letters)
+    stream = seeded_stream(unsafe_seed)
+    choice = chosen_mechanism(request, seen, by, stream)
+    tell_accuracy(request, choice, by)
+    certificate = choice.certificate
     if certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
             certified(certificate)
@@ -199,16 +234,17 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         assert name is not None
         entry = book.reserve(
             name,
-            columns,
+            request.columns,
             certificate,
             origin=("estimated from the table" if isinstance(prior, str) else "given")
             + ("" if unsafe_seed is None else "; drawn from unsafe_seed, for tests only"),
             rows=seen.rows,
             source_digest=before.text,
+            row=request.told_row,
         )
     try:
         after = Digester(None if book is None else book.digest(), certificate.mechanism.output_alphabet)
-        table = source.release([certificate.mechanism], seeded_stream(unsafe_seed), [] if book is None else [after.add])
+        table = source.release([certificate.mechanism], stream, [] if book is None else [after.add])
     except Exception:
         # Nobody has seen anything: what was drawn is gone with this call. (Of an interrupt that is not known: the
         # entry then stays, and counts.)
@@ -217,68 +253,14 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         raise
     if book is not None and entry is not None:
         book.confirm(entry, released_digest=after.text)
-    facts = Facts(
+    facts = choice.facts(
+        request,
         dataset=name or "a table",
-        columns=columns,
         rows=seen.rows,
-        use=use if mechanism is None else "given",
-        prior=coarse_prior(counts, letters) if public is None else certificate.prior.nominal,
-        origin="table" if isinstance(prior, str) else "given",
-        failure=failure,
-        certificate=shown,
-        how=how_found(found, keep),
         ledger=None if book is None else {"entry": entry},
-        time=Facts.now(),
         released=table.name if isinstance(table, Path) else None,
         unsafe_seed=unsafe_seed is not None,
         order=source.order,
     )
     kept = {**files, **ledger_files(account, "ledger")}
-    return Protection(table, certificate, found, facts, entry, kept, {(): counts})
-
-
-def _check_prior(prior: Any, failure: Any) -> None:
-    if prior is None:
-        raise InvalidInput(
-            "prior must be chosen: what is known of the secret beforehand, from public sources (a Prior, or a mapping "
-            "from values to probabilities), or prior='table' with failure=… to estimate it from the table and treat "
-            "that as public."
-        )
-    if isinstance(prior, str) and prior != "table":
-        hint = " Use lw.Prior.uniform(domain)." if prior == "uniform" else ""
-        raise InvalidInput(f"prior must be a Prior, probabilities, or 'table'. Got {prior!r} instead.{hint}")
-    if isinstance(prior, str) and failure is None:
-        raise InvalidInput(
-            "failure (--failure) must be given where the prior is estimated from the table: the probability that the "
-            "rows mislead about it, such as 1e-6."
-        )
-    if failure is not None and isinstance(prior, PriorSet) and not isinstance(prior, Prior):
-        raise InvalidInput("failure must not be given with a set of priors: the set has its own.")
-    number = isinstance(failure, (int, float)) and not isinstance(failure, bool)
-    if failure is not None and not (number and 0 < failure < 1):
-        raise InvalidInput(f"failure must be a probability strictly between 0 and 1. Got {failure!r} instead.")
-
-
-def _letters(domain: Any, prior: Any, mechanism: Mechanism | None, column: Any) -> Alphabet:
-    """The declared values of the secret."""
-    if domain is None:
-        if mechanism is not None:
-            return mechanism.input_alphabet
-        if isinstance(prior, str):
-            raise InvalidInput(
-                "domain (--domain) must be declared: every value that can occur. One read off the private column "
-                "reveals which occur."
-            )
-        return _as_prior(prior).alphabet
-    if isinstance(domain, Mapping):
-        columns = list(column) if isinstance(column, (list, tuple)) else [column]
-        if sorted(map(str, domain)) != sorted(map(str, columns)):
-            raise InvalidInput(
-                f"domain must name the values of each column released together: {columns}. Got {list(domain)} instead."
-            )
-        return Product([as_alphabet(domain[name], name=f"the domain of {name!r}") for name in columns])
-    return as_alphabet(domain, name="domain")
-
-
-def _as_prior(prior: Any) -> PriorSet:
-    return prior if isinstance(prior, PriorSet) else Prior(prior)
+    return Protection(table, certificate, choice.design, facts, entry, kept, choice.counts)

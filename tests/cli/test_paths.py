@@ -13,7 +13,7 @@ import leakwise as lw
 from leakwise.cli import app
 
 RUN = CliRunner()
-OPTIONS = ("-c", "smokes", "--domain", "no,yes", "--lift", "2", "--overwrite")
+OPTIONS = ("-c", "smokes", "--domain", "no,yes", "--lift", "2", "--unrelated", "id", "--overwrite")
 PRIOR = lw.Prior({"no": 0.5, "yes": 0.5})
 SMOKES = pd.Series(["no", "yes", "yes", "no"] * 10).sample(frac=1, random_state=0, ignore_index=True)
 FRAME = pd.DataFrame({"id": range(40), "smokes": SMOKES})
@@ -96,7 +96,7 @@ def test_names_that_differ_in_case_only_or_are_the_ledgers_own(places, tmp_path)
 def test_protect_compares_its_files_too(tmp_path):
     FRAME.to_csv(tmp_path / "t.csv", index=False)
     before = content(tmp_path)
-    options = {"prior": PRIOR, "lift": 2}
+    options = {"prior": PRIOR, "lift": 2, "unrelated": "id"}
     for ledger, out in (("t.csv", "o.csv"), ("o.csv", "o.csv"), ("x.db", "x.db-wal"), ("T.CSV", "t.csv")):
         with pytest.raises(lw.InvalidInput, match=r"must be different files|must not be the table|same kind"):
             lw.protect(tmp_path / "t.csv", "smokes", out=tmp_path / out, ledger=tmp_path / ledger, **options)

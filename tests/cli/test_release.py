@@ -17,7 +17,7 @@ from leakwise.cli import app
 from leakwise.cli.progress import rows_bar
 
 RUN = CliRunner()
-MIXED = np.random.default_rng(0).permutation(40)
+MIXED, OTHERS, FURTHER = (np.random.default_rng(seed).permutation(40) for seed in (0, 1, 2))
 
 
 def run(*words: object) -> tuple[int, str, str]:
@@ -28,14 +28,21 @@ def run(*words: object) -> tuple[int, str, str]:
 @pytest.fixture
 def survey(tmp_path: Path) -> Path:
     frame = pd.DataFrame(
-        {"id": range(40), "smokes": np.where(MIXED % 2, "yes", "no"), "age": MIXED, "code": 1 + MIXED % 2}
+        {"id": range(40), "smokes": np.where(MIXED % 2, "yes", "no"), "age": OTHERS, "code": 1 + FURTHER % 2}
     )
     frame.to_csv(tmp_path / "survey.csv", index=False)
     frame.assign(code=frame["code"].astype(str), flag=frame["code"] == 1).to_parquet(tmp_path / "survey.parquet")
     return tmp_path / "survey.csv"
 
 
-OPTIONS = ("--column", "smokes", "--domain", "no,yes", "--lift", "2", "--prior", "no=0.5,yes=0.5")
+def beside(*secret: str, suffix: str = ".csv") -> tuple[str, str]:
+    """The other columns of the survey, which tell nothing about the secret."""
+    names = ["id", "smokes", "age", "code", *(["flag"] if suffix == ".parquet" else [])]
+    return "--unrelated", ",".join(name for name in names if name not in secret)
+
+
+ASKED = ("--column", "smokes", "--domain", "no,yes", "--lift", "2", "--prior", "no=0.5,yes=0.5")
+OPTIONS = (*ASKED, *beside("smokes"))
 
 
 def test_one_call_does_it_all(survey, tmp_path):
@@ -57,7 +64,8 @@ def test_one_call_does_it_all(survey, tmp_path):
 
 def test_parquet_carries_its_mechanism(survey, tmp_path):
     source, out = survey.with_suffix(".parquet"), tmp_path / "o.parquet"
-    assert run("release", source, *OPTIONS, "--for", "reading", "-o", out)[0] == 0
+    others = beside("smokes", suffix=".parquet")
+    assert run("release", source, *ASKED, *others, "--for", "reading", "-o", out)[0] == 0
     assert not list(tmp_path.glob("*.mechanism.json"))
     code, said, _ = run("estimate", out, "--by", "flag")
     assert code == 0
@@ -71,19 +79,23 @@ def test_labels_take_the_type_of_the_column(survey, tmp_path):
     for source in (survey, survey.with_suffix(".parquet")):
         out = tmp_path / f"o{source.suffix}"
         report = tmp_path / f"{source.suffix}.json"
-        assert run("release", source, "-c", "code", *words, "-o", out, "--report", report)[0] == 0
+        # In the Parquet file the flag says what the code is.
+        drop = ("--drop", "flag") if source.suffix == ".parquet" else ()
+        more = (*words, *beside("code"), *drop)
+        assert run("release", source, "-c", "code", *more, "-o", out, "--report", report)[0] == 0
     assert set(pd.read_parquet(tmp_path / "o.parquet")["code"]) <= {"1", "2"}
     flags = ("-c", "flag", "--domain", "true,false", "--lift", "1.5", "-p", "uniform", "--for", "reading")
+    flags += ("--unrelated", "id,smokes,age", "--drop", "code")
     assert run("release", survey.with_suffix(".parquet"), *flags, "-o", tmp_path / "f.parquet")[0] == 0
     assert pd.read_parquet(tmp_path / "f.parquet")["flag"].dtype == bool
 
 
 def test_bins_and_joint_secrets(survey, tmp_path):
     words = ("--domain", "bins:0,40,4", "--epsilon", "0.5", "--prior", "uniform", "--for", "reading")
-    assert run("release", survey, "-c", "age", *words, "-o", tmp_path / "a.csv")[0] == 0
+    assert run("release", survey, "-c", "age", *words, *beside("age"), "-o", tmp_path / "a.csv")[0] == 0
     assert set(pd.read_csv(tmp_path / "a.csv")["age"]) <= set(lw.bins(0, 40, 4).labels)
     joint = ("-c", "smokes", "-c", "code", "--domain", "no,yes", "--domain", "1,2", "--lift", "2")
-    more = ("--prior-from-table", "--failure", "1e-6")
+    more = ("--prior-from-table", "--failure", "1e-6", *beside("smokes", "code"))
     code, said, _ = run("release", survey, *joint, *more, "-o", tmp_path / "j.csv", "--json")
     assert code == 0
     assert json.loads(said)["columns"] == ["smokes", "code"]
@@ -92,6 +104,7 @@ def test_bins_and_joint_secrets(survey, tmp_path):
 
 def test_a_mechanism_may_be_given(survey, tmp_path):
     m = ("--mechanism", "randomized-response:letters=no/yes,lift=3", "-c", "smokes", "--prior", "no=0.5,yes=0.5")
+    m += beside("smokes")
     code, said, _ = run("release", survey, *m, "-o", tmp_path / "a.csv")
     assert code == 0
     assert "1.5 times" in said
@@ -106,6 +119,7 @@ def test_the_ledger_by_hand(survey, tmp_path):
     assert run("ledger", "show", book)[0] == 2
     assert run("ledger", "budget", book, *name, "--lift", "3/2")[0] == 0
     options = ("-c", "smokes", "--domain", "no,yes", "--lift", "1.5", "-p", "uniform", "--ledger", book)
+    options += beside("smokes")
     assert run("release", survey, *options, "-o", tmp_path / "a.csv")[0] == 0
     code, _, said = run("release", survey, *options, "-o", tmp_path / "b.csv")
     assert code == 2
@@ -151,7 +165,8 @@ def test_the_ledger_by_hand(survey, tmp_path):
 def test_bad_input_in_one_line(words, message, survey, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
-    code, _, said = run("release", "survey.csv", *words)
+    secret = [words[place + 1] for place, word in enumerate(words) if word == "-c"]
+    code, _, said = run("release", "survey.csv", *words, *beside(*secret))
     assert code == 2
     assert message in said
     assert said.count("\n") == 1
@@ -202,7 +217,7 @@ def test_the_bar_shows_itself_on_a_terminal_only(monkeypatch):
 
 def test_a_value_of_mass_zero_stops_the_command(survey, tmp_path):
     options = ("-c", "smokes", "--domain", "no,yes", "--lift", "1", "--prior", "no=1,yes=0")
-    code, _, said = run("release", survey, *options)
+    code, _, said = run("release", survey, *options, *beside("smokes"))
     assert code == 2
     assert "20 of 40 rows with values to which the prior gives no probability: 'yes'" in " ".join(said.split())
     assert {one.name for one in tmp_path.iterdir()} == {"survey.csv", "survey.parquet"}
@@ -222,7 +237,8 @@ def test_the_code_and_the_verify_line_of_a_report_name_files_that_exist(survey, 
     """They said mechanism.json and certificate.json, whatever had been saved."""
     monkeypatch.chdir(tmp_path)
     saved = () if proof is None else ("--certificate", proof)
-    assert run("release", name, *OPTIONS, *saved, "--report", "r.html")[0] == 0
+    others = beside("smokes", suffix=Path(name).suffix)
+    assert run("release", name, *ASKED, *others, *saved, "--report", "r.html")[0] == 0
     text = html.unescape(Path("r.html").read_text(encoding="utf-8"))
     (code,) = re.findall(r"<pre><code>(.*?)</code></pre>", text, re.DOTALL)
     seen: dict[str, object] = {}
@@ -234,12 +250,14 @@ def test_the_code_and_the_verify_line_of_a_report_name_files_that_exist(survey, 
 
 def test_a_report_of_a_table_in_memory_names_no_file(survey, tmp_path):
     frame = pd.read_csv(survey)
-    done = lw.protect(frame, "smokes", domain=["no", "yes"], lift=2, prior={"no": 0.5, "yes": 0.5})
+    others = ["id", "age", "code"]
+    done = lw.protect(frame, "smokes", domain=["no", "yes"], lift=2, prior={"no": 0.5, "yes": 0.5}, unrelated=others)
     text = html.unescape(done.report(tmp_path / "r.html").read_text(encoding="utf-8"))
     assert "lw.estimate(released, mechanism, column='smokes')" in text
     assert "released is the released table and mechanism is the one that its owner shares" in text
     assert ".json" not in text
     counted = ("--column", "smokes", "--domain", "no,yes", "--lift", "2", "--prior-from-table", "--failure", "1e-3")
+    counted += beside("smokes")
     assert run("release", survey, *counted, "--certificate", tmp_path / "c.json")[0] == 0
     page = (tmp_path / "survey.released.report.html").read_text(encoding="utf-8")
     assert "The owner can check it again with: leakwise verify c.json" in page
@@ -292,6 +310,7 @@ def test_reading_keeps_the_frequencies_unless_told_otherwise(survey, tmp_path):
         "no=0.7,yes=0.3",
         "--for",
         "reading",
+        *beside("smokes"),
     )
     for option, kept in ((), True), (("--no-keep-frequencies",), False):
         assert run("release", survey, *words, *option, "--overwrite")[0] == 0

@@ -27,6 +27,8 @@ WORDS = [
     "no,yes",
     "--prior",
     "no=0.7,yes=0.3",
+    "--unrelated",
+    "id",
     "--mechanism",
     "new.json",
     "--overwrite",
@@ -76,6 +78,7 @@ def written(folder, rows):
 
 def release(folder, mechanism, *more):
     words = ["release", folder / "t.csv", "-c", "s", "--domain", "no,yes", "--prior", "no=0.7,yes=0.3"]
+    words += ["--unrelated", "id"]
     done = CliRunner().invoke(app, [*map(str, words), "--mechanism", str(folder / mechanism), *more])
     assert done.exit_code == 0, done.output
 

@@ -17,15 +17,18 @@ def test_the_demo_prints_the_story_and_leaves_files_that_verify(tmp_path, capsys
     spec.loader.exec_module(demo)
     demo.main(tmp_path)
     told = capsys.readouterr().out
-    for words in ("The table", "the prior", "more than 2 times as likely", "randomized response", "Recovered"):
+    for words in ("The table", "times as likely", "randomized response", "Recovered", "too rare to learn from"):
         assert words.lower() in told.lower()
+    assert "up to 10 times as likely as they make it already" in told  # by a mechanism for the column alone
+    assert "more than 2 times as likely as sex and income make it already" in told
     certificate = lw.verify(tmp_path / "certificate.json")
     assert certificate.holds
     assert certificate.ratio <= 2
-    assert lw.Mechanism.load(tmp_path / "mechanism.json") == certificate.mechanism
+    assert lw.StratifiedMechanism.load(tmp_path / "mechanism.json") == certificate.mechanism
     with (tmp_path / "released.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 32_561
+    assert set(rows[0]) == {"sex", "marital_status", "income"}
     assert {row["marital_status"] for row in rows} <= set(certificate.mechanism.outputs)
-    assert (tmp_path / "mechanism.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert (tmp_path / "report.html").exists()
     assert (tmp_path / "frequencies.svg").exists()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from leakwise.cli import csvfiles
 from leakwise.cli.output import show
-from leakwise.cli.reading import named_after, read_domain, read_mechanism
+from leakwise.cli.reading import named_after, read_domain
+from leakwise.cli.row_options import read_any_mechanism
 from leakwise.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from leakwise.mechanism import Mechanism, StratifiedMechanism
 
 __all__ = ["GivenOption", "TableOption", "audit_a_table"]
 
@@ -54,7 +51,7 @@ def audit_a_table(
         raise InvalidInput(f"--table goes without {', '.join(named)}: the table itself says how frequent values are.")
     if column is None:
         raise InvalidInput("--table needs --column NAME: the secret.")
-    chosen = _mechanism(mechanism)
+    chosen = read_any_mechanism(mechanism)
     letters = None if domain is None else read_domain(domain)
     if letters is not None and not hasattr(chosen, "given"):
         from leakwise.priors import Prior
@@ -62,17 +59,6 @@ def audit_a_table(
         chosen = named_after(chosen, Prior.uniform(letters))
     columns = None if not given else dict(map(_given, given))
     show(audit_table(table, column, given=columns, mechanism=chosen, domain=letters), as_json)
-
-
-def _mechanism(text: str) -> Mechanism | StratifiedMechanism:
-    from leakwise.documents import document_format
-    from leakwise.mechanism import StratifiedMechanism
-    from leakwise.mechanism.stratified_file import FORMAT
-
-    path = Path(text)
-    if csvfiles.exists(path) and csvfiles.is_json(path) and document_format(path) == FORMAT:
-        return StratifiedMechanism.load(path)
-    return read_mechanism(text)
 
 
 def _given(text: str) -> tuple[str, Any]:

@@ -19,7 +19,7 @@ from leakwise.tables.release.file import check_file
 from leakwise.types import Counts
 
 if TYPE_CHECKING:
-    from leakwise.proof import Certificate
+    from leakwise.proof import Certificate, StratifiedCertificate
     from leakwise.tables import SqlTable
 
 __all__ = ["BesideTable", "waiting"]
@@ -39,7 +39,7 @@ class BesideTable:
         self._mechanism, self._certificate = places
         self._before = _stamp(target)
 
-    def save(self, proof: Certificate) -> None:
+    def save(self, proof: Certificate | StratifiedCertificate) -> None:
         """Save what is known before anything is drawn."""
         if self._mechanism is not None:
             self._whole(proof.mechanism).save(waiting(self._mechanism))

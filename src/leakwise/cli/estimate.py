@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from leakwise.cli.output import JsonOption, show
-from leakwise.cli.reading import read_mechanism
+from leakwise.cli.row_options import read_any_mechanism
 
 __all__ = ["register"]
 
@@ -58,7 +58,7 @@ def estimate(
     names = None if not column else column[0] if len(column) == 1 else tuple(column)
     found = recover(
         table,
-        None if mechanism is None else read_mechanism(mechanism),
+        None if mechanism is None else read_any_mechanism(mechanism),
         names,
         by=by,
         confidence=confidence,

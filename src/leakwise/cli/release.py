@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli import csvfiles
-from leakwise.cli.beside_table import BesideTable, waiting
+from leakwise.cli.beside_table import BesideTable
 from leakwise.cli.limits import (
     CeilingOption,
     FloorOption,
@@ -21,10 +20,22 @@ from leakwise.cli.limits import (
 )
 from leakwise.cli.output import JsonOption, print_json
 from leakwise.cli.progress import rows_bar
-from leakwise.cli.reading import TRUTH, number, read_domain, read_mechanism, read_prior
+from leakwise.cli.reading import TRUTH, number, read_domain, read_prior
+from leakwise.cli.release_paths import beside, check_paths, source_and_target
+from leakwise.cli.row_options import (
+    CoarsenOption,
+    DropOption,
+    GivenOption,
+    LeastRowsOption,
+    PriorCostOption,
+    UnrelatedOption,
+    read_any_mechanism,
+    read_coarsen,
+    read_names,
+    read_prior_by_stratum,
+)
 from leakwise.errors import InvalidInput, LeakwiseError
 from leakwise.release_limits import TEN_TIMES
-from leakwise.tables.release.paths import ledger_files, refuse_same_files
 
 if TYPE_CHECKING:
     from leakwise.alphabet import Alphabet
@@ -124,6 +135,12 @@ def release(
         float | None,
         typer.Option("--failure", metavar="PROBABILITY", help="The probability that the rows mislead about the prior."),
     ] = None,
+    given: GivenOption = None,
+    unrelated: UnrelatedOption = None,
+    drop: DropOption = None,
+    coarsen: CoarsenOption = None,
+    least_rows: LeastRowsOption = 1000,
+    prior_cost: PriorCostOption = None,
     mechanism: Annotated[
         str | None,
         typer.Option("--mechanism", metavar="MECHANISM", help="One to use instead of the best: a file or a name."),
@@ -189,16 +206,22 @@ def release(
     """Release a secret column so that no guess about it becomes more than LIFT times as likely, and prove it.
 
     The best mechanism for the use is designed and certified, every value is checked, and only then is the released
-    table written, atomically. Other columns stay as they are. A table whose row order reveals the secret is refused,
-    unless --order says what to do, and so is a release that can be read, unless --allow-certainty says so. The prior is
-    a choice that you must make. With --prior-from-table the mechanism is designed for rounded frequencies of the table
-    and certified for every prior that its rows leave possible, except with probability --failure. With --for reading
-    the released column has the right frequencies as it stands, if the table's are those of the prior. Unless --anyone
-    says otherwise, a second limit holds for anyone, whatever they knew: ten times the lift.
+    table written, atomically. The guarantee is about a row: each other column is --given (it holds for anyone who sees
+    it), --unrelated (assumed to tell nothing more, which is checked) or left out (--drop). With --prior-from-table
+    all are given unless you say otherwise: there is a mechanism for each combination of them, designed for rounded
+    frequencies of the table and certified for every prior that its rows leave possible, except with probability
+    --failure. With a public --prior of the secret alone you must say what they are. Combinations too rare to learn from
+    get a mechanism that holds for every prior; the command says how many rows that are, and what would do better. A
+    table whose row order reveals the secret is refused, unless --order says what to do, and so is a release that can be
+    read, unless --allow-certainty says so. With --for reading the released column has the right frequencies as it
+    stands, if the table's are those of the prior. Unless --anyone says otherwise, a second limit holds for anyone,
+    whatever they knew: ten times the lift.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
     leakwise release adult.parquet -c income --domain '<=50K,>50K' --lift 1.5 --prior-from-table --failure 1e-6
+    leakwise release t.csv -c hiv --domain no,yes --lift 2 --prior-from-table --failure 1e-6 --given sex --drop name
+    leakwise release t.csv -c hiv --lift 2 --prior no=0.9,yes=0.1 --unrelated zip --drop name,age
     leakwise release adult.csv -c marital_status --lift 2 --prior marital.csv --for reading
     leakwise release m.csv -c marital --lift 2 --prior m.csv --for reading --anyone none --forbidden widowed:single
     leakwise release clinic.csv -c diagnosis --domain HIV,flu,none --lift 3 --prior d.csv --ceiling HIV=0.05
@@ -206,23 +229,22 @@ def release(
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
-    from leakwise.mechanism import StratifiedMechanism
     from leakwise.tables.formats import open_table
     from leakwise.workflow import protect
 
-    data, target = _source_and_target(table, out, from_sql, to_sql)
-    beside = _beside(target)
-    page = report if report is not None else beside.with_name(f"{beside.stem}.report.html")
+    data, target = source_and_target(table, out, from_sql, to_sql)
+    place_beside = beside(target)
+    page = report if report is not None else place_beside.with_name(f"{place_beside.stem}.report.html")
     keep = save_mechanism
-    if keep is None and beside.suffix.lower() not in _CARRY:
-        keep = beside.with_name(f"{beside.stem}.mechanism.json")
-    _check_paths(
+    if keep is None and place_beside.suffix.lower() not in _CARRY:
+        keep = place_beside.with_name(f"{place_beside.stem}.mechanism.json")
+    check_paths(
         data, {"--prior": prior, "--mechanism": mechanism}, target, page, keep, certificate, ledger, overwrite=overwrite
     )
-    given = None if mechanism is None else read_mechanism(mechanism)
+    chosen = None if mechanism is None else read_any_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
-    letters = _letters(opened, column, domain, prior if given is None else None)
-    values = letters if letters is not None or given is None else given.input_alphabet
+    letters = _letters(opened, column, domain, prior if chosen is None else None)
+    values = letters if letters is not None or chosen is None else chosen.input_alphabet
     source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
     beside_table = BesideTable(opened, place, column, keep, certificate)
     with rows_bar() as progress, created_like(source), beside_table:
@@ -236,10 +258,16 @@ def release(
             **read_value_limits(lift_of, ceiling, floor, values),
             prior=_prior(prior, prior_from_table, values),
             failure=failure,
+            given=read_names(given),
+            unrelated=read_names(unrelated),
+            drop=read_names(drop),
+            coarsen=read_coarsen(coarsen),
+            least_rows=least_rows,
+            prior_cost=None if prior_cost is None else number(prior_cost, "--prior-cost"),
             use=use,
             keep_frequencies=keep_frequencies,
             **read_masks(forbidden, keep_at_least, values),
-            mechanism=given,
+            mechanism=chosen,
             time_limit=time_limit,
             out=target,
             overwrite=overwrite,
@@ -252,7 +280,6 @@ def release(
         )
     if isinstance(target, Path):
         with created_like(source):
-            assert not isinstance(done.mechanism, StratifiedMechanism)  # the command names no given columns
             beside_table.bind(done.mechanism)
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
@@ -264,31 +291,6 @@ def release(
     _tell(done, {name: path for name, path in written.items() if path is not None}, as_json)
 
 
-def _source_and_target(
-    table: str, out: str | None, from_sql: Path | None, to_sql: Path | None
-) -> tuple[Path | SqlTable, Path | SqlTable]:
-    """Return the files, or the tables of databases, that are read and written."""
-    if from_sql is None:
-        if to_sql is not None:
-            raise InvalidInput(
-                "--to-sql needs --from-sql: a table of a database is released into a database, and a file into a file. "
-                "Import the released file afterwards."
-            )
-        file = Path(table)
-        return file, Path(out) if out is not None else file.with_name(f"{file.stem}.released{file.suffix}")
-    from leakwise.tables import SqlTable
-
-    return SqlTable(from_sql, table), SqlTable(to_sql or from_sql, f"{table}_released" if out is None else out)
-
-
-def _beside(target: Path | SqlTable) -> Path:
-    """Return the file whose name the report and the mechanism share."""
-    if isinstance(target, Path):
-        return target
-    name = "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in target.table)
-    return target.path.with_name(f"{target.path.stem}.{name}.sql")
-
-
 def _tell(done: Protection, written: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json({**done.to_dict(), "files": {name: str(path) for name, path in written.items()}})
@@ -296,41 +298,6 @@ def _tell(done: Protection, written: dict[str, Any], as_json: bool) -> None:
     typer.echo(repr(done))
     for name, path in written.items():
         typer.echo(f"{name}: {path}")
-
-
-def _check_paths(
-    data: Path | SqlTable,
-    given: dict[str, str | None],
-    target: Path | SqlTable,
-    page: Path,
-    keep: Path | None,
-    certificate: Path | None,
-    ledger: Path | None,
-    *,
-    overwrite: bool,
-) -> None:
-    """Refuse beforehand what would fail after the release was made, or destroy a file that is needed."""
-    if page.suffix.lower() not in (".html", ".htm", ".json"):
-        raise InvalidInput(f"--report must end in .html or .json. Got {str(page)!r} instead.")
-    source, out = (one if isinstance(one, Path) else one.path for one in (data, target))
-    read = {name: Path(text) for name, text in given.items() if text is not None and csvfiles.exists(Path(text))}
-    written = {"--report": page, "--save-mechanism": keep, "--certificate": certificate}
-    drafts = {f"{name} (while it waits)": waiting(one) for name, one in list(written.items())[1:] if one is not None}
-    # A database may be read and written at once; that a file is not released onto itself is said by the release.
-    refuse_same_files(
-        {**read, "TABLE" if isinstance(data, Path) else "--from-sql": source, "--out": out},
-        {**written, **drafts, **ledger_files(ledger, "--ledger")},
-    )
-    refuse_same_files(dict(read), {"--out": out})
-    for option, place in {**written, "--out": out}.items():
-        if place is None:
-            continue
-        if not place.parent.is_dir():
-            raise InvalidInput(f"Cannot write {str(place)!r}: the folder {str(place.parent)!r} does not exist.")
-        # That the table itself was released before is said by the release, which knows what a second one means.
-        again = isinstance(target, Path) and target.exists()
-        if place is not out and place.exists() and not overwrite and not again:
-            raise InvalidInput(f"{str(place)!r} exists already. Name another {option}, or use --overwrite.")
 
 
 def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
@@ -342,6 +309,8 @@ def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
         )
     if text is None:
         return "table"
+    if (by_stratum := read_prior_by_stratum(text)) is not None:
+        return by_stratum
     from leakwise.mechanism import identity
 
     found: Prior = read_prior(text, mechanism=None if letters is None else identity(letters))
@@ -357,8 +326,10 @@ def _letters(
 
     frames.check_names(table.names, columns, repr(str(table.path)))
     if domains is None:
-        named = None if prior is None or len(columns) > 1 else read_prior(prior).alphabet
-        return None if named is None or not named.declared else _of_kind(named, table.holds(columns[0]))
+        if prior is None or len(columns) > 1 or read_prior_by_stratum(prior) is not None:
+            return None
+        named = read_prior(prior).alphabet
+        return _of_kind(named, table.holds(columns[0])) if named.declared else None
     if len(domains) != len(columns):
         raise InvalidInput(
             f"--domain must be given once for each --column. Got {len(domains)} for {len(columns)} columns."

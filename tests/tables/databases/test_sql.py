@@ -34,6 +34,8 @@ YES_NO = lw.randomized_response(["no", "yes"], lift=3)
 ROWS = 40_000
 # The id tells the true value, its place does not: an order that does is refused.
 IDS = np.random.default_rng(0).permutation(ROWS)
+AGES = np.random.default_rng(1).integers(0, 100, ROWS)
+BESIDE = ["id", "age"]  # what goes out beside the secret; that the id tells the value is for the tests alone
 
 
 @contextlib.contextmanager
@@ -55,7 +57,7 @@ def shop(request, tmp_path) -> Path:
     """A database with one table of customers, the id telling the true value."""
     path = tmp_path / f"shop.{request.param}"
     ids = IDS
-    frame = pd.DataFrame({"id": ids, "smokes": np.where(ids % 4 == 0, "yes", "no"), "age": ids % 100})
+    frame = pd.DataFrame({"id": ids, "smokes": np.where(ids % 4 == 0, "yes", "no"), "age": AGES})
     with opened(path) as connection:
         if request.param == "duckdb":
             connection.execute("CREATE TABLE customers AS SELECT * FROM frame")
@@ -83,7 +85,7 @@ def test_the_law_the_order_and_the_other_columns(shop, elsewhere):
     assert {stage for stage, *_ in stages} == {"checking", "writing"}
     rows = ask(out.database, "SELECT id, smokes, age FROM released")
     assert [row[0] for row in rows] == IDS.tolist()
-    assert [row[2] for row in rows] == (IDS % 100).tolist()
+    assert [row[2] for row in rows] == AGES.tolist()
     seen = np.zeros((2, 2))
     np.add.at(seen, ([int(row[0] % 4 == 0) for row in rows], [int(row[1] == "yes") for row in rows]), 1)
     expected = YES_NO.matrix * seen.sum(axis=1, keepdims=True)
@@ -110,14 +112,22 @@ def test_protect_with_a_ledger(shop, tmp_path):
     prior = lw.Prior({"no": 0.75, "yes": 0.25})
     source, out = lw.SqlTable(shop, "customers"), lw.SqlTable(other(shop), "released")
     ledger = lw.Ledger(tmp_path / "ledger.db")
-    done = lw.protect(source, "smokes", prior=prior, lift=2, out=out, ledger=ledger)
+    done = lw.protect(source, "smokes", unrelated=BESIDE, prior=prior, lift=2, out=out, ledger=ledger)
     assert done.table is out
     assert done.certificate.holds
     assert ledger.total("customers", "smokes").releases == 1
     assert set(ask(out.database, "SELECT DISTINCT smokes FROM released")) == {("{no}",), ("{yes}",)}
     assert done.report(tmp_path / "r.html").is_file()
     learnt = lw.protect(
-        source, "smokes", domain=["no", "yes"], prior="table", failure=1e-6, lift=2, out=out, overwrite=True
+        source,
+        "smokes",
+        domain=["no", "yes"],
+        unrelated=BESIDE,
+        prior="table",
+        failure=1e-6,
+        lift=2,
+        out=out,
+        overwrite=True,
     )
     assert learnt.prior.probabilities.round(2).tolist() == [0.75, 0.25]
 
@@ -283,7 +293,7 @@ def test_bad_places(shop, tmp_path):
             lw.release(data, YES_NO, column, out=out)
         if isinstance(data, lw.SqlTable):
             with pytest.raises(lw.InvalidInput, match=message):
-                lw.protect(data, column, mechanism=YES_NO, prior={"no": 0.5, "yes": 0.5}, out=out)
+                lw.protect(data, column, unrelated=BESIDE, mechanism=YES_NO, prior={"no": 0.5, "yes": 0.5}, out=out)
 
     good = lw.SqlTable(shop, "o")
     refused(r"out must be a table of a database too", out=tmp_path / "x.csv")
@@ -352,7 +362,7 @@ def test_a_relation_comes_back_as_an_arrow_table_that_duckdb_reads():
         ).fetchall() != [(0,)]
         with pytest.raises(lw.InvalidInput, match="outside the declared domain"):
             lw.release(connection.sql("SELECT 'perhaps' AS smokes"), YES_NO, "smokes")
-        done = lw.protect(connection.sql("FROM t"), "smokes", prior={"no": 0.75, "yes": 0.25}, lift=2)
+        done = lw.protect(connection.sql("FROM t"), "smokes", unrelated="id", prior={"no": 0.75, "yes": 0.25}, lift=2)
         assert isinstance(done.table, pa.Table)
 
 
@@ -390,6 +400,7 @@ def test_a_stream_with_an_unknown_value_ends_the_statement_that_reads_it():
 # ------------------------------------------------------------------------------------------------ on the command line
 
 OPTIONS = ("--column", "smokes", "--domain", "no,yes", "--lift", "2", "--prior", "no=0.75,yes=0.25")
+OPTIONS += ("--unrelated", ",".join(BESIDE))
 
 
 def run(*words: object) -> tuple[int, str, str]:

@@ -90,9 +90,12 @@ def test_a_csv_file_released_twice_by_the_command_is_composed(table, tmp_path):
     from leakwise.cli import app
 
     truth = table["income"].to_pylist().count("low") / len(table)
-    table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    frame = table.to_pandas()
+    frame["sex"] = frame["sex"].sample(frac=1, random_state=0).to_numpy()  # here it tells nothing about the income
+    frame.to_csv(tmp_path / "t.csv", index=False)
     INCOME.save(tmp_path / "m.json")
     more = ["-c", "income", "--mechanism", str(tmp_path / "m.json"), "--prior", "high=0.5,low=0.5"]
+    more += ["--unrelated", "sex,region"]
     for name in ("t.csv", "t.released.csv"):
         done = CliRunner().invoke(app, ["release", str(tmp_path / name), *more])
         assert done.exit_code == 0, done.output
@@ -108,6 +111,8 @@ def test_a_csv_file_released_twice_by_the_command_is_composed(table, tmp_path):
         str(tmp_path / "sex.json"),
         "--prior",
         "f=0.5,m=0.5",
+        "--unrelated",
+        "income,region",
         "-o",
         str(tmp_path / "o.csv"),
     ]

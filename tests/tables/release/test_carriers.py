@@ -245,7 +245,7 @@ def test_an_index_that_tells_the_secret_is_refused(kind, tmp_path):
     for call in (
         lambda: lw.release(frame, M, "smokes"),
         lambda: lw.release(frame["smokes"], M),
-        lambda: lw.protect(frame, "smokes", prior=PRIOR, lift=1.5),
+        lambda: lw.protect(frame, "smokes", unrelated="age", prior=PRIOR, lift=1.5),
     ):
         with pytest.raises(lw.InvalidInput, match=r"The index.* the secret 'smokes'.*reset_index\(drop=True\)"):
             call()
@@ -272,7 +272,7 @@ GOOD = {
 def test_an_ordinary_index_is_kept(kind, tmp_path):
     frame = indexed(GOOD[kind])
     assert lw.release(frame, M, "smokes").index.equals(frame.index)
-    assert lw.protect(frame, "smokes", prior=PRIOR, lift=1.5).table.index.equals(frame.index)
+    assert lw.protect(frame, "smokes", unrelated="age", prior=PRIOR, lift=1.5).table.index.equals(frame.index)
     frame.to_parquet(tmp_path / "a.parquet")
     lw.release(tmp_path / "a.parquet", M, "smokes", out=tmp_path / "b.parquet")
     assert pd.read_parquet(tmp_path / "b.parquet").index.equals(frame.index)

@@ -17,6 +17,7 @@ from leakwise.sklearn import LeakageRandomizer
 SEX = np.random.default_rng(7).permutation(["1"] * 138 + ["2"] * 90).tolist()
 LUNG = pd.DataFrame({"time": range(228), "sex": SEX})
 EVEN = lw.Prior({"1": 0.5, "2": 0.5})
+BESIDE = "time"  # tells nothing about sex here
 
 
 def test_a_uniform_column_at_lift_two_is_not_handed_out_in_clear(tmp_path):
@@ -24,17 +25,29 @@ def test_a_uniform_column_at_lift_two_is_not_handed_out_in_clear(tmp_path):
     LUNG.to_csv(source, index=False)
     saved = []
     with pytest.raises(lw.InvalidInput, match=r"^228 of 228 rows of 'sex' could be read: .*'1', '2' certain.*Nothing"):
-        lw.protect(source, "sex", prior=EVEN, lift=2, anyone=None, out=out, ledger=ledger, certified=saved.append)
+        lw.protect(
+            source,
+            "sex",
+            unrelated=BESIDE,
+            prior=EVEN,
+            lift=2,
+            anyone=None,
+            out=out,
+            ledger=ledger,
+            certified=saved.append,
+        )
     assert not out.exists()
     assert not saved
     assert not ledger.exists() or not lw.Ledger(ledger).entries()
-    done = lw.protect(source, "sex", prior=EVEN, lift=2, anyone=None, out=out, ledger=ledger, allow_certainty=True)
+    done = lw.protect(
+        source, "sex", unrelated=BESIDE, prior=EVEN, lift=2, anyone=None, out=out, ledger=ledger, allow_certainty=True
+    )
     assert len(lw.Ledger(ledger).entries()) == 1
     assert done.certificate.holds
 
 
 def test_the_limit_for_anyone_covers_every_row_by_default(tmp_path):
-    done = lw.protect(LUNG, "sex", prior=EVEN, lift=2)
+    done = lw.protect(LUNG, "sex", unrelated=BESIDE, prior=EVEN, lift=2)
     assert (done.mechanism.weights > 0).all()
     assert lw.ldp(done.mechanism) <= np.log(20) * (1 + 1e-12)
 
@@ -59,23 +72,27 @@ def test_the_values_are_counted_by_their_labels():
 def test_a_best_guess_that_is_nearly_always_right_is_refused():
     often = lw.randomized_response(["1", "2"], lift=400)
     with pytest.raises(lw.InvalidInput, match=r"for about 227 of 228 rows: .*up to 99.8% of the rows, and for 50%"):
-        lw.protect(LUNG, "sex", prior=EVEN, mechanism=often)
-    assert len(lw.protect(LUNG, "sex", prior=EVEN, mechanism=often, allow_certainty=True).table) == 228
-    lw.protect(LUNG, "sex", prior=EVEN, mechanism=lw.randomized_response(["1", "2"], lift=90))
+        lw.protect(LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=often)
+    assert (
+        len(lw.protect(LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=often, allow_certainty=True).table) == 228
+    )
+    lw.protect(LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=lw.randomized_response(["1", "2"], lift=90))
 
 
 def test_rounded_frequencies_decide_for_a_prior_from_the_table():
     with pytest.raises(lw.InvalidInput, match=r"^228 of 228 rows"):
-        lw.protect(LUNG, "sex", prior="table", failure=1e-3, mechanism=lw.identity(["1", "2"]))
+        lw.protect(LUNG, "sex", unrelated=BESIDE, prior="table", failure=1e-3, mechanism=lw.identity(["1", "2"]))
 
 
 def test_the_report_says_that_rows_can_be_read_and_how_likely_each_value_can_become(tmp_path):
-    allowed = lw.protect(LUNG, "sex", prior=EVEN, mechanism=lw.identity(["1", "2"]), allow_certainty=True)
+    allowed = lw.protect(
+        LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=lw.identity(["1", "2"]), allow_certainty=True
+    )
     page = allowed.report(tmp_path / "r.html").read_text(encoding="utf-8")
     assert "Rows can be read, which the owner of the table allowed" in page
     told = json.loads(allowed.report(tmp_path / "r.json").read_text(encoding="utf-8"))
     assert [one["most"] for one in told["letters"]] == [1.0, 1.0]
-    safe = lw.protect(LUNG, "sex", prior=EVEN, mechanism=lw.randomized_response(["1", "2"], lift=3))
+    safe = lw.protect(LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=lw.randomized_response(["1", "2"], lift=3))
     page = safe.report(tmp_path / "s.html").read_text(encoding="utf-8")
     assert "Rows can be read" not in page
     assert "75%" in page
@@ -86,7 +103,7 @@ def test_the_command_refuses_and_allows(tmp_path):
     LUNG.to_csv(source, index=False)
     lw.identity([1, 2]).save(tmp_path / "m.json")
     command = ["release", str(source), "-c", "sex", "--domain", "1,2", "--prior", "uniform", "--out", str(out)]
-    command += ["--mechanism", str(tmp_path / "m.json")]
+    command += ["--mechanism", str(tmp_path / "m.json"), "--unrelated", BESIDE]
     refused = CliRunner().invoke(app, command)
     assert refused.exit_code != 0
     assert "228 of 228 rows" in " ".join(refused.output.split())
@@ -100,8 +117,10 @@ def test_a_worst_case_mask_needs_to_be_allowed():
     mask = lw.WorstCase([[1, 0, 1], [0, 1, 1]], outputs=["1", "2", "either"], then="mutual_information")
     chosen = lw.design(EVEN, lift=2, utility=mask).mechanism
     with pytest.raises(lw.InvalidInput, match="could be read"):
-        lw.protect(LUNG, "sex", prior=EVEN, mechanism=chosen)
-    assert lw.protect(LUNG, "sex", prior=EVEN, mechanism=chosen, allow_certainty=True).certificate.holds
+        lw.protect(LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=chosen)
+    assert lw.protect(
+        LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=chosen, allow_certainty=True
+    ).certificate.holds
 
 
 def test_the_randomizer_refuses_in_fit():

@@ -67,7 +67,7 @@ def opened(monkeypatch) -> list[str]:
 @pytest.mark.parametrize("order", [None, "shuffle"])
 def test_a_table_in_memory_is_encoded_once(order, encoded, tmp_path):
     book = lw.Ledger(tmp_path / "l.db")
-    done = lw.protect(FRAME, "smokes", prior=PRIOR, lift=2, ledger=book, dataset="d", order=order)
+    done = lw.protect(FRAME, "smokes", unrelated="id", prior=PRIOR, lift=2, ledger=book, dataset="d", order=order)
     assert encoded == ["inputs"]
     # The digest is of the outcomes in the order in which they stand in the released table.
     outcomes = lw.Mechanism.from_kernel(done.mechanism.kernel, done.mechanism.inputs, done.mechanism.outputs)
@@ -85,7 +85,9 @@ def test_a_table_in_memory_is_encoded_once(order, encoded, tmp_path):
 def test_a_file_is_opened_once(name, opened, tmp_path):
     source = written(tmp_path / name)
     out = tmp_path / f"out{source.suffix}"
-    mechanism = lw.protect(source, "smokes", prior=PRIOR, lift=2, out=out, ledger=tmp_path / "l.db").mechanism
+    mechanism = lw.protect(
+        source, "smokes", unrelated="id", prior=PRIOR, lift=2, out=out, ledger=tmp_path / "l.db"
+    ).mechanism
     assert opened == [name]
     opened.clear()
     lw.release(source, mechanism, "smokes", out=out, overwrite=True)
@@ -99,6 +101,7 @@ def test_a_file_is_opened_once(name, opened, tmp_path):
 def test_the_command_opens_its_table_once(name, opened, tmp_path):
     source = written(tmp_path / name)
     words = ["release", str(source), "-c", "smokes", "--domain", "no,yes", "--lift", "2", "--prior", "no=0.7,yes=0.3"]
+    words += ["--unrelated", "id"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert opened.count(name) == 1
@@ -108,7 +111,7 @@ def test_the_command_opens_its_table_once(name, opened, tmp_path):
 def test_a_design_is_proven_once(prior, monkeypatch):
     proven: list[object] = []
     monkeypatch.setattr(release_mechanism, "certify", lambda *given, **_: proven.append(given))
-    done = lw.protect(FRAME, "smokes", prior=prior, lift=2)
+    done = lw.protect(FRAME, "smokes", unrelated="id", prior=prior, lift=2)
     assert proven == []
     assert done.certificate == done.design.certificate
     assert done.certificate.verify() is not None
@@ -120,5 +123,5 @@ def test_a_file_that_changes_after_it_was_opened_is_not_released(tmp_path):
     with source.open("a", encoding="utf-8") as stream:
         stream.write("400,no\n")
     with pytest.raises(lw.InvalidInput, match="was changed while it was released"):
-        lw.protect(table, "smokes", prior=PRIOR, lift=2, out=tmp_path / "out.csv")
+        lw.protect(table, "smokes", unrelated="id", prior=PRIOR, lift=2, out=tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()

@@ -28,6 +28,8 @@ from leakwise.tables.release.shuffle import shuffled
 
 ROWS = 2_000
 PRIOR = lw.Prior({"no": 0.7, "yes": 0.3})
+# The ids of these tables tell the secret, as the order does: what is released beside them holds for anyone.
+ANYONE = lw.AllPriors(PRIOR)
 EXACT = lw.identity(["no", "yes"])
 SORTED = ["yes"] * 600 + ["no"] * 1_400
 TABLE = {"smokes": SORTED, "id": list(range(ROWS))}
@@ -62,10 +64,10 @@ def sorted_rows() -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sorted_table_in_memory(kind):
     with pytest.raises(lw.InvalidInput, match=r'order="shuffle".*order="keep".*sort the table by other columns'):
-        lw.protect(KINDS[kind](), "smokes", prior=PRIOR, lift=1.1)
+        lw.protect(KINDS[kind](), "smokes", prior=ANYONE, lift=1.1)
     with pytest.warns(lw.RowOrderWarning, match="come in 1 run"):
         lw.release(KINDS[kind](), EXACT, "smokes")
-    kept = lw.protect(KINDS[kind](), "smokes", prior=PRIOR, lift=1.1, order="keep")
+    kept = lw.protect(KINDS[kind](), "smokes", prior=ANYONE, lift=1.1, order="keep")
     assert columns(kept.table)[1] == list(range(ROWS))
     assert "kept on request" in repr(kept)
     smokes, ids = columns(lw.release(KINDS[kind](), EXACT, "smokes", order="shuffle"))
@@ -73,7 +75,7 @@ def test_a_sorted_table_in_memory(kind):
     # Rows stay whole, and where they stand says nothing.
     assert smokes == [SORTED[place] for place in ids]
     assert guessed(smokes) < 0.75
-    made = lw.protect(KINDS[kind](), "smokes", prior=PRIOR, lift=1.1, order="shuffle")
+    made = lw.protect(KINDS[kind](), "smokes", prior=ANYONE, lift=1.1, order="shuffle")
     assert "random" in repr(made)
     assert lw.release(columns(made.table)[1], lw.identity(list(range(ROWS)))) != list(range(ROWS))
 
@@ -132,7 +134,7 @@ def test_a_joint_secret_and_several_secrets():
 
 def test_only_known_orders():
     for call in (lambda: lw.release(TABLE, EXACT, "smokes", order="sort"),
-                 lambda: lw.protect(TABLE, "smokes", prior=PRIOR, lift=2, order=True)):  # fmt: skip
+                 lambda: lw.protect(TABLE, "smokes", prior=ANYONE, lift=2, order=True)):  # fmt: skip
         with pytest.raises(lw.InvalidInput, match='order must be "shuffle"'):
             call()
 
@@ -179,7 +181,7 @@ SUFFIXES = [".csv", ".tsv", ".jsonl", ".parquet", ".feather", ".arrows"]
 def test_a_sorted_file(suffix, held, tmp_path, monkeypatch):
     source, out = write(tmp_path / f"t{suffix}"), tmp_path / f"o{suffix}"
     with pytest.raises(lw.InvalidInput, match="reveals 'smokes'"):
-        lw.protect(source, "smokes", prior=PRIOR, lift=1.1, out=out)
+        lw.protect(source, "smokes", prior=ANYONE, lift=1.1, out=out)
     assert not out.exists()
     if held is not None:
         monkeypatch.setattr(shuffled, "__kwdefaults__", None)
@@ -199,7 +201,7 @@ def test_a_sorted_file(suffix, held, tmp_path, monkeypatch):
 def test_the_ledger_knows_a_shuffled_release_by_what_was_written(suffix, tmp_path):
     source, out = write(tmp_path / f"t{suffix}"), tmp_path / f"o{suffix}"
     ledger = lw.Ledger(tmp_path / "ledger.db")
-    lw.protect(source, "smokes", prior=PRIOR, lift=1.1, out=out, order="shuffle", ledger=ledger, dataset="d")
+    lw.protect(source, "smokes", prior=ANYONE, lift=1.1, out=out, order="shuffle", ledger=ledger, dataset="d")
     (entry,) = ledger.entries()
     assert entry.released_digest is not None
 
@@ -218,8 +220,10 @@ def test_the_last_line_of_a_shuffled_csv_is_like_the_others(end, tmp_path):
 
 
 def test_the_command(tmp_path):
-    source = write(tmp_path / "t.csv")
+    source, numbers = tmp_path / "t.csv", np.random.default_rng(9).permutation(ROWS).tolist()
+    pd.DataFrame({"smokes": SORTED, "id": numbers}).to_csv(source, index=False)
     words = ["release", str(source), "-c", "smokes", "--domain", "no,yes", "--lift", "1.1", "--prior", "no=0.7,yes=0.3"]
+    words += ["--unrelated", "id"]
     refused = CliRunner().invoke(app, words)
     assert refused.exit_code == 2
     assert "--order shuffle" in refused.stderr
@@ -227,7 +231,7 @@ def test_the_command(tmp_path):
     done = CliRunner().invoke(app, [*words, "--order", "shuffle", "--json"])
     assert done.exit_code == 0
     assert json.loads(done.stdout)["row_order"] == "random"
-    assert read(tmp_path / "t.released.csv")[1] != list(range(ROWS))
+    assert read(tmp_path / "t.released.csv")[1] != numbers
     kept = CliRunner().invoke(app, [*words, "--order", "keep", "--overwrite"])
     assert kept.exit_code == 0
     page = (tmp_path / "t.released.report.html").read_text()
@@ -270,11 +274,11 @@ def shop(request, tmp_path) -> Path:
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_tables_of_databases_are_read_as_they_are_stored(shop, elsewhere):
     out = lw.SqlTable(shop.with_name(f"out{shop.suffix}") if elsewhere else shop, "released")
-    lw.protect(lw.SqlTable(shop, "mixed"), "smokes", prior=PRIOR, lift=1.1, out=out)
+    lw.protect(lw.SqlTable(shop, "mixed"), "smokes", prior=ANYONE, lift=1.1, out=out)
     ids = [row[0] for row in ask(out.database, "SELECT id FROM released")]
     assert ids == np.random.default_rng(3).permutation(ROWS).tolist()
     with pytest.raises(lw.InvalidInput, match="reveals 'smokes'"):
-        lw.protect(lw.SqlTable(shop, "sorted"), "smokes", prior=PRIOR, lift=1.1, out=lw.SqlTable(shop, "other"))
+        lw.protect(lw.SqlTable(shop, "sorted"), "smokes", prior=ANYONE, lift=1.1, out=lw.SqlTable(shop, "other"))
     with pytest.warns(lw.RowOrderWarning):
         lw.release(lw.SqlTable(shop, "sorted"), EXACT, "smokes", out=lw.SqlTable(shop, "other"))
 
@@ -285,7 +289,7 @@ def test_a_table_of_sqlite_that_is_stored_by_the_secret_is_refused(tmp_path):
         connection.execute("CREATE TABLE t (smokes TEXT, id INTEGER, PRIMARY KEY (smokes, id)) WITHOUT ROWID")
         connection.executemany("INSERT INTO t VALUES (?, ?)", [("yes" if k % 3 else "no", k) for k in range(500)])
     with pytest.raises(lw.InvalidInput, match="reveals 'smokes'"):
-        lw.protect(lw.SqlTable(path, "t"), "smokes", prior=PRIOR, lift=1.1, out=lw.SqlTable(path, "o"))
+        lw.protect(lw.SqlTable(path, "t"), "smokes", prior=ANYONE, lift=1.1, out=lw.SqlTable(path, "o"))
 
 
 @pytest.mark.parametrize(("table", "order"), [("seen", None), ("sorted", "shuffle"), ("seen", "shuffle")])
@@ -297,7 +301,7 @@ def test_views_and_sorted_tables_of_databases_are_shuffled(shop, table, order, e
     assert sorted(row[1] for row in rows) == list(range(ROWS))
     assert [row[0] for row in rows] == [SORTED[row[1]] for row in rows]
     assert guessed([row[0] for row in rows]) < 0.75
-    made = lw.protect(lw.SqlTable(shop, table), "smokes", prior=PRIOR, lift=1.1, out=out, order=order, overwrite=True,
+    made = lw.protect(lw.SqlTable(shop, table), "smokes", prior=ANYONE, lift=1.1, out=out, order=order, overwrite=True,
                       ledger=shop.with_name("ledger.db"))  # fmt: skip
     assert made.facts.row_order == "random"
 

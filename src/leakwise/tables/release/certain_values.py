@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from leakwise.alphabet import Alphabet
+from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import CertaintyWarning, InvalidInput, some_of
 from leakwise.guarantee import percent_at_least, percent_at_most
 from leakwise.leakage.measures.certainty import Certainty, certainty, has_cover
 from leakwise.mechanism import Mechanism
 from leakwise.priors import PriorSet
+from leakwise.proof import StratifiedCertificate
 from leakwise.types import Counts
 
-__all__ = ["readable_words", "refuse_certainty", "warn_of_certainty"]
+__all__ = ["readable_words", "refuse_certainty", "refuse_certainty_by_stratum", "warn_of_certainty"]
+
+_WAY_OUT = (
+    "Nothing was released. Keep the limit for anyone (anyone=, --anyone), ask for a smaller lift, or give "
+    "allow_certainty=True (--allow-certainty) if the rows may be read."
+)
 
 
 def refuse_certainty(
@@ -68,9 +74,45 @@ def refuse_certainty(
         start = f"{many} of {rows:,} rows of {title} could be read"
     else:
         start = f"{title} could be guessed from the release for about {round(found.after * rows):,} of {rows:,} rows"
+    raise InvalidInput(f"{start}: {readable_words(found, mechanism)} {_WAY_OUT}")
+
+
+def refuse_certainty_by_stratum(
+    shown: StratifiedCertificate, counts: Mapping[Label, Sequence[int]], names: Sequence[Hashable], *, allowed: bool
+) -> None:
+    """Refuse a release by strata in some of which outcomes make a value certain, or nearly every guess right.
+
+    Parameters
+    ----------
+    shown
+        The proof that the receiver may see: its priors alone decide.
+    counts
+        How often each value occurs in each stratum, for the message.
+    names
+        The columns of the secret, for the message.
+    allowed
+        Whether the user allows it.
+    """
+    if allowed:
+        return
+    mechanism, priors = shown.mechanism, shown.priors
+    known: dict[tuple[int, PriorSet], Certainty] = {}
+    readable = {}
+    for key in mechanism:
+        token = (id(mechanism[key]), priors[key])
+        if token not in known:
+            known[token] = certainty(mechanism[key], priors[key])
+        if known[token].readable:
+            readable[key] = known[token]
+    if not readable:
+        return
+    first = max(readable, key=lambda key: sum(counts.get(key, ())))
+    title = " and ".join(repr(str(name)) for name in names)
+    rows, all_rows = sum(sum(counts.get(key, ())) for key in readable), sum(map(sum, counts.values()))
     raise InvalidInput(
-        f"{start}: {readable_words(found, mechanism)} Nothing was released. Keep the limit for anyone (anyone=, "
-        "--anyone), ask for a smaller lift, or give allow_certainty=True (--allow-certainty) if the rows may be read."
+        f"{title} could be read, or guessed, in {len(readable):,} of {len(mechanism):,} strata, with {rows:,} of "
+        f"{all_rows:,} rows. Where {mechanism.given_columns.described(first)}: "
+        f"{readable_words(readable[first], mechanism[first])} {_WAY_OUT}"
     )
 
 

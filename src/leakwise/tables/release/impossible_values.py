@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from leakwise.alphabet import Label
 from leakwise.errors import InvalidInput, some_of
-from leakwise.priors import PriorSet
+from leakwise.priors import PriorByStratum, PriorSet
 from leakwise.types import Counts
 
-__all__ = ["refuse_impossible"]
+__all__ = ["refuse_impossible", "refuse_impossible_by_stratum"]
 
 
-def refuse_impossible(counts: Counts, prior: PriorSet, names: Sequence[Any]) -> None:
+def refuse_impossible_by_stratum(
+    counts: Mapping[Label, Sequence[int]], priors: PriorByStratum, names: Sequence[Any]
+) -> None:
+    """Refuse a table with values that the prior of their stratum calls impossible.
+
+    Parameters
+    ----------
+    counts
+        How often each value of the priors' alphabet occurs in each stratum.
+    priors
+        The priors that the guarantee is about.
+    names
+        The columns of the secret, for the message.
+    """
+    for key, row in counts.items():
+        if key in priors:
+            where = f" where {priors.given_columns.described(key)}"
+            refuse_impossible(np.array(row, dtype=np.int64), priors[key], names, where)
+
+
+def refuse_impossible(counts: Counts, prior: PriorSet, names: Sequence[Any], where: str = "") -> None:
     """Refuse a column with values to which the prior (every prior of a set) gives no probability.
 
     Leakage is taken over the values that can occur, so that a mechanism may release any other in clear.
@@ -27,6 +48,8 @@ def refuse_impossible(counts: Counts, prior: PriorSet, names: Sequence[Any]) -> 
         The prior, or the set of priors, that the guarantee is about.
     names
         The columns of the secret, for the message.
+    where
+        Which rows these are, for the message.
 
     Examples
     --------
@@ -40,7 +63,7 @@ def refuse_impossible(counts: Counts, prior: PriorSet, names: Sequence[Any]) -> 
         return
     title = " and ".join(repr(str(name)) for name in names)
     raise InvalidInput(
-        f"column {title} has {int(counts[found].sum())} of {int(counts.sum())} rows with values to which the prior "
-        f"gives no probability: {some_of(prior.labels[int(place)] for place in found)}. No guarantee covers them. Give "
-        "them a probability in the prior (or a set of priors that does), or clean the column."
+        f"column {title} has {int(counts[found].sum())} of {int(counts.sum())} rows{where} with values to which the "
+        f"prior gives no probability: {some_of(prior.labels[int(place)] for place in found)}. No guarantee covers "
+        "them. Give them a probability in the prior (or a set of priors that does), or clean the column."
     )

@@ -95,6 +95,9 @@ class Source(Protocol):
         it is refused where that is ``strict``.
         """
 
+    def tally(self, letters: Alphabet, given: GivenColumns) -> StrataCounts:
+        """Count the secret that was checked last by the strata of other columns as well."""
+
     def release(
         self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
     ) -> Any:
@@ -218,6 +221,14 @@ class _InMemory:
         strata = None if check.strata is None else check.strata.strata()
         self._checked.append(_Encoded(columns, codes, len(letters), strata, check.order))
         return self._checked[-1]
+
+    def tally(self, letters: Alphabet, given: GivenColumns) -> StrataCounts:
+        one = self._checked[-1]
+        check = RowCheck(tuple(one.columns), letters, encode=_encode, beside=RowBeside(given, self.coarsen))
+        others = (name for name in check.reads if name not in one.columns)
+        check.add_codes(one.codes, self._beside(others, {*self.coarsen, *given.coarse()}))
+        assert check.strata is not None
+        return check.strata.strata()
 
     def release(
         self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
@@ -352,6 +363,12 @@ class _Stored:
         found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress, beside=beside)
         self._checked.append(found)
         return found
+
+    def tally(self, letters: Alphabet, given: GivenColumns) -> StrataCounts:
+        beside = RowBeside(given, self.coarsen)
+        found: Checked = self._check(self._table, self._checked[-1].names, letters, beside=beside)
+        assert found.strata is not None
+        return found.strata
 
     def release(
         self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()

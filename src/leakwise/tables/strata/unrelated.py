@@ -1,12 +1,13 @@
 r"""Whether a column tells something about the secret that the given columns do not tell: a test on counts.
 
-Under the assumption that it tells nothing, the values of the secret in a stratum are spread over the column's values as
-if they were dealt out at random, whatever the frequencies are: the counts of a cell are hypergeometric, and mean and
-variance of :math:`\chi^2` are known exactly. So no probability here is an approximation, for any number of rows:
+Under the assumption that it tells nothing, the values of the secret in a stratum are drawn alike whatever the column
+says. Two tests follow that are valid for any number of independent rows, without an approximation:
 
-- a single cell by the bound of Chernoff and Hoeffding, for all cells at once;
-- all cells together by :math:`\chi^2`, summed over strata, and Cantelli's inequality: many values of which each tells
-  little.
+- a single cell: its counts are hypergeometric given those of the stratum, which the bound of Chernoff and Hoeffding is
+  for; all cells at once;
+- all cells together: the likelihood of the rows by a model that gives each value of the column frequencies of its own,
+  over the largest likelihood under the assumption. Its expectation is at most 1, so it is above 1/α with probability at
+  most α (Markov). The model predicts one cell after the other from those before, so that it may adapt to them.
 
 Both are made for the values as they are and, where there are many, for runs of neighbours among them, since numbers and
 codes that are next to each other often tell the same.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +32,13 @@ __all__ = ["FALSE_ALARM", "Cells", "Evidence", "evidence"]
 # How often columns that tell nothing are refused all the same, at most, over all columns of one release.
 FALSE_ALARM = 0.001
 
-# Runs of neighbouring values that are tested together where a column has more than twice as many.
-_RUNS = 64
+# Numbers of runs of neighbouring values that are tested where a column has at least twice as many values.
+_RUNS = (4, 16, 64)
+
+# How closely the frequencies of cells keep to those before: a model for each, all equally likely beforehand.
+_KEPT_BY = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
+# All strata with at least so many rows are taken together.
+_SIZES = (1, 100, 1000, 10_000)
 
 
 class Cells(NamedTuple):
@@ -50,11 +57,11 @@ class Cells(NamedTuple):
         _, places = np.unique(self.strata, return_inverse=True)
         return places, _summed(self.counts, places)
 
-    def in_runs(self, values: int) -> Cells:
-        """Return the counts of runs of neighbouring values, of which there are so many."""
-        runs = self.values * _RUNS // values
-        keys, places = np.unique(self.strata * _RUNS + runs, return_inverse=True)
-        return Cells(keys // _RUNS, keys % _RUNS, _summed(self.counts, places))
+    def in_runs(self, values: int, runs: int) -> Cells:
+        """Return the counts of so many runs of neighbouring values."""
+        which = self.values * runs // values
+        keys, places = np.unique(self.strata * runs + which, return_inverse=True)
+        return Cells(keys // runs, keys % runs, _summed(self.counts, places))
 
 
 @dataclass(frozen=True)
@@ -105,35 +112,36 @@ def evidence(
     --------
     >>> told = Cells(np.array([0, 0]), np.array([0, 1]), np.array([[80, 20], [40, 60]]))
     >>> print(evidence(told, ["no", "yes"], "zip", ["A", "B"]).words)
-    20 of 100 rows where zip = A have 'yes', and 80 of all 200: 0.5 times as likely (at most 1 times). By chance that \
+    20 of 100 rows where zip = A have 'yes', and 80 of all 200: 0.5 times as often (at most 1 times). By chance that \
 happens in at most 1 of 4,300 tables.
     """
     tests: list[tuple[Cells, Callable[[int], str]]] = [(cells, lambda value: f"{column} = {values[value]}")]
-    if len(values) > 2 * _RUNS:
-        ends = [-(-run * len(values) // _RUNS) for run in range(_RUNS + 1)]
-        tests.append(
-            (
-                cells.in_runs(len(values)),
-                lambda run: f"{column} is between {values[ends[run]]} and {values[ends[run + 1] - 1]}",
-            )
-        )
+    for runs in _RUNS:
+        if len(values) >= 2 * runs:
+            tests.append((cells.in_runs(len(values), runs), partial(_run_words, column, values, runs)))
     share = alarm / (2 * len(tests))
     found = [_one_cell(tested, letters, words, stratum_words, share) for tested, words in tests]
     # What is easiest to understand first: a cell that is certain, then all of them together.
-    for one in found:
-        if one is not None and one.chance <= share:
-            return one
+    certain = [one for one in found if one is not None and one.chance <= share]
+    if certain:
+        return max(certain, key=lambda one: max(one.least, 1 / one.least) if one.least else math.inf)
     for (tested, _), one in zip(tests, found, strict=True):
-        if one is not None and (chance := _all_cells(tested)).chance <= share:
+        if one is not None and (ratio := _all_cells(tested)) >= -math.log(share):
             return Evidence(
-                chance.chance,
+                math.exp(-ratio),
                 one.lift,
                 one.least,
-                f"The lifts of its values differ more than chance explains: χ² is {chance.square:,.0f} where "
-                f"{chance.mean:,.0f} is expected, with a standard deviation of {chance.deviation:,.1f}. By chance that "
-                f"happens in at most {_one_in(chance.chance)} tables. What stands out most: {one.words}",
+                f"Its values together: the rows are {_times(ratio)} times as likely if the frequencies of "
+                f"{column} differ as if they do not, which by chance happens in at most {_one_in(math.exp(-ratio))} "
+                f"tables. What stands out most: {one.words}",
             )
     return None
+
+
+def _run_words(column: str, values: Sequence[Label], runs: int, run: int) -> str:
+    """A run of neighbouring values in words."""
+    first, last = (-(-one * len(values) // runs) for one in (run, run + 1))
+    return f"{column} is between {values[first]} and {values[last - 1]}"
 
 
 def _summed(counts: Counts, places: Indices) -> Counts:
@@ -213,43 +221,44 @@ def _lift_interval(here: int, among: int, all_here: int, all_rows: int, alarm: f
     return max(1.0, low(here, among) / high(all_here, all_rows)), min(1.0, most)
 
 
-class _Chi(NamedTuple):
-    square: float
-    mean: float
-    deviation: float
-    chance: float
+def _all_cells(cells: Cells) -> float:
+    """The logarithm of how many times as likely the rows are if each value of the column has frequencies of its own.
 
-
-def _all_cells(cells: Cells) -> _Chi:
-    r"""The sum of :math:`\chi^2` over strata, its exact mean and deviation given the margins, and Cantelli's bound.
-
-    Mean and variance of one stratum are those of Haldane (1940); strata are independent given their margins.
+    A number whose exponential has expectation at most 1 if it has not: a mean over models, of which each predicts the
+    rows of a cell from those of the cells before it in their stratum.
     """
-    places, totals = cells.totals()
-    sizes = totals.sum(axis=1)
-    large = sizes > 3  # below that the variance has no formula, and there is nothing to learn
-    rows = cells.counts.sum(axis=1)
-    kept = large[places]
-    n = sizes[large].astype(np.float64)
+    from scipy.special import gammaln, logsumexp
+
+    order = np.lexsort((cells.values, cells.strata))
+    counts = cells.counts[order]
+    places, totals = Cells(cells.strata[order], cells.values[order], counts).totals()
+    sizes = totals.sum(axis=1).astype(np.float64)
+    before = np.cumsum(counts, axis=0) - counts
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    before = before - before[starts][places]
+    letters = counts.shape[1]
+    base = (before + 0.5) / (before.sum(axis=1, keepdims=True) + 0.5 * letters)
+    rows, columns = np.nonzero(counts)
+    seen, share = counts[rows, columns].astype(np.float64), base[rows, columns]
+    in_cell = counts.sum(axis=1).astype(np.float64)
+    scores = []
+    for kept in _KEPT_BY:
+        term = np.bincount(rows, gammaln(kept * share + seen) - gammaln(kept * share), minlength=len(counts))
+        scores.append(np.bincount(places, term + gammaln(kept) - gammaln(kept + in_cell), minlength=sizes.size))
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(cells.counts > 0, cells.counts.astype(np.float64) ** 2 / totals[places], 0.0)
-        shares = terms.sum(axis=1) / rows
-        one_over = np.where(totals > 0, 1 / totals, 0.0).sum(axis=1)[large]
-    by_stratum = np.bincount(places[kept], shares[kept], minlength=sizes.size)[large]
-    square = float((n * (by_stratum - 1)).sum())
-    r = np.bincount(places, minlength=sizes.size)[large].astype(np.float64)
-    c = (totals > 0).sum(axis=1)[large].astype(np.float64)
-    one_over_rows = np.bincount(places, 1 / rows, minlength=sizes.size)[large]
-    mean = float((n * (r - 1) * (c - 1) / (n - 1)).sum())
-    v1, v2 = (r - 1) * (n - r) / (n - 1), (c - 1) * (n - c) / (n - 1)
-    w1, w2 = (n * one_over_rows - r * r) / (n - 2), (n * one_over - c * c) / (n - 2)
-    variance = float((2 * n / (n - 3) * (v1 - w1) * (v2 - w2) + n * n / (n - 1) * w1 * w2).sum())
-    above = square - mean
-    # Sums that should cancel leave some rounding behind: what is within it is no excess.
-    if above <= 1e-9 * max(1.0, mean) or not np.isfinite(above):
-        return _Chi(square, mean, math.sqrt(max(variance, 0.0)), 1.0)
-    variance = max(variance, 0.0)
-    return _Chi(square, mean, math.sqrt(variance), variance / (variance + above * above))
+        usual = np.where(totals > 0, totals * np.log(totals / sizes[:, None]), 0.0).sum(axis=1)
+    ratios = np.stack(scores) - usual
+    models = [ratios[:, sizes >= least].sum(axis=1) for least in _SIZES]
+    together = logsumexp(np.concatenate(models)) - math.log(len(_SIZES) * len(_KEPT_BY))
+    alone = logsumexp(logsumexp(ratios, axis=0) - math.log(len(_KEPT_BY)), b=sizes / sizes.sum())
+    # Less what the sums of floats may have erred by.
+    return float(np.logaddexp(together, alone)) - math.log(2) - 1e-9 * float(sizes.sum())
+
+
+def _times(ratio: float) -> str:
+    """Return e to a power as a number that is not larger."""
+    power = math.floor(ratio / math.log(10))
+    return f"10^{power}" if power > 5 else f"{math.floor(math.exp(ratio)):,}"
 
 
 def _one_in(chance: float) -> str:

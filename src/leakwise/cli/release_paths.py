@@ -1,0 +1,76 @@
+"""The files of ``leakwise release``: what is read, what is written, and what must not be written over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leakwise.cli import csvfiles
+from leakwise.cli.beside_table import waiting
+from leakwise.errors import InvalidInput
+from leakwise.tables.release.paths import ledger_files, refuse_same_files
+
+if TYPE_CHECKING:
+    from leakwise.tables import SqlTable
+
+__all__ = ["beside", "check_paths", "source_and_target"]
+
+
+def source_and_target(
+    table: str, out: str | None, from_sql: Path | None, to_sql: Path | None
+) -> tuple[Path | SqlTable, Path | SqlTable]:
+    """Return the files, or the tables of databases, that are read and written."""
+    if from_sql is None:
+        if to_sql is not None:
+            raise InvalidInput(
+                "--to-sql needs --from-sql: a table of a database is released into a database, and a file into a file. "
+                "Import the released file afterwards."
+            )
+        file = Path(table)
+        return file, Path(out) if out is not None else file.with_name(f"{file.stem}.released{file.suffix}")
+    from leakwise.tables import SqlTable
+
+    return SqlTable(from_sql, table), SqlTable(to_sql or from_sql, f"{table}_released" if out is None else out)
+
+
+def beside(target: Path | SqlTable) -> Path:
+    """Return the file whose name the report and the mechanism share."""
+    if isinstance(target, Path):
+        return target
+    name = "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in target.table)
+    return target.path.with_name(f"{target.path.stem}.{name}.sql")
+
+
+def check_paths(
+    data: Path | SqlTable,
+    given: dict[str, str | None],
+    target: Path | SqlTable,
+    page: Path,
+    keep: Path | None,
+    certificate: Path | None,
+    ledger: Path | None,
+    *,
+    overwrite: bool,
+) -> None:
+    """Refuse beforehand what would fail after the release was made, or destroy a file that is needed."""
+    if page.suffix.lower() not in (".html", ".htm", ".json"):
+        raise InvalidInput(f"--report must end in .html or .json. Got {str(page)!r} instead.")
+    source, out = (one if isinstance(one, Path) else one.path for one in (data, target))
+    read = {name: Path(text) for name, text in given.items() if text is not None and csvfiles.exists(Path(text))}
+    written = {"--report": page, "--save-mechanism": keep, "--certificate": certificate}
+    drafts = {f"{name} (while it waits)": waiting(one) for name, one in list(written.items())[1:] if one is not None}
+    # A database may be read and written at once; that a file is not released onto itself is said by the release.
+    refuse_same_files(
+        {**read, "TABLE" if isinstance(data, Path) else "--from-sql": source, "--out": out},
+        {**written, **drafts, **ledger_files(ledger, "--ledger")},
+    )
+    refuse_same_files(dict(read), {"--out": out})
+    for option, place in {**written, "--out": out}.items():
+        if place is None:
+            continue
+        if not place.parent.is_dir():
+            raise InvalidInput(f"Cannot write {str(place)!r}: the folder {str(place.parent)!r} does not exist.")
+        # That the table itself was released before is said by the release, which knows what a second one means.
+        again = isinstance(target, Path) and target.exists()
+        if place is not out and place.exists() and not overwrite and not again:
+            raise InvalidInput(f"{str(place)!r} exists already. Name another {option}, or use --overwrite.")

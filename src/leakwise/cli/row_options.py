@@ -1,0 +1,132 @@
+"""Options that say what goes out beside a secret, and files that may be by stratum."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakwise.cli import csvfiles
+from leakwise.cli.reading import read_domain, read_mechanism
+from leakwise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from leakwise.mechanism import Mechanism, StratifiedMechanism
+    from leakwise.priors import PriorByStratum
+
+__all__ = [
+    "CoarsenOption",
+    "DropOption",
+    "GivenOption",
+    "LeastRowsOption",
+    "PriorCostOption",
+    "UnrelatedOption",
+    "read_any_mechanism",
+    "read_coarsen",
+    "read_names",
+    "read_prior_by_stratum",
+]
+
+GivenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--given",
+        metavar="NAMES",
+        help="Columns that go out as they are, and for whose readers the guarantee holds: sex,income. A name with a "
+        "comma goes in double quotes; the option may be repeated.",
+    ),
+]
+UnrelatedOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unrelated",
+        metavar="NAMES",
+        help="Columns that go out and tell nothing more about the secret: the guarantee rests on it, and a table that "
+        "contradicts it is refused.",
+    ),
+]
+DropOption = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="NAMES", help="Columns that are left out of the released table.")
+]
+CoarsenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--coarsen",
+        metavar="NAME=BINS",
+        help="A column of numbers that goes out in bins: age=bins:0,100,10. May be repeated.",
+    ),
+]
+LeastRowsOption = Annotated[
+    int,
+    typer.Option(
+        "--least-rows",
+        metavar="ROWS",
+        help="With --prior-from-table: combinations of the given columns with fewer rows do not use frequencies of "
+        "their own.",
+    ),
+]
+PriorCostOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prior-cost",
+        metavar="NATS",
+        help="With --prior-from-table: count the frequencies with noise, for so much of the limits. All that leaves "
+        "then depends on the noisy counts alone [default: rounded frequencies, which are treated as public].",
+    ),
+]
+
+
+def read_names(texts: Sequence[str] | None) -> list[str] | None:
+    """Return the columns that an option names.
+
+    >>> read_names(["sex,income", '"age, in years"'])
+    ['sex', 'income', 'age, in years']
+    """
+    if texts is None:
+        return None
+    return [name.strip() for text in texts for row in csv.reader([text], skipinitialspace=True) for name in row]
+
+
+def read_coarsen(texts: Sequence[str] | None) -> dict[str, Any] | None:
+    """Return the bins that ``--coarsen`` names, by column.
+
+    >>> list(read_coarsen(["age=bins:0,100,2"])["age"])
+    ['[0, 50)', '[50, 100]']
+    """
+    if texts is None:
+        return None
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, bins = text.rpartition("=")
+        if not equals or not bins.startswith("bins:"):
+            raise InvalidInput(f"--coarsen must be NAME=bins:low,high,count, such as age=bins:0,100,10. Got {text!r}.")
+        if name in found:
+            raise InvalidInput(f"--coarsen names the column {name!r} twice.")
+        found[name] = read_domain(bins)
+    return found
+
+
+def read_any_mechanism(text: str) -> Mechanism | StratifiedMechanism:
+    """Return a mechanism, from a file also one by stratum."""
+    from leakwise.mechanism import StratifiedMechanism
+    from leakwise.mechanism.stratified_file import FORMAT
+
+    return StratifiedMechanism.load(text) if _is(text, FORMAT) else read_mechanism(text)
+
+
+def read_prior_by_stratum(text: str) -> PriorByStratum | None:
+    """Return the priors by stratum of a file; None where the text is something else."""
+    from leakwise.priors import PriorByStratum
+    from leakwise.priors.by_stratum_file import FORMAT
+
+    return PriorByStratum.load(text) if _is(text, FORMAT) else None
+
+
+def _is(text: str, wanted: str) -> bool:
+    from leakwise.documents import document_format
+
+    path = Path(text)
+    return csvfiles.exists(path) and csvfiles.is_json(path) and document_format(path) == wanted

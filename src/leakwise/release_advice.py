@@ -1,0 +1,270 @@
+"""What the choice of given columns costs: rows too rare to learn from, the accuracy left, and choices that do better.
+
+For the owner of the table: the figures follow from how often each combination of the given columns occurs, which the
+released table shows, and from the frequencies of the secret.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakwise.alphabet import Bins, GivenColumns
+from leakwise.errors import LeakwiseError, LeakwiseWarning
+from leakwise.guarantee import percent
+from leakwise.mechanism import Mechanism
+from leakwise.priors import Prior
+from leakwise.release_choice import Choice, Request
+from leakwise.release_strata import CountedStrata, certified_by_stratum
+from leakwise.report.comparison import worth
+from leakwise.report.row_facts import RowFacts
+from leakwise.types import Codes, Counts, Floats
+
+__all__ = ["Advice", "Option", "advice", "tell_accuracy"]
+
+# Choices that are told, and how much better each must be than the last.
+_TOLD, _BETTER = 3, 0.9
+# A column of numbers with more values than this may be put into bins, of which there are so many.
+_MANY, _BINS = 12, 5
+# A choice that keeps a column in bins is preferred to one that drops it, if it costs no more than this.
+_FOR_BINS = 1.15
+# Seconds for each of the two designs that accuracies are foretold by.
+_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Option:
+    """Another choice of columns, and the largest standard error of a frequency that it would give, about."""
+
+    given: tuple[Hashable, ...]
+    drop: tuple[Hashable, ...]
+    coarsen: Mapping[Hashable, Bins]
+    standard_error: float
+
+    @property
+    def words(self) -> str:
+        """The choice as options of the command line."""
+        parts = []
+        if self.given:
+            parts.append(f"--given {shlex.quote(','.join(map(str, self.given)))}")
+        if self.drop:
+            parts.append(f"--drop {shlex.quote(','.join(map(str, self.drop)))}")
+        for name, one in self.coarsen.items():
+            ends = f"{one.edges[0]:.12g},{one.edges[-1]:.12g},{len(one.edges) - 1}"
+            parts.append(f"--coarsen {shlex.quote(f'{name}=bins:{ends}')}")
+        return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """How many rows are too rare to learn from, the accuracy that leaves, and what would do better.
+
+    Attributes
+    ----------
+    strata, rows
+        Combinations of the given columns that have the mechanism for every prior, and their rows.
+    all_rows
+        The rows of the table.
+    standard_error
+        The largest of an estimated frequency; None where frequencies cannot be estimated.
+    options
+        Choices that would do better.
+    """
+
+    strata: int
+    rows: int
+    all_rows: int
+    standard_error: float | None
+    options: tuple[Option, ...]
+
+    @property
+    def words(self) -> str:
+        """All of it in words."""
+        start = (
+            f"{self.rows:,} of {self.all_rows:,} rows ({percent(self.rows / self.all_rows)}) are in {self.strata:,} "
+            "combinations of the given columns that are too rare to learn from: their mechanism holds for every prior."
+        )
+        if self.standard_error is None:
+            return start
+        start += f" The standard error of an estimated frequency is up to {self.standard_error:.2g}."
+        if not self.options:
+            return start
+        told = [
+            f"{one.words}: standard error {one.standard_error:.2g} instead of {self.standard_error:.2g}"
+            for one in self.options
+        ]
+        return f"{start} Choices that would do better (about): {'; '.join(told)}."
+
+
+def tell_accuracy(request: Request, choice: Choice, by: GivenColumns | None) -> None:
+    """Warn of rows that are in combinations too rare to learn from, with what would do better."""
+    if by is not None and (told := advice(request, choice, by)) is not None:
+        warnings.warn(told.words, LeakwiseWarning, stacklevel=3)
+
+
+def advice(request: Request, choice: Choice, by: GivenColumns) -> Advice | None:
+    """Return what the choice of given columns costs; None where every combination has a mechanism of its own."""
+    facts = choice.facts(request, dataset="", rows=sum(map(sum, choice.counts.values())), ledger=None)
+    if request.origin != "table" or not isinstance(facts, RowFacts) or not facts.fallback[1]:
+        return None
+    strata, rows = facts.fallback
+    compared = facts.comparison
+    errors = None if compared is None else compared.ours.standard_error
+    error = None if errors is None else max(errors)
+    options: tuple[Option, ...] = ()
+    if error is not None and request.mechanism is None:
+        try:
+            options = _Search(request, choice, by).options(error)
+        except LeakwiseError:
+            options = ()  # no design for the whole table either: nothing to foretell by
+    return Advice(strata, rows, facts.rows, error, options)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A choice of given columns: codes of the strata in each, and those that are in bins."""
+
+    codes: Mapping[Hashable, Codes]
+    bins: Mapping[Hashable, Bins]
+
+    def without(self, name: Hashable) -> _Columns:
+        """Return the choice that drops a column."""
+        return _Columns(
+            {key: codes for key, codes in self.codes.items() if key != name},
+            {key: bins for key, bins in self.bins.items() if key != name},
+        )
+
+    def binned(self, name: Hashable, codes: Codes, bins: Bins) -> _Columns:
+        """Return the choice that has a column in bins."""
+        return _Columns({**self.codes, name: codes}, {**self.bins, name: bins})
+
+
+class _Search:
+    """Foretells the accuracy of other choices, by two designs for frequencies of the whole table."""
+
+    def __init__(self, request: Request, choice: Choice, by: GivenColumns) -> None:
+        self._request, self._by = request, by
+        counts = choice.counts
+        table = np.array(list(counts.values()), dtype=np.int64)
+        self._whole: Counts = table.sum(axis=0)
+        self._sizes: Counts = table.sum(axis=1)
+        self._rows = int(self._sizes.sum())
+        keys = [by.parts(key) for key in counts]
+        self._start = _Columns(
+            {
+                name: np.array([domain.index[key[place]] for key in keys], dtype=np.int64)
+                for place, (name, domain) in enumerate(zip(by.names, by.domains, strict=True))
+            },
+            {name: domain for name, domain in zip(by.names, by.domains, strict=True) if isinstance(domain, Bins)},
+        )
+        # A value that does not occur counts as half a row: its frequency is estimated, too.
+        self._prior = Prior.from_integers(request.letters, [int(2 * count + 1) for count in self._whole])
+        rest = getattr(choice.certificate.mechanism, "otherwise", None)
+        self._rest = None if rest is None else self._variances(rest)
+        small, large = max(2 * request.least_rows, self._rows // 16), self._rows
+        at_small, at_large = self._designed(small), self._designed(large)
+        # The price of a sample falls with the square root of its size.
+        slope = (at_small - at_large) / max(small**-0.5 - large**-0.5, 1e-12)
+        self._limit, self._slope = at_large - slope * large**-0.5, slope
+
+    def _designed(self, rows: int) -> Floats:
+        """The variances of one row in a stratum of so many rows with the frequencies of the whole table."""
+        request = self._request
+        counts = np.round(self._prior.probabilities * rows).astype(np.int64)
+        column = GivenColumns({"stratum": ["one"]})
+        sample = CountedStrata(
+            {"one": counts.tolist()},
+            request.letters,
+            column,
+            "secret",
+            None if request.failure is None else request.failure / 10,
+            min(request.least_rows, int(counts.sum())),
+            request.prior_cost,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeakwiseWarning)
+            _, found, _ = certified_by_stratum(
+                sample, request.asked, request.use, None, request.columns, _SECONDS, request.keep
+            )
+        told = self._variances(found.mechanism["one"])
+        if told is None:
+            raise LeakwiseError("The outcomes do not determine the frequencies.")
+        return told
+
+    def _variances(self, mechanism: Mechanism) -> Floats | None:
+        """The variances of the frequencies for one row; None where the outcomes do not determine them."""
+        errors = worth(mechanism, self._prior, 1).standard_error
+        return None if errors is None else np.array(errors) ** 2
+
+    def _error(self, columns: _Columns) -> float:
+        """The largest standard error, about."""
+        if columns.codes:
+            _, places = np.unique(np.stack(list(columns.codes.values()), axis=1), axis=0, return_inverse=True)
+            sizes = np.bincount(places.reshape(-1), self._sizes)
+        else:
+            sizes = np.array([float(self._rows)])
+        own = sizes[sizes >= self._request.least_rows]
+        total = own.sum() * self._limit + np.sqrt(own).sum() * self._slope
+        left = self._rows - own.sum()
+        if left:
+            if self._rest is None:
+                return math.inf
+            total = total + left * self._rest
+        return float(np.sqrt(np.maximum(total, 0.0).max()) / self._rows)
+
+    def options(self, now: float) -> tuple[Option, ...]:
+        """Return choices that are better, from the one that changes least on."""
+        found: list[Option] = []
+        columns, last = self._start, now
+        while columns.codes and len(found) < _TOLD:
+            steps = [(columns.without(name), 1.0) for name in columns.codes]
+            steps += [(one, _FOR_BINS) for one in self._in_bins(columns)]
+            errors = [self._error(one) for one, _ in steps]
+            best = min(range(len(steps)), key=lambda place: errors[place] / steps[place][1])
+            columns = steps[best][0]
+            if errors[best] <= _BETTER * last:
+                last = errors[best]
+                found.append(self._option(columns, last))
+        return tuple(found)
+
+    def _in_bins(self, columns: _Columns) -> list[_Columns]:
+        """Choices that put one column of many numbers into a few bins."""
+        found = []
+        for name, domain in zip(self._by.names, self._by.domains, strict=True):
+            if name not in columns.codes or name in columns.bins or len(domain) <= _MANY:
+                continue
+            try:
+                numbers = np.array([math.nan if one is None else float(one) for one in domain.labels])  # type: ignore[arg-type]
+            except (TypeError, ValueError):
+                continue
+            bins = _round_bins(numbers)
+            if bins is not None:
+                codes = bins.codes_of_numbers(numbers)
+                found.append(columns.binned(name, codes[columns.codes[name]], bins))
+        return found
+
+    def _option(self, columns: _Columns, error: float) -> Option:
+        row = self._request.row
+        new = {name: bins for name, bins in columns.bins.items() if name not in row.coarsened}
+        return Option(
+            tuple(columns.codes),
+            tuple(name for name in (*row.dropped, *self._by.names) if name not in columns.codes),
+            {**{name: bins for name, bins in row.coarsened.items() if name in columns.codes}, **new},
+            error,
+        )
+
+
+def _round_bins(numbers: Floats) -> Bins | None:
+    """A few bins with round edges that contain all numbers."""
+    finite = numbers[np.isfinite(numbers)]
+    if not finite.size or finite.min() == finite.max():
+        return None
+    low, high = float(finite.min()), float(finite.max())
+    step = 10.0 ** math.floor(math.log10(high - low))
+    low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    return Bins(np.linspace(low, high, _BINS + 1)).with_missing()

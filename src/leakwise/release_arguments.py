@@ -1,0 +1,125 @@
+"""The arguments of a release: refused where they contradict each other, before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from leakwise.alphabet import Alphabet, as_alphabet
+from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.exact import exact_fraction
+from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.priors import Prior, PriorByStratum, PriorSet, over_letters
+from leakwise.tables.kinds.joint_columns import Product
+from leakwise.tables.release.secret_columns import check_mechanism as check_one
+
+__all__ = [
+    "check_costs",
+    "check_mechanism",
+    "check_prior",
+    "check_use",
+    "declared_values",
+    "public_prior",
+]
+
+_USES = ("statistics", "reading")
+
+
+def check_use(use: Any) -> None:
+    """Refuse a use that there is none of."""
+    if use not in _USES:
+        raise InvalidInput(
+            f"use (--for) must be 'statistics' or 'reading'. Got {use!r} instead.{did_you_mean(use, _USES)}"
+        )
+
+
+def check_mechanism(mechanism: Any) -> None:
+    """Refuse what is neither a mechanism nor one by strata; None stands for one that is to be designed."""
+    if mechanism is not None and not isinstance(mechanism, StratifiedMechanism):
+        check_one(mechanism)
+
+
+def check_prior(prior: Any, failure: Any) -> None:
+    """Refuse what is no prior, and a failure probability that goes with none."""
+    if prior is None:
+        raise InvalidInput(
+            "prior must be chosen: what is known of the secret beforehand, from public sources (a Prior, or a mapping "
+            "from values to probabilities), or prior='table' with failure=… to estimate it from the table and treat "
+            "that as public."
+        )
+    if isinstance(prior, str) and prior != "table":
+        hint = " Use lw.Prior.uniform(domain)." if prior == "uniform" else ""
+        raise InvalidInput(f"prior must be a Prior, probabilities, or 'table'. Got {prior!r} instead.{hint}")
+    if isinstance(prior, str) and failure is None:
+        raise InvalidInput(
+            "failure (--failure) must be given where the prior is estimated from the table: the probability that the "
+            "rows mislead about it, such as 1e-6."
+        )
+    if failure is not None and isinstance(prior, PriorByStratum):
+        raise InvalidInput("failure must not be given with priors by stratum: their sets, if any, have their own.")
+    if failure is not None and isinstance(prior, PriorSet) and not isinstance(prior, Prior):
+        raise InvalidInput("failure must not be given with a set of priors: the set has its own.")
+    number = isinstance(failure, (int, float)) and not isinstance(failure, bool)
+    if failure is not None and not (number and 0 < failure < 1):
+        raise InvalidInput(f"failure must be a probability strictly between 0 and 1. Got {failure!r} instead.")
+
+
+def check_costs(prior: Any, least_rows: Any, prior_cost: Any) -> Fraction | None:
+    """Return what a prior from the table may cost, exact; refuse a cost of any other."""
+    if isinstance(least_rows, bool) or not isinstance(least_rows, int) or least_rows < 1:
+        raise InvalidInput(f"least_rows (--least-rows) must be a whole number, at least 1. Got {least_rows!r} instead.")
+    if prior_cost is None:
+        return None
+    if not isinstance(prior, str):
+        raise InvalidInput(
+            "prior_cost (--prior-cost) goes with prior='table' (--prior-from-table): a prior that is public costs "
+            f"nothing. Got prior_cost={prior_cost!r}."
+        )
+    cost = exact_fraction(prior_cost, "prior_cost")
+    if cost <= 0:
+        raise InvalidInput(
+            f"prior_cost (--prior-cost) must be a positive number of nats, such as 0.05. Got {prior_cost!r} instead."
+        )
+    return cost
+
+
+def public_prior(prior: Any, letters: Alphabet) -> PriorSet | PriorByStratum | str:
+    """Return the prior over the declared values; ``"table"`` where it is to be estimated."""
+    if isinstance(prior, str):
+        return prior
+    if isinstance(prior, PriorByStratum):
+        if prior.alphabet.labels != letters.labels:
+            raise InvalidInput(
+                f"domain must be that of the priors by stratum, in one order: {some_of(prior.labels)}. Got "
+                f"{some_of(letters.labels)}. Leave it out."
+            )
+        return prior
+    return over_letters(_as_prior(prior), letters)
+
+
+def declared_values(
+    domain: Any, prior: Any, mechanism: Mechanism | StratifiedMechanism | None, column: Any
+) -> Alphabet:
+    """Return the declared values of the secret."""
+    if domain is None:
+        if mechanism is not None:
+            return mechanism.input_alphabet
+        if isinstance(prior, str):
+            raise InvalidInput(
+                "domain (--domain) must be declared: every value that can occur. One read off the private column "
+                "reveals which occur."
+            )
+        return prior.alphabet if isinstance(prior, PriorByStratum) else _as_prior(prior).alphabet
+    if isinstance(domain, Mapping):
+        columns = list(column) if isinstance(column, (list, tuple)) else [column]
+        if sorted(map(str, domain)) != sorted(map(str, columns)):
+            raise InvalidInput(
+                f"domain must name the values of each column released together: {columns}. Got {list(domain)} instead."
+            )
+        return Product([as_alphabet(domain[name], name=f"the domain of {name!r}") for name in columns])
+    return as_alphabet(domain, name="domain")
+
+
+def _as_prior(prior: Any) -> PriorSet:
+    return prior if isinstance(prior, PriorSet) else Prior(prior)

@@ -1,0 +1,178 @@
+"""Which mechanism a release draws from: one for all rows, or one for each combination of the given columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from leakwise.alphabet import Alphabet, GivenColumns, Label
+from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
+from leakwise.priors.sample import coarse_prior
+from leakwise.proof import AskedLimits, Certificate, StratifiedCertificate
+from leakwise.release_mechanism import Kept, Sample, certified_mechanism, how_found
+from leakwise.release_strata import CountedStrata, certified_by_stratum
+from leakwise.report import Facts, RowFacts
+from leakwise.tables.release.certain_values import refuse_certainty, refuse_certainty_by_stratum
+from leakwise.tables.release.impossible_values import refuse_impossible, refuse_impossible_by_stratum
+from leakwise.tables.release.sources import Checked
+from leakwise.tables.row_columns import RowColumns
+
+if TYPE_CHECKING:
+    from leakwise.optimize import Design, StratifiedDesign
+    from leakwise.optimize.from_data import DataDesign
+    from leakwise.sampling import SecureStream
+
+__all__ = ["Choice", "Request", "chosen_mechanism"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a user asks of a release.
+
+    Attributes
+    ----------
+    public
+        The prior, or the priors by stratum, that are public; ``"table"`` where they are to be estimated.
+    row
+        What goes out beside the secret, and as what.
+    """
+
+    asked: AskedLimits
+    use: str
+    keep: Kept | None
+    mechanism: Mechanism | StratifiedMechanism | None
+    letters: Alphabet
+    public: PriorSet | PriorByStratum | str
+    failure: float | None
+    least_rows: int
+    prior_cost: Fraction | None
+    row: RowColumns
+    time_limit: float
+    allow_certainty: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the secret, as texts."""
+        return tuple(map(str, self.row.secret)) or ("column",)
+
+    @property
+    def title(self) -> str:
+        """The columns of the secret, as messages name them."""
+        return " and ".join(map(repr, self.columns))
+
+    @property
+    def told_row(self) -> RowColumns | None:
+        """What goes out beside the secret; None where the table has no other column."""
+        return self.row if self.row.beside or self.row.dropped else None
+
+    @property
+    def origin(self) -> str:
+        """Where the prior comes from: ``"given"`` or ``"table"``."""
+        return "table" if isinstance(self.public, str) else "given"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The mechanism of a release with its proof, the proof that the receiver may see, and how it was found.
+
+    ``counts`` are those of the table by combinations of given columns, of which there is one, without a name, where
+    one mechanism serves all rows; ``prior`` is what that one compares with.
+    """
+
+    design: Design | DataDesign | StratifiedDesign | None
+    certificate: Certificate | StratifiedCertificate
+    shown: Certificate | StratifiedCertificate
+    counts: Mapping[Label, Sequence[int]]
+    prior: Prior | None = None
+
+    def facts(self, request: Request, **told: Any) -> Facts | RowFacts:
+        """Return what the report says."""
+        common: dict[str, Any] = {
+            "columns": request.columns,
+            "use": request.use if request.mechanism is None else "given",
+            "origin": request.origin,
+            "failure": request.failure,
+            "how": _how_found(self.design, request.keep),
+            "time": Facts.now(),
+            "row": request.told_row,
+            **told,
+        }
+        if isinstance(self.shown, StratifiedCertificate):
+            return RowFacts(certificate=self.shown, sizes={key: sum(row) for key, row in self.counts.items()}, **common)
+        assert self.prior is not None
+        return Facts(certificate=self.shown, prior=self.prior, **common)
+
+
+def _how_found(design: Design | DataDesign | StratifiedDesign | None, keep: Kept | None) -> dict[str, Any]:
+    from leakwise.optimize import StratifiedDesign
+
+    if not isinstance(design, StratifiedDesign):
+        return how_found(design, keep)
+    told: dict[str, Any] = {"designed for": design.utility, "found by": design.method, "value": design.value}
+    if math.isfinite(design.bound):
+        told |= {
+            "no mechanisms within the limit have more than": design.bound,
+            "so they may fall short of the best by at most": design.gap,
+        }
+    return told if keep is None else {**told, **keep.words}
+
+
+def chosen_mechanism(request: Request, seen: Checked, by: GivenColumns | None, stream: SecureStream | None) -> Choice:
+    """Return the mechanism for what was seen; refuse one that exceeds the limits, or by which rows could be read."""
+    if by is None:
+        return _for_all_rows(request, seen, request.public)
+    if not seen.strata:
+        # No combination of the given columns can be named: what holds for every prior holds for all of them.
+        return _for_all_rows(request, seen, AllPriors(Prior.uniform(request.letters)))
+    return _by_stratum(request, seen.strata, by, stream)
+
+
+def _for_all_rows(request: Request, seen: Checked, public: PriorSet | PriorByStratum | str) -> Choice:
+    letters, occurring, columns = request.letters, seen.counts, request.columns
+    counts = occurring.tolist()
+    if isinstance(public, PriorSet):
+        refuse_impossible(occurring, public, columns)
+        basis: PriorSet | Sample = public
+    else:
+        basis = Sample(Prior.from_integers(letters, counts, sum(counts)), request.failure)
+    mechanism = request.mechanism
+    assert not isinstance(mechanism, StratifiedMechanism)
+    found, certificate, shown = certified_mechanism(
+        basis, request.asked, request.use, mechanism, columns, request.time_limit, request.keep
+    )
+    refuse_certainty(certificate.mechanism, shown.prior, (letters, occurring), columns, allowed=request.allow_certainty)
+    prior = certificate.prior.nominal if isinstance(basis, PriorSet) else coarse_prior(counts, letters)
+    return Choice(found, certificate, shown, {(): counts}, prior)
+
+
+def _by_stratum(
+    request: Request,
+    counts: Mapping[Label, Sequence[int]],
+    by: GivenColumns,
+    stream: SecureStream | None,
+) -> Choice:
+    secret = request.row.secret
+    if isinstance(request.public, PriorByStratum):
+        refuse_impossible_by_stratum(counts, request.public, request.columns)
+        basis: PriorByStratum | CountedStrata = request.public
+    else:
+        title = secret if len(secret) > 1 else secret[0]
+        basis = CountedStrata(
+            counts, request.letters, by, title, request.failure, request.least_rows, request.prior_cost
+        )
+    found, certificate, shown = certified_by_stratum(
+        basis,
+        request.asked,
+        request.use,
+        request.mechanism,
+        request.columns,
+        request.time_limit,
+        request.keep,
+        stream,
+    )
+    refuse_certainty_by_stratum(shown, counts, request.columns, allowed=request.allow_certainty)
+    return Choice(found, certificate, shown, counts)

@@ -1,0 +1,181 @@
+"""A table leaves the house, not a column: every other column is given, unrelated or dropped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import leakwise as lw
+from leakwise.cli import app
+
+DOMAIN = ["no", "yes"]
+PRIOR = lw.Prior({"no": 0.7, "yes": 0.3})
+TABLE = {"prior": "table", "failure": 1e-6, "domain": DOMAIN, "lift": 2}
+
+
+def survey(rows: int = 12_000) -> pd.DataFrame:
+    """Smoking goes with sex and age, not with the street; names are their owners'."""
+    generator = np.random.default_rng(23)
+    sex, age = generator.choice(["f", "m"], rows), generator.integers(18, 90, rows)
+    smokes = generator.random(rows) < 0.1 + 0.3 * (sex == "m") + 0.2 * (age < 40)
+    return pd.DataFrame(
+        {
+            "name": [f"p{k}" for k in generator.permutation(rows)],
+            "sex": sex,
+            "age": age,
+            "street": generator.choice([f"s{k:02}" for k in range(30)], rows),
+            "smokes": np.where(smokes, "yes", "no"),
+        }
+    )
+
+
+FRAME = survey()
+
+
+def test_the_promise_is_to_whoever_sees_the_row() -> None:
+    bins = lw.bins(18, 90, 2)
+    r = lw.protect(FRAME, "smokes", given=["sex"], coarsen={"age": bins}, unrelated="street", drop="name", **TABLE)
+    assert list(r.table) == ["sex", "age", "street", "smokes"]
+    assert set(r.table["age"]) == set(bins.labels)
+    assert r.mechanism.given == ("sex", "age")
+    assert r.guarantee.startswith("No guess about smokes becomes more than 2 times as likely as sex and age make it")
+    assert "if street tells nothing" in r.guarantee
+    assert r.certificate.verify().holds
+    told = lw.audit_table(FRAME.assign(age=r.table["age"]), "smokes", given=["sex", "age"], mechanism=r.mechanism)
+    assert told.added is not None
+    assert told.added.lift <= 2
+
+
+def test_every_other_column_is_given_with_a_prior_from_the_table() -> None:
+    frame = FRAME[["sex", "street", "smokes"]].assign(street=FRAME["street"].str[:2])
+    r = lw.protect(frame, "smokes", **TABLE)
+    assert r.mechanism.given == ("sex", "street")
+
+
+def test_a_public_prior_of_the_secret_alone_is_refused_with_the_three_commands() -> None:
+    with pytest.raises(lw.InvalidInput) as told:
+        lw.protect(FRAME[["sex", "street", "smokes"]], "smokes", prior=PRIOR, lift=2)
+    for command in ("--unrelated sex,street", "--drop sex,street", "--prior-from-table --failure 1e-6"):
+        assert command in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "said", [{"drop": ["name", "sex", "age", "street"]}, {"drop": ["name", "sex", "age"], "unrelated": "street"}]
+)
+def test_a_public_prior_serves_where_nothing_else_tells(said: dict[str, Any]) -> None:
+    r = lw.protect(FRAME, "smokes", prior=PRIOR, lift=2, **said)
+    assert isinstance(r.mechanism, lw.Mechanism)
+    assert "by seeing the row" in r.guarantee
+
+
+def test_what_holds_for_every_prior_covers_every_column() -> None:
+    r = lw.protect(FRAME, "smokes", prior=lw.AllPriors(PRIOR), lift=2)
+    assert list(r.table) == list(FRAME)
+    assert "for anyone, whatever they knew" in r.guarantee
+
+
+def test_public_priors_by_stratum_are_taken_as_they_are() -> None:
+    cp = lw.PriorByStratum({"f": {"no": 0.8, "yes": 0.2}, "m": {"no": 0.5, "yes": 0.5}}, given="sex", secret="smokes")
+    others = {"drop": ["name", "age", "street"]}
+    r = lw.protect(FRAME, "smokes", prior=cp, lift=2, **others)
+    assert r.certificate.priors == cp
+    with pytest.raises(lw.InvalidInput, match=r"is by sex, and 'name', 'age' and 'street' would go out as well"):
+        lw.protect(FRAME, "smokes", prior=cp, lift=2)
+    with pytest.raises(lw.InvalidInput, match=r"names 'age', and prior .* is by sex only"):
+        lw.protect(FRAME, "smokes", prior=cp, lift=2, given=["sex", "age"], drop=["name", "street"])
+    with pytest.raises(lw.InvalidInput, match="must go out"):
+        lw.protect(FRAME, "smokes", prior=cp, lift=2, drop=["name", "age", "street", "sex"])
+    never = lw.PriorByStratum({"f": {"no": 1, "yes": 0}, "m": {"no": 0.5, "yes": 0.5}}, given="sex", secret="smokes")
+    with pytest.raises(lw.InvalidInput, match=r"rows where sex = f with values to which the prior gives no prob"):
+        lw.protect(FRAME, "smokes", prior=never, lift=2, **others)
+
+
+def test_given_columns_need_priors_of_their_own() -> None:
+    with pytest.raises(lw.InvalidInput, match=r"prior is about smokes alone, and given .* names sex"):
+        lw.protect(FRAME[["sex", "smokes"]], "smokes", given="sex", prior=PRIOR, lift=2)
+    with pytest.raises(lw.InvalidInput, match="'name', 'age' and 'street' would go out as well"):
+        lw.protect(FRAME, "smokes", given=["sex"], **TABLE)
+
+
+def test_a_column_that_is_not_unrelated_is_refused_with_its_numbers() -> None:
+    with pytest.raises(lw.InvalidInput, match=r"'age', and the table contradicts it: .* rows where age") as told:
+        lw.protect(FRAME, "smokes", given="sex", unrelated=["age", "street"], drop="name", **TABLE)
+    assert "times as often" in str(told.value)
+    assert "--given age" in str(told.value)
+    # Two columns that tell only together are found together.
+    generator = np.random.default_rng(3)
+    one, other = generator.integers(0, 2, (2, 4000))
+    both = pd.DataFrame({"s": np.where(one ^ other, "yes", "no"), "one": one, "other": other})
+    both["s"] = np.where(generator.random(4000) < 0.5, both["s"], generator.choice(DOMAIN, 4000))
+    with pytest.raises(lw.InvalidInput, match="'one' and 'other', and the table contradicts it"):
+        lw.protect(both, "s", prior={"no": 0.5, "yes": 0.5}, lift=2, unrelated=["one", "other"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_files_are_released_by_strata(suffix: str, tmp_path: Path) -> None:
+    source, out = tmp_path / f"t.{suffix}", tmp_path / f"o.{suffix}"
+    {
+        "csv": lambda: FRAME.to_csv(source, index=False),
+        "parquet": lambda: FRAME.to_parquet(source, index=False),
+        "jsonl": lambda: FRAME.to_json(source, orient="records", lines=True),
+    }[suffix]()
+    said = {"given": "sex", "unrelated": "street", "drop": ["name", "age"]}
+    r = lw.protect(source, "smokes", out=out, ledger=tmp_path / "l.db", **said, **TABLE)
+    assert r.table == out
+    assert r.mechanism.given == ("sex",)
+    with pytest.raises(lw.InvalidInput, match="'age', and the table contradicts it"):
+        lw.protect(source, "smokes", out=out, overwrite=True, given="sex", unrelated=["age"], drop=["name", "street"],
+                   **TABLE)  # fmt: skip
+    estimated = lw.estimate(out, r.mechanism, "smokes")
+    truth = (FRAME["smokes"] == "yes").mean()
+    assert abs(estimated.frequencies[1] - truth) < 6 * estimated.standard_error[1]
+
+
+def test_the_command_says_it_all(tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    words = ["release", str(tmp_path / "t.csv"), "-c", "smokes", "--domain", "no,yes", "--lift", "2"]
+    words += ["--prior-from-table", "--failure", "1e-6", "--given", "sex", "--unrelated", "street", "--drop", "name"]
+    done = CliRunner().invoke(app, [*words, "--coarsen", "age=bins:18,90,2", "--least-rows", "500"])
+    assert done.exit_code == 0, done.output
+    assert "as sex and age make it already" in " ".join(done.stdout.split())
+    released = pd.read_csv(tmp_path / "t.released.csv")
+    assert list(released) == ["sex", "age", "street", "smokes"]
+    assert set(released["age"]) == {"[18, 54)", "[54, 90]"}
+    estimated = CliRunner().invoke(
+        app, ["estimate", str(tmp_path / "t.released.csv"), "-m", str(tmp_path / "t.released.mechanism.json")]
+    )
+    assert estimated.exit_code == 0, estimated.output
+    wrong = CliRunner().invoke(app, [*words, "--coarsen", "age=18,90", "--overwrite"])
+    assert "--coarsen must be NAME=bins:low,high,count" in wrong.stderr
+
+
+def test_files_by_stratum_are_options_of_the_command(tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    cp = lw.PriorByStratum({"f": {"no": 0.8, "yes": 0.2}, "m": {"no": 0.5, "yes": 0.5}}, given="sex", secret="smokes")
+    cp.save(tmp_path / "cp.json")
+    lw.design(cp, lift=2, anyone=20, utility="frequencies").mechanism.save(tmp_path / "m.json")
+    words = ["release", str(tmp_path / "t.csv"), "-c", "smokes", "--prior", str(tmp_path / "cp.json"), "--lift", "2"]
+    words += ["--drop", "name,age,street", "--overwrite"]
+    for more in ([], ["--mechanism", str(tmp_path / "m.json")]):
+        done = CliRunner().invoke(app, [*words, *more])
+        assert done.exit_code == 0, done.output
+        assert "as sex makes it already" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"least_rows": 0}, "least_rows .* must be a whole number"),
+        ({"prior_cost": 0}, "prior_cost"),
+        ({"prior": PRIOR, "failure": None, "prior_cost": 0.1}, "prior_cost .* goes with prior='table'"),
+        ({"given": ["sexx"]}, "Did you mean 'sex'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(lw.InvalidInput, match=words):
+        lw.protect(FRAME, "smokes", **{**TABLE, "given": "sex", "drop": ["name", "age", "street"], **said})
