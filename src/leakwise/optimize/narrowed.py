@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -31,8 +32,8 @@ def narrowed(priors: PriorSet, asked: AskedLimits, goal: Utility, allowed: Allow
 
     nominal = priors.nominal
 
-    def attempt(share: Fraction) -> tuple[Design, Certificate]:
-        part = limits.part(_ATTEMPT)
+    def attempt(share: Fraction, *, rough: bool = True) -> tuple[Design, Certificate]:
+        part = replace(limits.part(_ATTEMPT), rough=rough)
         found = designed(nominal, asked.narrowed(share, nominal), goal, "auto", part)
         limits.stopped |= part.stopped
         return found, certify(found.mechanism, priors, asked)
@@ -40,25 +41,25 @@ def narrowed(priors: PriorSet, asked: AskedLimits, goal: Utility, allowed: Allow
     bound, low, high = math.inf, Fraction(0), Fraction(1)
     best, (share, steps) = constant(priors.alphabet), _foreseen(priors, asked)
     if priors.holds_nominal or share == 1:
-        known, proof = attempt(Fraction(1))
+        known, proof = attempt(Fraction(1), rough=not priors.holds_nominal)
         bound = known.bound if priors.holds_nominal else bound
         if proof.holds:
             best, low = known.mechanism, Fraction(1)
-    for _ in range(0 if low == 1 else steps):
+    for step in range(0 if low == 1 else steps):
         if limits.exhausted:
             limits.stopped = True
             break
         found, proof = attempt(share)
         low, high = (share, high) if proof.holds else (low, share)
         best = found.mechanism if proof.holds else best
-        ahead, enough = _next(share, proof, asked)
+        ahead, enough = _next(share, proof, asked, _CLOSE * max(1, step - 1))
         if enough:
             break
         share = ahead if low < ahead < high else (low + high) / 2
     return finished(Solution(best.kernel, bound, _HOW, mechanism=best), priors, goal, allowed, limits)
 
 
-def _next(share: Fraction, proof: Certificate, asked: AskedLimits) -> tuple[Fraction, bool]:
+def _next(share: Fraction, proof: Certificate, asked: AskedLimits, close: float) -> tuple[Fraction, bool]:
     """The share to try next, and whether this one is as good as any.
 
     What is proven grows with what is spent at the estimate, at e^{proven - spent} where a fixed mass is lost to doubt.
@@ -72,7 +73,7 @@ def _next(share: Fraction, proof: Certificate, asked: AskedLimits) -> tuple[Frac
     # A little below the target, so that steps from above end there and not ever closer above it.
     step = left * math.exp(spent - proven) - (_CLOSE / 3) * target
     ahead = Fraction(math.expm1(max(spent + step, 0.0)) / room) if room else Fraction(-1)
-    return ahead, proof.holds and left <= _CLOSE * target
+    return ahead, proof.holds and left <= close * target
 
 
 def _foreseen(priors: PriorSet, asked: AskedLimits) -> tuple[Fraction, int]:

@@ -36,28 +36,29 @@ _PRICED_STEPS = 6
 _WORTH_IT = 2e-4
 
 
-def least_trace_bound(cone: Cone, limits: Limits) -> tuple[float, Floats]:
+def least_trace_bound(cone: Cone, limits: Limits, *, rough: bool = False) -> tuple[float, Floats]:
     """Return a number below trace J⁻¹ of every mechanism in the cone, and the multipliers d and v that prove it.
 
     Where lifts share a range, the duals y of the mean of squares follow them. Columns that lose little of
-    Σ_i d_i (λ_i - l_i)(h_i - λ_i) are those that the bound is made of.
+    Σ_i d_i (λ_i - l_i)(h_i - λ_i) are those that the bound is made of. A ``rough`` one takes the box of each lift for
+    all that is known.
     """
     p = cone.prior.probabilities
     squares = MeanSquare(cone)
     steps = max(_FEWEST_STEPS, min(_STEPS, int(_WORK / len(p) ** 3)))
-    rough = squares.rough()
-    d = 1 / np.maximum(rough - 1, 1e-150) ** 2
+    likely = squares.rough()
+    d = 1 / np.maximum(likely - 1, 1e-150) ** 2
     d /= d.max()
     best, kept = 0.0, np.zeros(2 * len(p))  # trace J⁻¹ is positive
     for step in range(steps):
-        scale, taken, *_ = _at(d, p, rough)
+        scale, taken, *_ = _at(d, p, likely)
         if not np.isfinite(scale) or taken.max() < 1 + _ACCURACY or (step and limits.exhausted):
             break
         following = np.maximum(d * taken**_POWER, 1e-60 * d.max())
         d = following / following.max()
     within = len(p) <= _PRICED and squares.range is not None
-    for step in range(_PRICED_STEPS if within else 1):
-        proof = squares.priced(d) if within else squares.simple(d)
+    for step in range(_PRICED_STEPS if within and not rough else 1):
+        proof = squares.boxed(d) if rough else squares.priced(d) if within else squares.simple(d)
         scale, taken, roots, vectors = _at(d, p, proof.ceilings)
         if not np.isfinite(scale):
             break

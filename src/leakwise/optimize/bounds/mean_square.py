@@ -72,11 +72,15 @@ class MeanSquare:
             return self.box
         return np.minimum(self.box, self.typical if self.alike is None else self.alike)
 
+    def boxed(self, d: Floats) -> Priced:
+        """Return the ceilings of the chords, whatever lifts share, with the chords' duals."""
+        return Priced(self.box, d * (self.low + self.high))
+
     def simple(self, d: Floats) -> Priced:
         """Return ceilings for these weights, with duals s·d where letters share a range, the chords' own elsewhere."""
         own = d * (self.low + self.high)
         if self.range is None:
-            return Priced(self.box, own)
+            return self.boxed(d)
         if self.alike is not None and bool(np.ptp(d) <= 1e-9 * d.max()):
             total = self.alike * float(d.max()) * len(d)
             return Priced(np.full(len(d), total / float(d.sum())), np.full(len(d), total / len(d)))
@@ -97,7 +101,7 @@ class MeanSquare:
             if last - first < 1e-3 * last:
                 break
         best = min(found.values(), key=lambda one: float(d @ one.ceilings))
-        return best if d @ best.ceilings < d @ self.box else Priced(self.box, own)
+        return best if d @ best.ceilings < d @ self.box else self.boxed(d)
 
     def priced(self, d: Floats) -> Priced:
         """Return ceilings for these weights, with the duals of a linear program over the columns that matter."""

@@ -73,7 +73,8 @@ def finished(solution: Solution, priors: PriorSet, utility: Utility, allowed: Al
     low, high, ldp = allowed.low, allowed.high, allowed.ldp
     draft = OptimalityClaim("", low, high, value, bound, solution.duals, None, ldp, solution.root)
     box = value_box(asked_limits(allowed.asked), priors, priors.alphabet)
-    claim, remark = optimality_claim(draft, utility, priors, limits, allowed.unchecked, box)
+    unchecked = "a step on the way to a design" if limits.rough else allowed.unchecked
+    claim, remark = optimality_claim(draft, utility, priors, limits, unchecked, box)
     bound = close_to(claim, priors, bound)
     if box is not None and claim is not None and claim.bound > bound:
         # Where the checker knows these limits only in part, its bound would contradict the printed one.

@@ -30,6 +30,7 @@ class Limits:
     started: float = field(default_factory=lambda: now())
     stopped: bool = False  # whether a stage was cut short
     outcomes: int | None = None  # at most so many, where a search chooses their number
+    rough: bool = False  # a step on the way to a design: near the optimum will do, and nobody asks how near
 
     @property
     def exhausted(self) -> bool:
@@ -49,7 +50,7 @@ class Limits:
         """Return a share of the time that is left, and no more than ``most`` seconds, for a stage that tells nobody."""
         left = [most] if self.remaining is None else [share * self.remaining, most]
         seconds = min((end for end in left if end is not None), default=None)
-        return Limits(self.tolerance, seconds, outcomes=self.outcomes)
+        return Limits(self.tolerance, seconds, outcomes=self.outcomes, rough=self.rough)
 
     def check(self) -> None:
         """Raise NotConverged when the time is up: where a stage has nothing to show before its end."""

@@ -86,7 +86,8 @@ def grown(cone: Cone, start: Floats, every: Floats | None, bound: float, multipl
         waited = 0 if value > best + (_PROGRESS if every is None else 1e-9) * abs(value) else waited + 1
         if value > best:
             best, kept = value, (columns, weights)
-        if bound - best <= max(limits.tolerance, _RELATIVE_GAP[every is not None] * abs(best)) or waited >= _PATIENCE:
+        exact = every is not None and not limits.rough
+        if bound - best <= max(limits.tolerance, _RELATIVE_GAP[exact] * abs(best)) or waited >= _PATIENCE:
             break
         finest = 1e-10 * abs(value) if every is not None else 1e-3 * (bound - value)
         accuracy = max(min(0.3 * accuracy, 1e-2 * slack), finest)

@@ -67,10 +67,12 @@ def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
     if constant:
         # Only where nothing but the constant column is allowed: then no mechanism tells the letters apart.
         return Found(np.ones((size, 1)), np.ones(1), np.empty(0), 0.0, "rank", proven=-np.inf)
-    least, multipliers = least_trace_bound(cone, limits.part(0.3))
+    if few and every is None:
+        every = every_vertex(cone)
+    # Where every vertex is listed the search ends with a bound of its own.
+    least, multipliers = least_trace_bound(cone, limits.part(0.3), rough=every is not None)
     squares = float(p @ p)
     if few:
-        every = every_vertex(cone) if every is None else every
         best = grown(cone, start, every, squares - least, multipliers, limits)
         columns, weights, bound, duals, root, stopped = (
             best.columns,
