@@ -12,7 +12,7 @@ from accounts import accounts, random_joint, random_release, true_lift
 from typer.testing import CliRunner
 
 import leakwise as lw
-from leakwise.alphabet import Alphabet
+from leakwise.alphabet import Alphabet, Bins
 from leakwise.cli import app
 from leakwise.priors.sets.noisy import NoisyLayerCake
 from leakwise.tables.ledger.joint_total import together
@@ -116,6 +116,28 @@ def test_what_a_noisy_prior_costs_is_added_every_time(ledger):
     assert ledger.entries()[0].cost == pytest.approx(0.1)
     ledger.confirm(ledger.reserve("plain", "s", lw.certify(m, noisy)))
     assert ledger.total("plain", "s").epsilon >= lw.certify(m, noisy).epsilon_upper + 0.1
+
+
+def test_a_column_in_bins_is_not_the_column_as_it_is(ledger):
+    """A release beside decades of age does not cover someone who saw the age itself in another table."""
+    decades, exact = lw.bins(0, 20, 2), [5, 15]
+    m = lw.randomized_response(["no", "yes"], lift=3)
+
+    def beside(domain):
+        known = lw.Prior({"no": 0.75, "yes": 0.25})
+        keys = domain.labels if isinstance(domain, Bins) else domain
+        priors = lw.PriorByStratum(dict.fromkeys(keys, known), {"age": domain})
+        return lw.certify(lw.StratifiedMechanism(dict.fromkeys(keys, m), priors.given_columns), priors)
+
+    ledger.confirm(ledger.reserve("d", "s", beside(decades)))
+    assert ledger.total("d", "s").lift == pytest.approx(2)
+    ledger.confirm(ledger.reserve("d", "s", beside(exact)))
+    # Only the second one is certified for anyone who saw both; the first counts with its limit for anyone.
+    total = ledger.total("d", "s")
+    assert not total.exact
+    assert total.lift == pytest.approx(6)
+    assert [one.beside.bins for one in ledger.entries()] == [(("age", (0.0, 10.0, 20.0)),), ()]
+    assert math.isinf(ledger.total("d", "age").epsilon)
 
 
 def test_entries_beside_given_columns_survive_and_make_the_third_version(ledger):

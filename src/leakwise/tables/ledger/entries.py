@@ -24,7 +24,7 @@ from leakwise.priors.prior import PriorBody
 from leakwise.priors.sets.around_estimate import Around
 from leakwise.priors.sets.files import STORED_SETS, SetBody, set_from_body, set_to_body
 
-__all__ = ["BESIDE", "COLUMNS", "Beside", "LedgerEntry", "entry_of", "known_to_text", "row_of"]
+__all__ = ["BESIDE", "COLUMNS", "Beside", "LedgerEntry", "Seen", "entry_of", "known_to_text", "row_of"]
 
 COLUMNS = (
     "time",
@@ -41,6 +41,8 @@ COLUMNS = (
     "released_digest",
     "columns",
 )
+# A column that went out, and the edges of its bins, or None.
+Seen = tuple[str, tuple[float, ...] | None]
 # Only a ledger with entries that say what went out beside the secret has this one.
 BESIDE = "beside"
 
@@ -57,16 +59,26 @@ class Beside:
         Columns that went out too and were assumed to tell nothing about the secret.
     prior_cost
         What a prior counted with noise costs, in nats, exact.
+    bins
+        The edges of the bins in which some of these columns went out.
     """
 
     given: tuple[str, ...] = ()
     unrelated: tuple[str, ...] = ()
     prior_cost: Fraction = Fraction(0)
+    bins: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     @property
-    def seen(self) -> frozenset[str]:
-        """Every column that went out as it is, or in bins."""
-        return frozenset((*self.given, *self.unrelated))
+    def seen(self) -> frozenset[Seen]:
+        """Every column that went out, with the edges of its bins; None where it went out as it is."""
+        edges = dict(self.bins)
+        return frozenset((name, edges.get(name)) for name in (*self.given, *self.unrelated))
+
+    @property
+    def strata(self) -> tuple[object, ...]:
+        """The given columns as strata name them: equal where strata of two releases are the same rows."""
+        edges = dict(self.bins)
+        return tuple((name, edges.get(name)) for name in self.given)
 
 
 NOTHING_SAID = Beside()
@@ -184,6 +196,7 @@ class BesideBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True)
     unrelated: list[str] = []
     prior_cost: str = "0"
     by_stratum: bool = False
+    bins: dict[str, tuple[float, ...]] = {}
 
 
 def known_to_text(prior: PriorSet | PriorByStratum | None) -> str:
@@ -218,7 +231,7 @@ def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
     by_stratum = isinstance(drawn, StratifiedMechanism)
     body = stratified_to_body(drawn) if isinstance(drawn, StratifiedMechanism) else mechanism_to_body(drawn)
     if one is not None:
-        told = BesideBody(list(one.given), list(one.unrelated), str(one.prior_cost), by_stratum)
+        told = BesideBody(list(one.given), list(one.unrelated), str(one.prior_cost), by_stratum, dict(one.bins))
         beside = msgspec.json.encode(told).decode()
     return (
         entry.time,
@@ -255,7 +268,8 @@ def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
             known = _known_from_text(prior, name)
         went_out = None
         if told is not None:
-            went_out = Beside(tuple(told.given), tuple(told.unrelated), Fraction(told.prior_cost))
+            bins = tuple(sorted(told.bins.items()))
+            went_out = Beside(tuple(told.given), tuple(told.unrelated), Fraction(told.prior_cost), bins)
         values = (number_, time, state, dataset, names, drawn, known, *rest, order, went_out)
         return LedgerEntry(*values)
     except (msgspec.MsgspecError, TypeError, ValueError, LeakwiseError) as error:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from leakwise.alphabet import Bins, edges_of
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.documents import write_atomically
 from leakwise.errors import Infeasible, InvalidInput, some_of
@@ -298,7 +299,12 @@ def _beside(certificate: Certificate | StratifiedCertificate, row: RowColumns | 
     unrelated = () if row is None else row.unrelated
     if not given and not unrelated and not cost:
         return None
-    return Beside(tuple(map(str, given)), tuple(map(str, unrelated)), cost)
+    coarse = {} if row is None else dict(row.coarsened)
+    if isinstance(certificate, StratifiedCertificate):
+        columns = certificate.mechanism.given_columns
+        coarse |= {name: one for name, one in zip(given, columns.domains, strict=True) if isinstance(one, Bins)}
+    bins = {str(name): tuple(edges_of(one) or ()) for name, one in coarse.items() if name in (*given, *unrelated)}
+    return Beside(tuple(map(str, given)), tuple(map(str, unrelated)), cost, tuple(sorted(bins.items())))
 
 
 def _text(name: object) -> str:

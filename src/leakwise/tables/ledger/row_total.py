@@ -17,7 +17,7 @@ from leakwise.alphabet import Label
 from leakwise.leakage import ldp
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, PriorByStratum, PriorSet
-from leakwise.tables.ledger.entries import LedgerEntry, known_to_text
+from leakwise.tables.ledger.entries import LedgerEntry, Seen, known_to_text
 from leakwise.tables.ledger.joint_total import Together, rounded_sum, together
 
 __all__ = ["covers", "for_the_row", "seen_beside"]
@@ -26,18 +26,22 @@ __all__ = ["covers", "for_the_row", "seen_beside"]
 _MOST_OUTCOMES = 1_000_000
 
 
-def seen_beside(entries: Iterable[LedgerEntry], dataset: str) -> frozenset[str]:
-    """Return every column of the data that went out as it is, beside whatever secret."""
+def seen_beside(entries: Iterable[LedgerEntry], dataset: str) -> frozenset[Seen]:
+    """Return every column of the data that went out, as it is or in bins, beside whatever secret."""
     counted = [one for one in entries if one.counts and one.dataset == dataset]
-    return frozenset(name for one in counted for name in one.row.seen)
+    return frozenset(column for one in counted for column in one.row.seen)
 
 
-def covers(entry: LedgerEntry, seen: frozenset[str]) -> bool:
-    """Return whether a release is certified for anyone who sees these columns, or assumed they tell nothing."""
-    return seen <= entry.row.seen
+def covers(entry: LedgerEntry, seen: frozenset[Seen]) -> bool:
+    """Return whether a release is certified for anyone who sees these columns, or assumed they tell nothing.
+
+    Who sees a column as it is sees its bins as well, and not the other way round.
+    """
+    own = entry.row.seen
+    return all(column in own or (column[0], None) in own for column in seen)
 
 
-def for_the_row(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[str]) -> Together:
+def for_the_row(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]) -> Together:
     """Return what releases reveal about a row beside the columns that are seen: the least of the bounds that hold."""
     best = Together(rounded_sum(one.anyone for one in counted), False, 1)
     for one in counted:
@@ -48,13 +52,13 @@ def for_the_row(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: fro
     return best if exact is None or exact.epsilon > best.epsilon else exact
 
 
-def _by_stratum(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[str]) -> Together | None:
+def _by_stratum(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]) -> Together | None:
     """Compose the releases of one secret stratum by stratum; None where they are of several, or too large."""
     known = [one for one in counted if isinstance(one.prior, PriorByStratum) and covers(one, seen)]
     if not known or any(one.columns is None or one.columns != known[0].columns for one in counted):
         return None
-    given = known[0].row.given
-    if any(one.row.given not in ((), given) for one in counted) or any(one.row.given != given for one in known):
+    given = known[0].row.strata
+    if any(one.row.strata not in ((), given) for one in counted) or any(one.row.strata != given for one in known):
         return None
     letters = known[0].mechanism.inputs
     listed = _priors(known)

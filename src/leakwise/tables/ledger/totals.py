@@ -114,13 +114,12 @@ def total_of(
     failure = min(1.0, sum(one.failure for one in counted))
     seen = seen_beside(entries, dataset)
     found, beside = Together(0.0, True, 1), None
-    in_clear = tuple(
-        one.id for one in entries if one.counts and one.dataset == dataset and one.row.seen.intersection(secret)
-    )
+    here = [one for one in entries if one.counts and one.dataset == dataset]
+    in_clear = tuple(one.id for one in here if {name for name, _ in one.row.seen}.intersection(secret))
     if seen and (counted or in_clear):
         # A column that one release assumed to tell nothing is given where another was certified beside it.
-        given = {name for one in entries if one.counts and one.dataset == dataset for name in one.row.given}
-        beside = Beside(tuple(sorted(given)), tuple(sorted(seen - given)))
+        given = {name for one in here for name in one.row.given}
+        beside = Beside(tuple(sorted(given)), tuple(sorted({name for name, _ in seen} - given)))
     if in_clear:
         found = Together(math.inf, False, 1)
     elif len(counted) == 1 and covers(counted[0], seen):
