@@ -7,7 +7,7 @@ other, and what they make together is numbered again at each step, among the com
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -148,22 +148,19 @@ def _digits(number: int, sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 class ListedStrata:
-    """Finds the strata of rows among those that are listed.
+    """Finds the strata of rows among those that are listed, each as :meth:`GivenColumns.stratum` writes it.
 
     >>> listed = ListedStrata(GivenColumns({"sex": ["f", "m"], "age": ["old", "young"]}), [("m", "old")])
     >>> listed.find([np.array([0, 1, 1]), np.array([0, 0, -1])]).tolist()
     [-1, 0, -1]
     """
 
-    def __init__(self, given: GivenColumns, strata: Iterable[Any]) -> None:
+    def __init__(self, given: GivenColumns, strata: Sequence[Label]) -> None:
         self._sizes = [len(domain) for domain in given.domains]
-        codes = np.array(
-            [
-                [domain.index[part] for domain, part in zip(given.domains, given.parts(key), strict=True)]
-                for key in strata
-            ],
-            dtype=np.int64,
-        ).reshape(-1, len(given))
+        alone = len(given) == 1
+        codes = np.empty((len(strata), len(given)), np.int64)
+        for column, index in enumerate(domain.index for domain in given.domains):
+            codes[:, column] = [index[key if alone else key[column]] for key in strata]  # type: ignore[index]
         self._steps: list[_Step] = []
         places = np.zeros(len(codes), np.int64)
         for column, size in enumerate(self._sizes):

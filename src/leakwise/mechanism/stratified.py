@@ -160,11 +160,21 @@ class StratifiedMechanism(Shown):
         """Return the values that cannot occur in a stratum."""
         return self._impossible.get(self.given_columns.stratum(stratum), ())
 
+    @property
+    def zeros(self) -> Mapping[Label, tuple[Label, ...]]:
+        """The values that cannot occur, for each stratum that has such values."""
+        return MappingProxyType(dict(self._impossible))
+
     def support(self, stratum: Any) -> Bools:
         """Return which values can occur in a stratum."""
         mask = np.ones(len(self.inputs), dtype=np.bool_)
         mask[[self.input_alphabet.index[value] for value in self.impossible(stratum)]] = False
         return mask
+
+    def cells(self) -> Iterator[tuple[Label, Mechanism, tuple[Label, ...]]]:
+        """Each stratum with its mechanism and the values that cannot occur in it, without a search for any of them."""
+        for key, one in self._mechanisms.items():
+            yield key, one, self._impossible.get(key, ())
 
     def __contains__(self, stratum: object) -> bool:
         return stratum in self._mechanisms

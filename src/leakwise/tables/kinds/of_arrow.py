@@ -109,10 +109,13 @@ def row_labels(data: Any) -> list[tuple[Hashable, list[Any], Array]]:
 
 
 def distinct(column: Any) -> list[Any]:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     try:
-        values = column.unique().to_pylist()
+        if pa.types.is_dictionary(column.type):
+            # Of a dictionary those values that occur: one for each number, not one for each row.
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            values = [one for part in chunks for one in part.dictionary.take(part.indices.unique()).to_pylist()]
+        else:
+            values = column.unique().to_pylist()
     except pa.ArrowNotImplementedError as error:
         raise InvalidInput(f"A column to group by must hold plain values. Got {column.type}.") from error
     return in_order(dict.fromkeys(None if value != value else value for value in values))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
-from leakwise.alphabet import Alphabet, Bins, GivenColumns, encode_column, encode_distinct, label_to_plain
+from leakwise.alphabet import Alphabet, Bins, GivenColumns
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism
 from leakwise.tables.databases.sql_table import SqlTable, check_table, refuse_table, release_table
@@ -19,12 +17,12 @@ from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
-from leakwise.tables.kinds.plain import in_order
 from leakwise.tables.release.arrow_streams import without_relation
 from leakwise.tables.release.checking import RowBeside, RowCheck, counted
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_target, release_file
 from leakwise.tables.release.secret_columns import check_data
+from leakwise.tables.strata.columns_in_memory import ColumnsInMemory, encode_held, labels_of, listed
 from leakwise.tables.strata.order import StratifiedOrder
 from leakwise.types import Array, Counts
 
@@ -148,20 +146,6 @@ class _Encoded:
         return counted(self.codes, self.letters)
 
 
-@dataclass(frozen=True)
-class _Distinct:
-    """A column as its distinct values and the place of every row among them: it is looked at once."""
-
-    values: list[Any]
-    places: Array
-
-
-def _encode(column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
-    if isinstance(column, _Distinct):
-        return encode_distinct(column.values, column.places, alphabet, name=name, outside=outside)
-    return encode_column(column, alphabet, name=name, outside=outside)
-
-
 class _InMemory:
     name: str | None = None
 
@@ -170,32 +154,22 @@ class _InMemory:
         self._given, self.order, self.drop, self.coarsen = data, order, drop, coarsen
         self.names: Sequence[Hashable] | None = None if frames.is_column(data) else frames.column_names(data)
         self._checked: list[_Encoded] = []
-        self._read: dict[Hashable, Any] = {}
 
     @cached_property
     def _held(self) -> Any:
         # A lazy table is collected once: run again, its plan could give other rows than were checked.
         return self._given if self.names is None else frames.hold(self._given)
 
-    def _column(self, name: Hashable) -> Any:
-        """A column beside the secret, by its distinct values where they are plain."""
-        if name not in self._read:
-            column = frames.column_of(self._held, name)
-            try:
-                self._read[name] = _Distinct(*frames.groups_of(column, name=f"column {name!r}"))
-            except InvalidInput:  # it contains lists or the like, or nothing
-                self._read[name] = column
-        return self._read[name]
-
-    def _beside(self, names: Iterable[Hashable], bins: Container[Hashable]) -> dict[Hashable, Any]:
-        return {name: frames.column_of(self._held, name) if name in bins else self._column(name) for name in names}
+    @cached_property
+    def _columns(self) -> ColumnsInMemory:
+        return ColumnsInMemory(self._held)
 
     def distinct(self, name: Hashable, most: int) -> list[Any] | None:
         if name in self.coarsen:
             bins = self.coarsen[name].with_missing()
-            return _labels_of(bins, [encode_column(frames.column_of(self._held, name), bins, name=f"column {name!r}")])
-        column = self._column(name)
-        return _listed(column.values, most) if isinstance(column, _Distinct) else None
+            return labels_of(bins, [encode_held(self._columns.raw(name), bins, name=f"column {name!r}")])
+        values = self._columns.values(name)
+        return None if values is None else listed(values, most)
 
     def check(
         self,
@@ -216,17 +190,17 @@ class _InMemory:
             if self.names is not None:
                 frames.refuse_index_of(self._held, [*self.drop, *bins])
         beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None)
-        check = RowCheck(tuple(columns), letters, encode=_encode, watch=watch, beside=beside)
-        check.add_codes(codes, self._beside((name for name in check.reads if name not in columns), bins))
+        check = RowCheck(tuple(columns), letters, encode=encode_held, watch=watch, beside=beside)
+        check.add_codes(codes, self._columns.beside((name for name in check.reads if name not in columns), bins))
         strata = None if check.strata is None else check.strata.strata()
         self._checked.append(_Encoded(columns, codes, len(letters), strata, check.order))
         return self._checked[-1]
 
     def tally(self, letters: Alphabet, given: GivenColumns) -> StrataCounts:
         one = self._checked[-1]
-        check = RowCheck(tuple(one.columns), letters, encode=_encode, beside=RowBeside(given, self.coarsen))
+        check = RowCheck(tuple(one.columns), letters, encode=encode_held, beside=RowBeside(given, self.coarsen))
         others = (name for name in check.reads if name not in one.columns)
-        check.add_codes(one.codes, self._beside(others, {*self.coarsen, *given.coarse()}))
+        check.add_codes(one.codes, self._columns.beside(others, {*self.coarsen, *given.coarse()}))
         assert check.strata is not None
         return check.strata.strata()
 
@@ -237,7 +211,7 @@ class _InMemory:
         drawn: list[Array] = []
         exchange = Exchanger(
             secrets,
-            encode=_encode,
+            encode=encode_held,
             stream=stream,
             after=[drawn.append for _ in after],
             coarsen=self.coarsen,
@@ -247,12 +221,12 @@ class _InMemory:
         seeded = stream is not None and stream.seeded
         carried = pack([Carried(*one) for one in secrets], before, unsafe_seed=seeded) if before else {}
         columns = {name: column for one in self._checked for name, column in one.columns.items()}
-        beside = self._beside((name for name in exchange.reads if name not in columns), exchange.coarse)
+        beside = self._columns.beside((name for name in exchange.reads if name not in columns), exchange.coarse)
         new = exchange.draw([one.codes for one in self._checked], beside)
         released = {
             name: frames.decode(codes, _shown(codes, labels) if name in exchange.coarse else labels, like)
             for name, (codes, labels) in new.items()
-            for like in [columns[name] if name in columns else beside[name]]
+            for like in [columns[name] if name in columns else self._columns.raw(name).column]
         }
         table = released[None] if self.names is None else frames.with_columns(self._held, released, self.drop)
         if before:
@@ -267,26 +241,6 @@ class _InMemory:
         for each, codes in zip(after, drawn, strict=True):
             each(codes)
         return table if self.names is None else frames.give_back(table, self._given)
-
-
-def _listed(values: Collection[Any], most: int) -> list[Any] | None:
-    """The values in their natural order; None where they are too many, or cannot be named in a file."""
-    if len(values) > most:
-        return None
-    try:
-        for value in values:
-            label_to_plain(value)
-    except InvalidInput:
-        return None
-    return in_order(values)
-
-
-def _labels_of(bins: Bins, batches: Iterable[Array]) -> list[Any]:
-    """The names of the bins that occur."""
-    seen = np.zeros(len(bins), dtype=np.bool_)
-    for codes in batches:
-        seen[codes] = True
-    return [label for label, there in zip(bins.labels, seen.tolist(), strict=True) if there]
 
 
 def _shown(codes: Array, labels: Sequence[Any]) -> Sequence[Any]:
@@ -338,7 +292,7 @@ class _Stored:
         columns = (batch[str(name)] for batch in self._table.batches([str(name)]))
         if name in self.coarsen:
             bins = self.coarsen[name].with_missing()
-            return _labels_of(bins, (self._table.encode(one, bins, name=f"column {name!r}") for one in columns))
+            return labels_of(bins, (self._table.encode(one, bins, name=f"column {name!r}") for one in columns))
         values: dict[Any, None] = {}
         for column in columns:
             try:
@@ -347,7 +301,7 @@ class _Stored:
                 return None
             if len(values) > most:
                 return None
-        return _listed(values, most)
+        return listed(values, most)
 
     def check(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 
 from leakwise.alphabet import Label, ListedStrata, code_dtype
 from leakwise.errors import InvalidInput, some_of
-from leakwise.mechanism import CommonLawKernel, Mechanism, StratifiedMechanism
+from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.types import Array, Bools, Indices
 
 if TYPE_CHECKING:
@@ -44,14 +44,13 @@ class RowMechanisms:
         self.mechanism = mechanism
         self._listed = ListedStrata(mechanism.given_columns, mechanism.strata)
         self.cells: list[MechanismCell] = []
-        known: dict[tuple[int, bytes], int] = {}
+        known: dict[tuple[int, tuple[Label, ...]], int] = {}
         places = []
-        for key in mechanism:
-            own, support = mechanism[key], mechanism.support(key)
-            token = (id(own), support.tobytes())
+        for key, own, impossible in mechanism.cells():
+            token = (id(own), impossible)
             if token not in known:
                 known[token] = len(self.cells)
-                self.cells.append(MechanismCell(own, support, key))
+                self.cells.append(MechanismCell(own, mechanism.support(key), key))
             places.append(known[token])
         if mechanism.otherwise is not None:
             every = np.ones(len(mechanism.inputs), dtype=np.bool_)
@@ -100,8 +99,6 @@ class RowMechanisms:
 
     def sampler(self) -> Any:
         """Return what draws places among the outcomes of all strata for numbers of cells and values."""
-        if any(isinstance(one.kernel, CommonLawKernel) and one.shape[0] > 256 for one in self.mechanism.mechanisms):
-            return _CellSampler(self)
         rows, outcomes = len(self.cells) * len(self.mechanism.inputs), len(self.mechanism.outputs)
         return _CellSampler(self) if rows * outcomes > _STACKED else self._stacked()
 

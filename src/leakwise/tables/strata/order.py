@@ -17,14 +17,14 @@ from leakwise.types import Array, Counts, Floats, Indices
 
 __all__ = ["StratifiedOrder"]
 
-# Strata that are tested one by one, and the rows that one has before that begins.
-_TRACED, _LEAST = 32, 256
+# Strata that are tested one by one, for periods as well, and the rows that one has before that begins.
+_TRACED, _LEAST = 4, 1024
 # Values that all strata together are tested for; neighbours in a larger domain are taken as one.
 _GROUPS = 16
 # Strata that are tested together: those that come first.
 _MOST = 1 << 18
 # Rows of a stratum that make a block; rows handled at once; rows whose neighbours are looked at.
-_BLOCKS = (8, 64, 512)
+_BLOCKS = (16, 256)
 _CHUNK = 1 << 18
 _KEPT = 1 << 16
 
@@ -66,7 +66,10 @@ class StratifiedOrder:
         self._positions: Floats = np.zeros((16, groups))
         self._first: Counts = np.full(16, -1, np.int64)
         self._last: Counts = np.zeros(16, np.int64)
-        self._blocks = [_Blocks(size, groups) for size in (*_BLOCKS, None)]
+        self._blocks = [_Blocks(size, groups) for size in _BLOCKS]
+        # The parts of the table are blocks too: the counts up to the end of the last one.
+        self._part_scores = _Scores()
+        self._before: Counts = self._counts.copy()
         self._kept: list[tuple[Array, Array]] = []
         self._part: Hashable = None
         self._parts = 1
@@ -76,8 +79,7 @@ class StratifiedOrder:
         """See the next rows: their codes, the numbers of their strata (-1 for none), and the part they belong to."""
         if part != self._part and self.rows:
             self._parts += 1
-            for blocks in self._blocks:
-                blocks.close()
+            self._close()
         self._part = part
         for start in range(0, codes.size, _CHUNK):
             self._add(codes[start : start + _CHUNK], strata[start : start + _CHUNK])
@@ -123,6 +125,16 @@ class StratifiedOrder:
                 self._traces[int(present[place])] = RowOrder(self.labels)
             self._traces[int(present[place])].add(codes[starts[place] : ends[place]], self._part)
 
+    def _close(self) -> None:
+        """End a part: a file or a row group."""
+        for blocks in self._blocks:
+            blocks.close()
+        part = self._counts.copy()
+        part[: len(self._before)] -= self._before
+        there = np.flatnonzero(part.any(axis=1))
+        self._part_scores.add(there, part[there])
+        self._before = self._counts.copy()
+
     def _grow(self, strata: int) -> None:
         while len(self._counts) < strata:
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
@@ -147,15 +159,13 @@ class StratifiedOrder:
         return verdict
 
     def _blocks_differ(self) -> Finding:
-        for blocks in self._blocks:
-            blocks.close()
-        # Whole strata are no blocks, unless the table comes in several parts.
-        used = self._blocks if self._parts > 1 else self._blocks[:-1]
-        scores = np.array([blocks.log_ratio(self._counts) for blocks in used])
+        self._close()
+        used = [blocks.scores for blocks in self._blocks] + ([self._part_scores] if self._parts > 1 else [])
+        scores = np.array([one.log_ratio(self._counts) for one in used])
         top = float(scores.max())
         ratio = top + float(np.log(np.exp(scores - top).mean()))
-        size = used[int(np.argmax(scores))].size
-        words = "from one block of rows to the next" if size is not None else f"between the {self._parts:,} parts"
+        parts = int(np.argmax(scores)) == len(self._blocks)
+        words = f"between the {self._parts:,} parts" if parts else "from one block of rows to the next"
         return Finding(
             min(slack(self.rows) - ratio, 0.0), f"the shares of the values differ {words} by more than chance"
         )
@@ -201,29 +211,50 @@ class StratifiedOrder:
         return Finding(min(slack(codes.size) - log_won(codes, strata), 0.0), words)
 
 
-class _Blocks:
-    """The log-likelihood of the rows of all strata in blocks of a size, with frequencies of its own for each block."""
+class _Scores:
+    """Log-likelihoods of the rows of each stratum in blocks, with frequencies of its own for each block."""
 
-    def __init__(self, size: int | None, groups: int) -> None:
-        self.size = size
-        self._open: Counts = np.zeros((16, groups), np.int64)
-        # Of each stratum: what its finished blocks score, and how many they are.
+    def __init__(self) -> None:
         self._score: Floats = np.zeros(16)
-        self._done: Counts = np.zeros(16, np.int64)
+        self._blocks: Counts = np.zeros(16, np.int64)
+
+    def add(self, strata: Array, counts: Counts) -> None:
+        """Add finished blocks: their strata, in order, and their counts."""
+        if not strata.size:
+            return
+        top = int(strata[-1]) + 1
+        while len(self._score) < top:
+            self._score = np.concatenate([self._score, np.zeros_like(self._score)])
+            self._blocks = np.concatenate([self._blocks, np.zeros_like(self._blocks)])
+        self._score[:top] += np.bincount(strata, log_likelihood(counts), minlength=top)
+        self._blocks[:top] += np.bincount(strata, minlength=top)
+
+    def log_ratio(self, counts: Counts) -> float:
+        """The logarithm of a number of expectation at most one, a product over the strata.
+
+        A stratum with one block says nothing. One that says less than nothing takes away at most a factor of two: it
+        counts as the mean of one and its ratio.
+        """
+        several = np.flatnonzero(self._blocks > 1)
+        ratio = self._score[several] - log_arranged(counts[several])
+        return float((np.logaddexp(0.0, ratio) - np.log(2.0)).sum())
+
+
+class _Blocks:
+    """The rows of all strata in blocks of a size."""
+
+    def __init__(self, size: int, groups: int) -> None:
+        self.size, self.scores = size, _Scores()
+        self._open: Counts = np.zeros((16, groups), np.int64)
 
     def add(self, values: Array, strata: Array, starts: Indices, most: int) -> None:
         """See rows that are sorted by stratum; ``starts`` says where each begins."""
         while len(self._open) < most:
             self._open = np.concatenate([self._open, np.zeros_like(self._open)])
-            self._score = np.concatenate([self._score, np.zeros_like(self._score)])
-            self._done = np.concatenate([self._done, np.zeros_like(self._done)])
         present, groups = strata[starts], self._open.shape[1]
         lengths = np.diff(starts, append=strata.size)
         filled = self._open[present].sum(axis=1)
-        if self.size is None:
-            block = np.zeros(strata.size, np.intp)
-        else:
-            block = (np.arange(strata.size) - np.repeat(starts - filled, lengths)) // self.size
+        block = (np.arange(strata.size) - np.repeat(starts - filled, lengths)) // self.size
         fresh = np.diff(block, prepend=0) != 0
         fresh[starts] = True
         piece = np.cumsum(fresh) - 1
@@ -232,28 +263,12 @@ class _Blocks:
         counts[first] += self._open[present]
         last = np.append(first[1:], len(counts)) - 1
         full = np.ones(len(counts), np.bool_)
-        full[last] = counts[last].sum(axis=1) == (self.size or -1)
-        self._finish(strata[np.flatnonzero(fresh)][full], counts[full])
+        full[last] = counts[last].sum(axis=1) == self.size
+        self.scores.add(strata[np.flatnonzero(fresh)][full], counts[full])
         self._open[present] = np.where(full[last][:, None], 0, counts[last])
-
-    def _finish(self, strata: Array, counts: Counts) -> None:
-        if strata.size:
-            top = int(strata[-1]) + 1
-            self._score[:top] += np.bincount(strata, log_likelihood(counts), minlength=top)
-            self._done[:top] += np.bincount(strata, minlength=top)
 
     def close(self) -> None:
         """End the blocks of all strata."""
         begun = np.flatnonzero(self._open.any(axis=1))
-        self._finish(begun, self._open[begun])
+        self.scores.add(begun, self._open[begun])
         self._open[begun] = 0
-
-    def log_ratio(self, counts: Counts) -> float:
-        """The logarithm of a number of expectation at most one, a product over the strata; blocks must be closed.
-
-        A stratum with one block says nothing. One that says less than nothing takes away at most a factor of two: it
-        counts as the mean of one and its ratio.
-        """
-        several = np.flatnonzero(self._done > 1)
-        ratio = self._score[several] - log_arranged(counts[several])
-        return float((np.logaddexp(0.0, ratio) - np.log(2.0)).sum())

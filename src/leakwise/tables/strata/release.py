@@ -9,6 +9,7 @@ import numpy as np
 
 from leakwise.alphabet import Label
 from leakwise.errors import CertaintyWarning, InvalidInput, LeakwiseWarning, some_of
+from leakwise.leakage.measures.certainty import has_cover
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.tables.strata.mechanisms import RowMechanisms
 
@@ -35,10 +36,10 @@ def refuse_strata(strata: Mapping[Label, Sequence[int]], mechanism: StratifiedMe
             f"not declared when the mechanism was made: {some_of(map(given.described, unknown), 3)}. Design with every "
             "combination that can occur declared (given={'sex': ['f', 'm'], …}), or leave these rows out."
         )
-    for key, counts in strata.items():
-        if key not in mechanism or not (never := mechanism.impossible(key)):
+    for key, never in mechanism.zeros.items():
+        if key not in strata:
             continue
-        wrong = {value: counts[mechanism.input_alphabet.index[value]] for value in never}
+        wrong = {value: strata[key][mechanism.input_alphabet.index[value]] for value in never}
         if any(wrong.values()):
             raise InvalidInput(
                 f"{sum(wrong.values()):,} rows where {given.described(key)} have values that cannot occur there by the "
@@ -68,7 +69,9 @@ def warn_of_readable_strata(names: Sequence[Hashable], mechanism: StratifiedMech
     readable = [
         (strata, cell, cell.mechanism.outputs[int(np.flatnonzero(causes == 1)[0])])
         for strata, cell in zip(rows.strata, rows.cells, strict=True)
-        if cell.support.sum() > 1 and ((causes := (cell.mechanism.matrix[cell.support] > 0).sum(axis=0)) == 1).any()
+        if cell.support.sum() > 1
+        and not has_cover(cell.mechanism)
+        and ((causes := (cell.mechanism.matrix[cell.support] > 0).sum(axis=0)) == 1).any()
     ]
     if readable:
         _, cell, outcome = readable[0]
