@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import leakwise as lw
+from leakwise.tables.ledger import ledger as ledger_module
 from leakwise.tables.ledger import ledger_file
 
 HERE = Path(__file__).parent / "fixtures"
@@ -86,6 +87,23 @@ def test_an_older_ledger_takes_a_release_beside_given_columns(old):
     assert [one.summary() for one in again[:-1]] == [one.summary() for one in before]
     assert again[-1].beside.given == ("job",)
     assert not math.isinf(book.total("new", "smokes").epsilon)
+
+
+def test_an_older_ledger_is_read_at_one_moment_while_another_process_migrates_it(old, monkeypatch):
+    """Between the question for the version and that for the entries another process makes it one of the new version."""
+    path, told = old
+    book, other = lw.Ledger(path), lw.Ledger(path)
+    ask = ledger_module.version_of
+
+    def slowly(db):
+        found = ask(db)
+        monkeypatch.setattr(ledger_module, "version_of", ask)
+        other.confirm(other.reserve("new", "smokes", beside_sex()))
+        return found
+
+    monkeypatch.setattr(ledger_module, "version_of", slowly)
+    assert len(book.entries()) == told["entries"]
+    assert len(book.entries()) == told["entries"] + 1
 
 
 def test_an_older_ledger_migrates_all_at_once_or_not_at_all(old, monkeypatch):

@@ -198,7 +198,7 @@ class Ledger(Shown):
 
     def entries(self, dataset: str | None = None, secret: Any = None) -> list[LedgerEntry]:
         """Return the entries in the order they were made, of one dataset or secret if named."""
-        with self._file.connected() as db:
+        with self._file.reading() as db:
             found = self._entries(db)
         wanted = None if secret is None else tuple(json.loads(_names(secret)))
         return [
@@ -224,12 +224,12 @@ class Ledger(Shown):
     def total(self, dataset: str, secret: Any) -> LedgerTotal:
         """Return what all releases of a secret reveal together, and the budget it has."""
         names = tuple(json.loads(_names(secret)))
-        with self._file.connected() as db:
+        with self._file.reading() as db:
             return total_of(self._entries(db), _text(dataset), names, self._budget(db, dataset, names))
 
     def totals(self) -> list[LedgerTotal]:
         """Return the total of every secret that has an entry or a budget."""
-        with self._file.connected() as db:
+        with self._file.reading() as db:
             entries = self._entries(db)
             budgets = db.execute("SELECT dataset, secret FROM budgets").fetchall()
             known = dict.fromkeys((one.dataset, one.secret) for one in entries)

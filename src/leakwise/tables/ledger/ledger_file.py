@@ -99,6 +99,13 @@ class LedgerFile:
                 db.close()
 
     @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One moment of the ledger, whatever others write meanwhile."""
+        with self.connected() as db:
+            db.execute("BEGIN")
+            yield db
+
+    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction that nobody else can write beside."""
         with self.connected() as db:
