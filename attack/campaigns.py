@@ -19,7 +19,7 @@ from forgeries import forgeries, wrong_methods
 from masks import masks
 from orders import orders
 from roundings import roundings
-from rows import all_rows_together
+from rows import all_rows_together, rows
 from truth import must
 
 import leakwise as lw
@@ -206,5 +206,6 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "roundings": roundings,
     "masks": masks,
     "accounts": accounts,
+    "rows": rows,
     "together": all_rows_together,
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 import leakwise as lw
 from leakwise.priors.sample import coarse_prior, rounding_cell
-from leakwise.report import Facts, page
+from leakwise.report import Facts, RowFacts, page
 
 __all__ = ["roundings"]
 
@@ -30,8 +30,12 @@ def roundings(generator: Generator) -> None:
         options["use"] = "reading"
     elif generator.random() < 0.3:
         options = {"mechanism": lw.randomized_response([f"v{k}" for k in range(size)], lift=3)}
-    if _leaves(generator, counts, options) != _leaves(generator, other, options):
-        raise AssertionError(f"{counts} and {other} can be told apart ({options})")
+    beside: list[int] | None = None
+    if generator.random() < 0.4:  # in one stratum of a table; the other one stays
+        beside = generator.multinomial(int(10 ** generator.uniform(0, 4)), generator.dirichlet(np.ones(size))).tolist()
+        options |= {"given": ["g"], "least_rows": int(generator.choice([1, 1000]))}
+    if _leaves(generator, counts, options, beside) != _leaves(generator, other, options, beside):
+        raise AssertionError(f"{counts} and {other} can be told apart ({options}, beside {beside})")
 
 
 def _neighbour(generator: Generator, counts: list[int]) -> list[int] | None:
@@ -52,17 +56,21 @@ def _neighbour(generator: Generator, counts: list[int]) -> list[int] | None:
     return None
 
 
-def _leaves(generator: Generator, counts: list[int], options: dict[str, object]) -> object:
+def _leaves(generator: Generator, counts: list[int], options: dict[str, object], beside: list[int] | None) -> object:
     """Everything but the draws; an error counts by its kind."""
     labels = [f"v{k}" for k in range(len(counts))]
     rows = generator.permutation(np.repeat(labels, counts)).tolist()
+    table = {"s": rows}
+    if beside is not None:
+        others = generator.permutation(np.repeat(labels, beside)).tolist()
+        table = {"s": rows + others, "g": ["u"] * len(rows) + ["v"] * len(others)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.LeakwiseWarning)
         try:
-            r = lw.protect({"s": rows}, "s", domain=labels, prior="table", failure=1e-6, dataset="d", **options)
+            r = lw.protect(table, "s", domain=labels, prior="table", failure=1e-6, dataset="d", **options)
         except lw.LeakwiseError as error:
             return type(error).__name__
     r.certificate.verify()
     object.__setattr__(r.facts, "time", TIME)
-    assert isinstance(r.facts, Facts)
+    assert isinstance(r.facts, (Facts, RowFacts))
     return json.dumps(r.mechanism.to_dict()), json.dumps(r.facts.to_dict()), page(r.facts), r.guarantee

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import warnings
 from datetime import UTC, datetime
 
 import numpy as np
@@ -68,6 +69,38 @@ def test_three_values_and_a_given_mechanism(monkeypatch):
         for options in ({"mechanism": m}, {"lift": 2}):
             assert len({receives(monkeypatch, counts, ["a", "b", "c"], **options) for counts in members}) == 1
     assert shared
+
+
+def receives_rows(monkeypatch, counts, **options):
+    """The same for whole rows: counts of the values in each stratum, beside which a column goes out."""
+    monkeypatch.setattr(Facts, "now", classmethod(lambda cls: TIME))
+    pairs = [(g, s) for g, row in counts.items() for s, count in zip("abc", row, strict=True) for _ in range(count)]
+    order = np.random.default_rng(0).permutation(len(pairs))
+    table = {"g": [pairs[place][0] for place in order], "s": [pairs[place][1] for place in order]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.LeakwiseWarning)
+        r = lw.protect(
+            table, "s", domain=list("abc"), prior="table", failure=1e-6, given=["g"], dataset="d", lift=2, **options
+        )
+    r.certificate.verify()
+    return json.dumps(r.mechanism.to_dict()), json.dumps(r.facts.to_dict()), page(r.facts), r.guarantee, repr(r)
+
+
+@pytest.mark.parametrize("options", [{}, {"use": "reading"}, {"least_rows": 300}])
+def test_whole_rows_tell_nothing_beyond_the_rounded_counts_of_strata(monkeypatch, options):
+    """Three tables with the same stratum sizes and the same rounded frequencies; a fourth has others."""
+    rounded, small = [1501, 899, 600], [300, 60, 40]
+    low, high = rounding_cell(rounded)
+    step = min(rounded[0] - low[0], high[1] - rounded[1])
+    assert step > 3
+    first = receives_rows(monkeypatch, {"u": rounded, "v": small}, **options)
+    for moved in (1, step):
+        near = [rounded[0] - moved, rounded[1] + moved, rounded[2]]
+        assert receives_rows(monkeypatch, {"u": near, "v": small}, **options) == first
+    far = [rounded[0] - 500, rounded[1] + 500, rounded[2]]
+    assert receives_rows(monkeypatch, {"u": far, "v": small}, **options) != first
+    if "least_rows" not in options:  # of a stratum with few rows nothing is told but how many they are
+        assert receives_rows(monkeypatch, {"u": rounded, "v": [10, 10, 380]}, **options) == first
 
 
 @pytest.mark.parametrize("seed", range(20))
