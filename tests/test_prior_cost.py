@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import leakwise as lw
-from leakwise import release_strata
 from leakwise.alphabet import Alphabet, GivenColumns
-from leakwise.priors.sets.noisy import NoisyLayerCake, noise_ratio
+from leakwise.priors.sets.noisy import NoisyLayerCake, noise_ratio, noisy_counts
 from leakwise.release_limits import release_limits
-from leakwise.release_strata import CountedStrata, certified_by_stratum, noisy_counts
+from leakwise.release_strata import CountedStrata, certified_by_stratum
+from leakwise.sampling import geometric
 
 GIVEN = GivenColumns({"g": ["u", "v"]})
 
@@ -31,7 +31,7 @@ def released(monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(noisy: tuple[int, ...], rows: int, cost: float, lift: float, failure: float) -> Any:
         counts = [rows, *[0] * (len(noisy) - 1)]  # any table of so many rows: nothing else may depend on it
         noise = [noisy[0] - rows] if len(noisy) == 2 else [a - b for a, b in zip(noisy, counts, strict=True)]
-        monkeypatch.setattr(release_strata, "two_sided_geometric", lambda *_: np.array(noise))
+        monkeypatch.setattr(geometric, "two_sided_geometric", lambda *_: np.array(noise))
         letters = Alphabet(["abc"[k] for k in range(len(noisy))])
         basis = CountedStrata({"u": counts}, letters, GIVEN, "ill", failure, 1, cost)
         with warnings.catch_warnings():
@@ -206,3 +206,33 @@ def test_noise_on_two_values_is_one_draw_and_keeps_the_rows() -> None:
     assert 22 < three.std() < 35  # 2√2/ε
     assert noisy_counts([[7]], Fraction(1)) == [[7]]
     assert noisy_counts([], Fraction(1)) == []
+
+
+def prescribed(monkeypatch: pytest.MonkeyPatch, counts: list[int], noisy: list[int]) -> None:
+    """Make the next noise turn the counts into the noisy ones."""
+    noise = [a - b for a, b in zip(noisy, counts, strict=True)]
+    monkeypatch.setattr(geometric, "two_sided_geometric", lambda *_: np.array(noise))
+
+
+@pytest.mark.parametrize("given", [[], ["g"]])
+def test_protect_shows_nothing_but_noisy_counts_with_other_columns_or_without(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: list[str]
+) -> None:
+    """Two tables whose noisy counts are the same give the same mechanism, certificate and report."""
+    generator = np.random.default_rng(4)
+    seen = []
+    for counts in ([6000, 3000, 1000], [5400, 3100, 1500]):
+        prescribed(monkeypatch, counts, [5750, 3020, 1180])
+        values = generator.permutation(np.repeat(["a", "b", "c"], counts)).tolist()
+        data = {"ill": values} | {name: ["u"] * len(values) for name in given}
+        r = lw.protect(
+            data, "ill", domain=["a", "b", "c"], prior="table", failure=1e-6, lift=2, prior_cost=0.1, order="keep"
+        )
+        r.certificate.save(tmp_path / "c.json")
+        told = r.facts.to_dict()
+        seen.append((r.mechanism, (tmp_path / "c.json").read_text(), {k: v for k, v in told.items() if k != "time"}))
+        assert "0.1" in r.guarantee
+    assert seen[0] == seen[1]
+    m = seen[0][0] if not given else seen[0][0]["u"]
+    assert lw.ldp(m) <= math.log(20) - 0.1 + 1e-9
+    assert lw.epsilon(m, lw.Prior({"a": 0.575, "b": 0.302, "c": 0.123})) <= math.log(2) - 0.1

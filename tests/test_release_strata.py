@@ -185,3 +185,22 @@ def test_the_adult_table_given_sex_and_income() -> None:
     assert certificate.holds
     assert found.fallen == 0
     assert 8.5 < -found.value < 9.6
+
+
+def test_the_guarantee_for_the_true_priors_fails_no_more_often_than_it_is_said() -> None:
+    """A slice of ``benchmarks/strata.py --promise``: tables at failure 0.2, rounded and with noise that is paid for."""
+    generator, limit = np.random.default_rng(7), np.log(2)
+    broken, taken_as_exact, tables = {None: 0, 0.1: 0}, 0, 15
+    for _ in range(tables):
+        priors = {u: generator.dirichlet(np.full(3, 2.0)) for u in ("u", "v")}
+        counts = {u: generator.multinomial(int(generator.integers(1000, 4000)), priors[u]).tolist() for u in priors}
+        true = {u: lw.Prior(dict(zip(LETTERS, priors[u], strict=True))) for u in priors}
+        for cost in broken:
+            basis = CountedStrata(counts, LETTERS, GivenColumns({"g": ["u", "v"]}), "ill", 0.2, prior_cost=cost)
+            _, certificate, _ = certified(basis)
+            most = limit - (cost or 0) + 1e-12
+            broken[cost] += any(lw.epsilon(certificate.mechanism[u], true[u]) > most for u in priors)
+        naive = lw.design(lw.Prior.from_integers(LETTERS, [1 + k for k in counts["u"]]), lift=2, utility="frequencies")
+        taken_as_exact += lw.epsilon(naive.mechanism, true["u"]) > limit + 1e-12
+    assert max(broken.values()) <= 0.2 * tables
+    assert taken_as_exact > 0.5 * tables  # as a mechanism for the counts themselves does

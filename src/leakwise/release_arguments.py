@@ -8,9 +8,9 @@ from typing import Any
 
 from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.errors import InvalidInput, did_you_mean, some_of
-from leakwise.exact import exact_fraction
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import Prior, PriorByStratum, PriorSet, over_letters
+from leakwise.priors.sets.noisy import checked_cost
 from leakwise.tables.kinds.joint_columns import Product
 from leakwise.tables.release.secret_columns import check_mechanism as check_one
 
@@ -76,12 +76,7 @@ def check_costs(prior: Any, least_rows: Any, prior_cost: Any) -> Fraction | None
             "prior_cost (--prior-cost) goes with prior='table' (--prior-from-table): a prior that is public costs "
             f"nothing. Got prior_cost={prior_cost!r}."
         )
-    cost = exact_fraction(prior_cost, "prior_cost")
-    if cost <= 0:
-        raise InvalidInput(
-            f"prior_cost (--prior-cost) must be a positive number of nats, such as 0.05. Got {prior_cost!r} instead."
-        )
-    return cost
+    return checked_cost(prior_cost)
 
 
 def public_prior(prior: Any, letters: Alphabet) -> PriorSet | PriorByStratum | str:

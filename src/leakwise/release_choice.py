@@ -124,28 +124,31 @@ def _how_found(design: Design | DataDesign | StratifiedDesign | None, keep: Kept
 def chosen_mechanism(request: Request, seen: Checked, by: GivenColumns | None, stream: SecureStream | None) -> Choice:
     """Return the mechanism for what was seen; refuse one that exceeds the limits, or by which rows could be read."""
     if by is None:
-        return _for_all_rows(request, seen, request.public)
+        return _for_all_rows(request, seen, request.public, stream)
     if not seen.strata:
         # No combination of the given columns can be named: what holds for every prior holds for all of them.
-        return _for_all_rows(request, seen, AllPriors(Prior.uniform(request.letters)))
+        return _for_all_rows(request, seen, AllPriors(Prior.uniform(request.letters)), stream)
     return _by_stratum(request, seen.strata, by, stream)
 
 
-def _for_all_rows(request: Request, seen: Checked, public: PriorSet | PriorByStratum | str) -> Choice:
+def _for_all_rows(
+    request: Request, seen: Checked, public: PriorSet | PriorByStratum | str, stream: SecureStream | None
+) -> Choice:
     letters, occurring, columns = request.letters, seen.counts, request.columns
     counts = occurring.tolist()
     if isinstance(public, PriorSet):
         refuse_impossible(occurring, public, columns)
         basis: PriorSet | Sample = public
     else:
-        basis = Sample(Prior.from_integers(letters, counts, sum(counts)), request.failure)
+        basis = Sample(Prior.from_integers(letters, counts, sum(counts)), request.failure, request.prior_cost)
     mechanism = request.mechanism
     assert not isinstance(mechanism, StratifiedMechanism)
     found, certificate, shown = certified_mechanism(
-        basis, request.asked, request.use, mechanism, columns, request.time_limit, request.keep
+        basis, request.asked, request.use, mechanism, columns, request.time_limit, request.keep, stream
     )
     refuse_certainty(certificate.mechanism, shown.prior, (letters, occurring), columns, allowed=request.allow_certainty)
-    prior = certificate.prior.nominal if isinstance(basis, PriorSet) else coarse_prior(counts, letters)
+    counted = isinstance(basis, Sample) and basis.cost is None
+    prior = coarse_prior(counts, letters) if counted else certificate.prior.nominal
     return Choice(found, certificate, shown, {(): counts}, prior)
 
 

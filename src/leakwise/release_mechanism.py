@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,12 +14,15 @@ import numpy as np
 from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Prior, PriorSet
-from leakwise.priors.sets.rounded import RoundedLayerCake
-from leakwise.proof import AskedLimits, Certificate, certify
+from leakwise.priors.sample import counts_of
+from leakwise.priors.sets.around_estimate import checked_failure
+from leakwise.priors.sets.noisy import NoisyLayerCake, checked_cost, noisy_counts
+from leakwise.proof import AskedLimits, Certificate, certify, limits_in_stratum
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
     from leakwise.optimize.from_data import DataDesign
+    from leakwise.sampling import SecureStream
 
 __all__ = [
     "Kept",
@@ -34,10 +38,14 @@ __all__ = [
 
 
 class Sample(NamedTuple):
-    """The rows of the table as a sample, and how often it may mislead."""
+    """The rows of the table as a sample, and how often it may mislead.
+
+    With a ``cost``, in nats, all that follows depends on them through noisy counts alone.
+    """
 
     prior: Prior
     failure: float | None
+    cost: Fraction | None = None
 
 
 class Kept(NamedTuple):
@@ -94,21 +102,30 @@ def certified_mechanism(
     columns: tuple[str, ...],
     time_limit: float,
     keep: Kept | None = None,
+    stream: SecureStream | None = None,
 ) -> tuple[Design | DataDesign | None, Certificate, Certificate]:
     """Return the mechanism's proof, and the one that the receiver may see; a mechanism beyond the limit is refused.
 
-    They differ where the prior comes from the table: the receiver's rests on its rounded frequencies alone.
+    They differ where the prior comes from the table: the receiver's rests on its rounded frequencies alone. Where
+    noise on the counts is paid for, both are the same one, within limit/e^cost.
     """
     found: Design | DataDesign | None = None
     asked.warn_of_idle(basis if isinstance(basis, PriorSet) else basis.prior, 3)
-    if isinstance(basis, PriorSet):
+    known: PriorSet
+    public: PriorSet
+    if isinstance(basis, Sample) and basis.cost is not None:
+        known = public = noisy = _noisy(basis, stream)
+        asked = limits_in_stratum(asked, noisy)
+        if mechanism is None:
+            found = _from_noise(noisy, asked, release_utility(use, len(noisy), keep), time_limit)
+    elif isinstance(basis, PriorSet):
         known = public = basis
         if mechanism is None:
             from leakwise.optimize import design
 
             found = design(known, asked, utility=release_utility(use, len(known.nominal), keep), time_limit=time_limit)
     else:
-        known, public = basis.prior.confidence(basis.failure, "layer-cake"), RoundedLayerCake(*basis)
+        known, public = (basis.prior.confidence(basis.failure, f"{kind}layer-cake") for kind in ("", "rounded-"))
         if mechanism is None:
             found = _from_rows(basis, asked, use, time_limit, keep)
             if found.certificate is not None and isinstance(found.certificate.prior, AllPriors):
@@ -133,6 +150,32 @@ def certified_mechanism(
     if certificate.ratio == 1 and len(known.nominal) > 1:
         warn_of_nothing(4)
     return found, certificate, shown
+
+
+def _noisy(basis: Sample, stream: SecureStream | None) -> NoisyLayerCake:
+    counts, cost = counts_of(basis.prior), checked_cost(basis.cost)
+    noisy = noisy_counts([counts], cost, stream)[0]
+    return NoisyLayerCake(basis.prior.alphabet, noisy, sum(counts), cost, checked_failure(basis.failure))
+
+
+def _from_noise(known: NoisyLayerCake, asked: AskedLimits, utility: Any, time_limit: float) -> Design:
+    """Return the better design, for the noisy counts or for every prior; that it is better is told by them, too."""
+    from leakwise.optimize import design
+
+    anything = AllPriors(known.nominal)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakwiseWarning)  # how far each may be from the best is another's bound
+        everywhere = design(anything, asked, utility=utility, time_limit=time_limit / 2)
+        own = design(known, asked, utility=utility, time_limit=time_limit / 2)
+    if own.value > everywhere.value:
+        return own
+    warnings.warn(
+        f"The noisy counts of {known.rows:,} rows are too uncertain to gain anything from them: a mechanism is used "
+        "whose guarantee holds for every prior. Pay more for them (prior_cost, --prior-cost), or nothing.",
+        LeakwiseWarning,
+        stacklevel=4,
+    )
+    return everywhere
 
 
 def warn_of_nothing(stacklevel: int) -> None:

@@ -9,26 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leakwise.alphabet import Alphabet, GivenColumns, Label
 from leakwise.errors import CertificateRejected, InvalidInput
-from leakwise.exact import exact_fraction, typed
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, LayerCake, Prior, PriorByStratum, PriorSet
 from leakwise.priors.sets.around_estimate import checked_failure
-from leakwise.priors.sets.noisy import NoisyLayerCake, noise_ratio
+from leakwise.priors.sets.noisy import NoisyLayerCake, checked_cost, noisy_counts
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, StratifiedCertificate, certify_by_stratum
 from leakwise.release_mechanism import Kept, drawable, release_utility, spread, warn_of_nothing
-from leakwise.sampling.geometric import two_sided_geometric
 
 if TYPE_CHECKING:
     from leakwise.optimize.stratified_result import StratifiedDesign
     from leakwise.sampling import SecureStream
 
-__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum", "noisy_counts"]
+__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum"]
 
 # A stratum with fewer rows never uses its own frequencies: one row would move them too far.
 LEAST_ROWS = 1000
-# Noise that costs less is wider than any table is long; noise that costs more hides nothing.
-_COSTS = (Fraction(1, 10_000), Fraction(10))
 
 
 class CountedStrata(NamedTuple):
@@ -101,37 +97,6 @@ def certified_by_stratum(
     return found, certificate, shown
 
 
-def noisy_counts(
-    counts: Sequence[Sequence[int]], cost: Fraction, stream: SecureStream | None = None
-) -> list[list[int]]:
-    """Return the counts of disjoint sets of rows with noise that costs so many nats, exact; of two letters one draw.
-
-    >>> noisy = noisy_counts([[70, 30], [5, 5]], Fraction(1))
-    >>> [sum(row) for row in noisy]
-    [100, 10]
-    """
-    size = len(counts[0]) if counts else 0
-    if size < 2:
-        return [list(row) for row in counts]
-    ratio = noise_ratio(cost, size)
-    if size == 2:
-        moved = two_sided_geometric(ratio, len(counts), stream).tolist()
-        return [[first + one, second - one] for (first, second), one in zip(counts, moved, strict=True)]
-    added = two_sided_geometric(ratio, len(counts) * size, stream).reshape(len(counts), size).tolist()
-    return [[count + one for count, one in zip(*pair, strict=True)] for pair in zip(counts, added, strict=True)]
-
-
-def _checked_cost(cost: object) -> Fraction:
-    exact = exact_fraction(cost, "prior_cost")
-    low, high = _COSTS
-    if not low <= exact <= high:
-        raise InvalidInput(
-            f"prior_cost (--prior-cost) must be between {float(low):g} and {float(high):g} nats, such as 0.05: what "
-            f"the noise on the table's counts may cost. Got {cost!r} instead."
-        )
-    return typed(cost, exact)
-
-
 class _Table:
     """The strata of a table: those that are large enough to be learned from, and the others."""
 
@@ -146,7 +111,7 @@ class _Table:
         self.large = [key for key, size in self.sizes.items() if size >= least]
         # Each stratum that uses its own frequencies may mislead.
         self.share = checked_failure(basis.failure) / max(len(self.large), 1)
-        self.cost = None if basis.prior_cost is None else _checked_cost(basis.prior_cost)
+        self.cost = None if basis.prior_cost is None else checked_cost(basis.prior_cost)
         self._stream = stream
 
     @cached_property

@@ -97,7 +97,7 @@ class Facts(ReleaseFacts):
         words += "".join(f" {one.sentence}".rstrip() for one in shown.kept)
         if self.origin != "table" or isinstance(shown.prior, AllPriors):
             return words
-        if not self.spoken:
+        if not self.spoken and not self.prior_cost:
             return f"{words} The true prior is that of people drawn like the rows: the table itself was the sample."
         return f"{words} {self._on_the_frequencies}"
 

@@ -5,23 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from leakwise.alphabet import Alphabet
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
-from leakwise.exact import exp_upper
+from leakwise.exact import exact_fraction, exp_upper, typed
 from leakwise.priors.prior import Prior
 from leakwise.priors.sample import rounded_parts
 from leakwise.priors.sets.stacked import Stacked
 from leakwise.types import Floats, Indices
 
-__all__ = ["NoisyLayerCake", "noise_ratio"]
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
+
+__all__ = ["NoisyLayerCake", "checked_cost", "noise_ratio", "noisy_counts"]
 
 NOISE_BITS = 32
 _GRID = 65
 _ROUNDS = 3
+# Noise that costs less is wider than any table is long; noise that costs more hides nothing.
+_COSTS = (Fraction(1, 10_000), Fraction(10))
 
 
 def noise_ratio(cost: Fraction, letters: int) -> Fraction:
@@ -163,3 +169,37 @@ class NoisyLayerCake(Stacked):
 
     def _size(self) -> list[tuple[str, str]]:
         return [("rows", f"{self.rows:,}"), ("paid for the noise (nats)", number(float(self.cost)))]
+
+
+def noisy_counts(
+    counts: Sequence[Sequence[int]], cost: Fraction, stream: SecureStream | None = None
+) -> list[list[int]]:
+    """Return the counts of disjoint sets of rows with noise that costs so many nats, exact; of two letters one draw.
+
+    >>> noisy = noisy_counts([[70, 30], [5, 5]], Fraction(1))
+    >>> [sum(row) for row in noisy]
+    [100, 10]
+    """
+    size = len(counts[0]) if counts else 0
+    if size < 2:
+        return [list(row) for row in counts]
+    from leakwise.sampling.geometric import two_sided_geometric
+
+    ratio = noise_ratio(cost, size)
+    if size == 2:
+        moved = two_sided_geometric(ratio, len(counts), stream).tolist()
+        return [[first + one, second - one] for (first, second), one in zip(counts, moved, strict=True)]
+    added = two_sided_geometric(ratio, len(counts) * size, stream).reshape(len(counts), size).tolist()
+    return [[count + one for count, one in zip(*pair, strict=True)] for pair in zip(counts, added, strict=True)]
+
+
+def checked_cost(cost: object) -> Fraction:
+    """Return what noise on counts may cost, in nats; a float that was typed means its decimal."""
+    exact = exact_fraction(cost, "prior_cost")
+    low, high = _COSTS
+    if not low <= exact <= high:
+        raise InvalidInput(
+            f"prior_cost (--prior-cost) must be between {float(low):g} and {float(high):g} nats, such as 0.05: what "
+            f"the noise on the table's counts may cost. Got {cost!r} instead."
+        )
+    return typed(cost, exact)
