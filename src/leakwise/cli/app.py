@@ -28,6 +28,7 @@ COMMANDS = (
     "records",
     "release",
     "estimate",
+    "regress",
     "ledger",
     "papers",
     "studio",

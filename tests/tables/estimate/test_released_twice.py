@@ -44,7 +44,10 @@ def test_groups_by_a_released_column_are_refused(released):
         both["n"].frequencies.tolist() == lw.estimate(released, by="region", column="income")["n"].frequencies.tolist()
     )
     with pytest.raises(lw.InvalidInput, match="those that mechanism names"):
-        lw.estimate(frame, {"income": INCOME, "sex": SEX})
+        lw.estimate(frame, {"income": INCOME, "sex": SEX}, "region")
+    for data in (released, pq.read_table(released)):
+        with pytest.raises(lw.InvalidInput, match="names released columns: 'sex'"):
+            lw.estimate(data, ["income"], by=["sex", "region"])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "memory"])

@@ -14,6 +14,7 @@ from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import ratio_array
 from leakwise.mechanism import AnyMechanism, CodeKernel, CommonLawKernel, Mechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable, check_table
+from leakwise.tables.estimate.beside import mechanism_beside
 from leakwise.tables.estimate.fit import fits
 from leakwise.tables.estimate.groups import Groups
 from leakwise.tables.estimate.result import Estimate, GroupedEstimate
@@ -28,7 +29,7 @@ from leakwise.tables.release.file import check_file
 from leakwise.tables.release.secret_columns import check_data, check_mechanism, columns_among
 from leakwise.types import Counts
 
-__all__ = ["estimate"]
+__all__ = ["compare_digest", "estimate"]
 
 # Beyond so many entries the matrix of a code is not written out: its frequencies are recovered without one.
 _DENSE = 4_000_000
@@ -100,9 +101,9 @@ def estimate(
         released.
     mechanism
         The mechanism that released it, or a mapping from released columns to theirs: without ``column`` the *joint*
-        table of several columns is estimated. Parquet and Arrow files that :func:`release` wrote contain theirs, and so
-        does an Arrow table read from one: it can then be left out, and a list of columns does for the joint table. With
-        a stratified mechanism strata are pooled by their known sizes.
+        table of several columns is estimated. Parquet and Arrow files that :func:`release` wrote contain theirs, so
+        does an Arrow table read from one, and next to a CSV ``leakwise release`` saves it: it can then be left out, and
+        a list of columns does for the joint table. With a stratified mechanism strata are pooled by their known sizes.
     column
         The released column of a table; a tuple of columns if they were released together. It can be left out where the
         file says that one column was released.
@@ -205,13 +206,8 @@ def _of_file(
     told = carried_secrets(table.metadata, repr(str(path)))
     _refuse_released(by, [name for one in told for name in one.names])
     if mechanism is None:
-        beside = table.path.with_name(f"{table.path.stem}.mechanism.json")
-        if not told and beside.exists():
-            raise InvalidInput(
-                f"mechanism (--mechanism) must be given: {str(path)!r} does not carry the one it was released by. The "
-                f"one next to it may be it: {str(beside)!r}."
-            )
-        carried = choose_carried(table.metadata, column, repr(str(path)))
+        beside = None if told or isinstance(table, SqlTable) else mechanism_beside(table, column)
+        carried = beside or choose_carried(table.metadata, column, repr(str(path)))
         names, chosen = carried.names, carried.mechanism
     else:
         chosen = mechanism if isinstance(mechanism, StratifiedMechanism) else check_mechanism(mechanism)
@@ -230,13 +226,13 @@ def _of_file(
 
         title = names if len(names) > 1 else names[0]
         found, counts = estimate_by_stratum(table, chosen, title, by, confidence, simultaneous)
-        _compare_digest(counts, chosen, repr(str(path)))
+        compare_digest(counts, chosen, repr(str(path)))
         return found
     outcomes = plain_alphabet(chosen.output_alphabet)
     if by is None:
         check: Any = check_table if isinstance(table, SqlTable) else check_file
         counts = check(table, names, outcomes, what="outputs").counts
-        _compare_digest(counts, chosen, repr(str(path)))
+        compare_digest(counts, chosen, repr(str(path)))
         return _estimate(counts, chosen, confidence, simultaneous)
     needed = [str(name) for name in (*names, by)]
     frames.check_names(table.names, [*names, by], repr(str(path)))
@@ -248,7 +244,7 @@ def _of_file(
             groups.add(*table.distinct(batch[needed[-1]]), codes)
     if not groups.counts:
         raise InvalidInput(f"{str(path)!r} has no rows: there is nothing to estimate from.")
-    _compare_digest(np.sum(list(groups.counts.values()), axis=0), chosen, repr(str(path)))
+    compare_digest(np.sum(list(groups.counts.values()), axis=0), chosen, repr(str(path)))
     return _grouped(groups, chosen, confidence, simultaneous)
 
 
@@ -318,7 +314,7 @@ def _warn_of_another(chosen: AnyMechanism, names: tuple[Hashable, ...], told: Se
         )
 
 
-def _compare_digest(counts: Counts, mechanism: AnyMechanism, name: str) -> None:
+def compare_digest(counts: Counts, mechanism: AnyMechanism, name: str) -> None:
     """Refuse a table that is not the one that the file of the mechanism belongs to."""
     if mechanism.outcomes_digest is not None and mechanism.outcomes_digest != digest_of_outcomes(counts):
         raise InvalidInput(

@@ -7,15 +7,20 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
+from leakwise.tables.databases.sql_table import SqlTable
+from leakwise.tables.estimate.beside import mechanism_beside
+from leakwise.tables.estimate.estimate import compare_digest
 from leakwise.tables.estimate.joint.axes import Axis
 from leakwise.tables.estimate.joint.fit import fitted
 from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
-from leakwise.tables.estimate.joint.reading import Survey, read_counts, read_rows
+from leakwise.tables.estimate.joint.reading import Reading, Survey, read_counts, read_rows
 from leakwise.tables.estimate.joint.result import JointEstimate
 from leakwise.tables.formats import is_path, open_table
-from leakwise.tables.formats.carried_mechanism import choose_carried, metadata_of
+from leakwise.tables.formats.carried_mechanism import carried_secrets, choose_carried, metadata_of
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import in_order
 
@@ -32,7 +37,7 @@ def joint_estimate(
 ) -> JointEstimate | GroupedJointEstimate:
     """Return the joint table of the columns that ``mechanisms`` names, for each group of the ``by`` columns if any."""
     axes = _axes(released, mechanisms)
-    columns = _by_columns(by, axes)
+    columns = _by_columns(by, [*_told(released), *(name for axis in axes for name in axis.names)])
     if _are_counts(released):
         if columns or survey:
             raise InvalidInput("by, weights, strata and clusters need the released table. Got counts of cells.")
@@ -40,6 +45,8 @@ def joint_estimate(
     else:
         reading = read_rows(released, axes, columns, survey)
     next(iter(reading.groups.values())).refuse_few_units()
+    if is_path(released) or isinstance(released, SqlTable):
+        _compare_digests(reading, axes, repr(str(released)))
     cells = math.prod(len(axis.values) for axis in axes)
     claims = cells * len(reading.groups) if simultaneous else 1
     found = {}
@@ -79,15 +86,39 @@ def _axes(released: Any, mechanisms: Mapping[Any, Any]) -> list[Axis]:
 
 
 def _carried(released: Any, key: Any) -> AnyMechanism:
-    """The mechanism that the released file or table carries for a column."""
-    if is_path(released):
-        return choose_carried(open_table(released, "released").metadata, key, repr(str(released))).mechanism
-    return choose_carried(metadata_of(released), key, "the table").mechanism
+    """The mechanism that the released file or table carries for a column, or that is next to the file."""
+    if isinstance(released, SqlTable):
+        return choose_carried(released.metadata, key, repr(str(released))).mechanism
+    if not is_path(released):
+        return choose_carried(metadata_of(released), key, "the table").mechanism
+    table = open_table(released, "released")
+    beside = None if carried_secrets(table.metadata, repr(str(released))) else mechanism_beside(table, key)
+    return (beside or choose_carried(table.metadata, key, repr(str(released)))).mechanism
 
 
-def _by_columns(by: Any, axes: Sequence[Axis]) -> list[Hashable]:
+def _compare_digests(reading: Reading, axes: Sequence[Axis], name: str) -> None:
+    """Refuse a file that is not the one that the files of the mechanisms belong to."""
+    shape = tuple(len(axis.outcomes) for axis in axes)
+    for place, axis in enumerate(axes):
+        counts = np.zeros(shape[place], dtype=np.int64)
+        for evidence in reading.groups.values():
+            codes = np.unravel_index(evidence.entries.cell, shape)[place]
+            np.add.at(counts, codes, evidence.entries.rows)
+        compare_digest(counts, axis.mechanism, name)
+
+
+def _told(released: Any) -> list[Hashable]:
+    """The columns that a file or table says were released."""
+    if isinstance(released, SqlTable):
+        metadata = released.metadata
+    else:
+        metadata = open_table(released, "released").metadata if is_path(released) else metadata_of(released)
+    return [name for one in carried_secrets(metadata, "released") for name in one.names]
+
+
+def _by_columns(by: Any, released: Sequence[Hashable]) -> list[Hashable]:
     columns: list[Hashable] = [] if by is None else list(by) if isinstance(by, (list, tuple)) else [by]
-    if both := [name for name in columns if any(name in axis.names for axis in axes)]:
+    if both := [name for name in columns if name in released]:
         raise InvalidInput(
             f"by={by!r} names released columns: {some_of(both)}. Their groups are those of outcomes, not of true "
             "values. Group by columns that were not randomized; a released one belongs into the mapping."

@@ -11,6 +11,7 @@ import numpy as np
 
 from leakwise.alphabet import encode_column
 from leakwise.errors import InvalidInput, some_of
+from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.estimate.joint.axes import Axis, Lens
 from leakwise.tables.estimate.joint.evidence import Entries, Evidence, SurveyDesign
 from leakwise.tables.formats import is_path, open_table
@@ -95,8 +96,8 @@ def read_counts(counts: Mapping[Any, Any], axes: Sequence[Axis]) -> Reading:
 
 
 def _batches(released: Any, names: Sequence[Hashable]) -> Iterator[_Batch]:
-    if is_path(released):
-        table = open_table(released, "released")
+    if is_path(released) or isinstance(released, SqlTable):
+        table = released if isinstance(released, SqlTable) else open_table(released, "released")
         frames.check_names(table.names, names, repr(str(released)))
         texts = [str(name) for name in names]
         for part in table.batches(texts):

@@ -11,6 +11,7 @@ import numpy as np
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.tables.estimate.beside import mechanism_beside
 from leakwise.tables.estimate.joint.axes import Axis, Lens
 from leakwise.tables.estimate.joint.reading import Survey
 from leakwise.tables.estimate.regression.families import Response, response
@@ -56,7 +57,7 @@ def regress(
         A table with the columns of the formula, or the path of one.
     mechanisms
         A mapping from released columns to their mechanisms. Columns that it does not name are taken as they are, unless
-        the file or Arrow table itself says how they were released.
+        the file or Arrow table itself says how they were released (or a mechanism is next to a CSV).
     family
         ``"linear"``, ``"logistic"``, ``"multinomial"`` or ``"poisson"``. By default from the outcome: two values are
         logistic, for the *last* value of the mechanism; numbers are linear; other values multinomial.
@@ -137,7 +138,11 @@ def _axes(what: ParsedFormula, released: Any, mechanisms: Any) -> tuple[list[Axi
         )
     known: dict[Any, Any] = {}
     metadata = open_table(released, "released").metadata if is_path(released) else metadata_of(released)
-    for one in carried_secrets(metadata, "released"):
+    told = carried_secrets(metadata, "released")
+    if not told and not mechanisms and is_path(released):
+        beside = mechanism_beside(open_table(released, "released"), None)
+        told = [] if beside is None else [beside]
+    for one in told:
         known[one.names[0] if len(one.names) == 1 else one.names] = one.mechanism
     known |= dict(mechanisms or {})
     axes, inner = [], []

@@ -1,0 +1,90 @@
+"""``leakwise regress``: a regression of true values from a released table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakwise.cli.estimate import (
+    ClustersOption,
+    PlotOption,
+    StrataOption,
+    WeightsOption,
+    mechanisms_by_column,
+    save_picture,
+)
+from leakwise.cli.output import JsonOption, print_json
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command()(regress)
+
+
+def regress(
+    formula: Annotated[str, typer.Argument(metavar="FORMULA", help="Such as 'income ~ age + C(sex)'.")],
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="A released CSV, TSV, Parquet, Arrow or JSON-lines file.")
+    ],
+    mechanism: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME=MECHANISM",
+            help="The mechanism that released a column; files written by leakwise contain theirs, or have it next to "
+            "them.",
+        ),
+    ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            "--family",
+            help="linear, logistic, multinomial or poisson. By default what the values of the outcome call for.",
+        ),
+    ] = None,
+    weights: WeightsOption = None,
+    strata: StrataOption = None,
+    clusters: ClustersOption = None,
+    errors: Annotated[
+        str, typer.Option("--errors", help="Where standard errors come from: information or sandwich.")
+    ] = "information",
+    confidence: Annotated[float, typer.Option("--confidence", help="The confidence of the intervals.")] = 0.95,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Let the confidence hold for all intervals together.")
+    ] = False,
+    plot: PlotOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fit a regression of true values to a released table, with intervals, beside what released values alone would say.
+
+    Two values are a logistic regression for the last value of the mechanism, numbers a linear one, others a multinomial
+    one. A formula is code: do not run one from a stranger.
+
+    \b
+    leakwise regress "income ~ age + C(sex)" out.parquet
+    leakwise regress "smokes ~ age" people.csv -m smokes=smokes.mechanism.json --plot coefficients.svg
+    """
+    from leakwise.tables.estimate.regression.regress import regress as fit
+
+    found = fit(
+        formula,
+        table,
+        mechanisms_by_column(mechanism, "regress"),
+        family=family,
+        weights=weights,
+        strata=strata,
+        clusters=clusters,
+        errors=errors,
+        confidence=confidence,
+        simultaneous=simultaneous,
+    )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(repr(found))
+    save_picture(found, plot)

@@ -1,0 +1,49 @@
+"""The mechanism in the file next to a released table, where ``leakwise release`` saves it for CSV and JSON lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leakwise.errors import InvalidInput, some_of
+from leakwise.mechanism import AnyMechanism, StratifiedMechanism
+from leakwise.mechanism.stratified_file import load_any
+from leakwise.tables.formats import TableFile
+from leakwise.tables.formats.carried_mechanism import Carried
+from leakwise.tables.kinds.joint_columns import plain_alphabet
+from leakwise.tables.ledger.column_digest import digest_of_outcomes
+from leakwise.tables.release.file import check_file
+from leakwise.tables.release.secret_columns import columns_among
+
+__all__ = ["mechanism_beside"]
+
+
+def mechanism_beside(table: TableFile, column: Any) -> Carried | None:
+    """Return the mechanism next to a released file, with the column it is for; None where there is no such file.
+
+    Without a column it is for the only one whose values are outcomes of the mechanism, and whose counts are those that
+    the file of the mechanism was saved with.
+    """
+    beside = table.path.with_name(f"{table.path.stem}.mechanism.json")
+    if not beside.exists():
+        return None
+    mechanism = load_any(beside)
+    if column is None and isinstance(mechanism, StratifiedMechanism):
+        column = mechanism.secret
+    if column is not None:
+        return Carried(columns_among(table.names, column), mechanism)
+    fits = [name for name in table.names if _fits(table, name, mechanism)]
+    if len(fits) != 1:
+        raise InvalidInput(
+            f"column must say which column of {str(table.path)!r} was released by the mechanism next to it "
+            f"({beside.name!r}): {some_of(fits) if fits else 'none'} of {some_of(table.names, 12)} contains its "
+            "outcomes."
+        )
+    return Carried((fits[0],), mechanism)
+
+
+def _fits(table: TableFile, name: str, mechanism: AnyMechanism) -> bool:
+    try:
+        counts = check_file(table, (name,), plain_alphabet(mechanism.output_alphabet), what="outputs").counts
+    except InvalidInput:  # the column contains values that are not among the outcomes
+        return False
+    return mechanism.outcomes_digest in (None, digest_of_outcomes(counts))
