@@ -8,6 +8,7 @@ No profile has a deadline: no test of this house depends on speed.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,19 @@ settings.register_profile("default", deadline=None, max_examples=100, suppress_h
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None)
 settings.register_profile("attack", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("LEAKWISE_HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+
+# The identity is what tests of tables compare with: that its rows can be read is for their own test to say.
+COMPARE_WITH_THE_IDENTITY = ("tables", "spark")
+NOT_SAID = pytest.mark.filterwarnings("ignore::leakwise.errors.CertaintyWarning")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everywhere else a warning that rows can be read is an error, as every warning is."""
+    folders = [Path(__file__).parent / name for name in COMPARE_WITH_THE_IDENTITY]
+    for item in items:
+        if item.path.name != "test_certain_values.py" and any(map(item.path.is_relative_to, folders)):
+            item.add_marker(NOT_SAID)
 
 
 def scope_of(test: str) -> str:
