@@ -115,7 +115,7 @@ def test_worst_case_utilities_need_anyone_none():
         lw.design(DISEASES, lift=3, anyone=30, utility=lw.WorstCase(np.eye(4)))
 
 
-@pytest.mark.filterwarnings("ignore:The proven gap")
+@pytest.mark.filterwarnings("ignore:The proven gap", "ignore:The time limit")
 @pytest.mark.parametrize("utility", ["guessing", "frequencies"])
 def test_large_domains_are_designed_under_both_limits(utility):
     weights = np.random.default_rng(5).integers(20, 400, 40)

@@ -35,11 +35,6 @@ class HalfTables:
         """Return whether both tables stay within :data:`LARGEST_TABLE`."""
         return all(float(np.log2(sizes[half] + 1.0).sum()) <= np.log2(LARGEST_TABLE) for half in _dealt(sizes))
 
-    @property
-    def count(self) -> int:
-        """How many choices there are in all."""
-        return len(self._halves[0].sorted) * len(self._halves[1].sorted)
-
     def in_window(
         self, low: float, high: float, most: int, worth: Floats | None = None, keep: Keep | None = None
     ) -> tuple[int, Counts | None]:

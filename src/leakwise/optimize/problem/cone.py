@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -30,6 +30,8 @@ Answer = TypeVar("Answer")
 
 _CUTS = 200  # rows that one linear program of a cone may ask for
 _CLOSE = 1e-9  # what linear programs are trusted with
+_LISTED = 6  # letters: more have too many vertices at nearly the same place
+_ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,33 @@ class Cone(ABC):
         return None
 
     def facets(self) -> Floats | None:
-        """Return rows in the column alone that describe the cone, where the inequalities are such: to list vertices."""
-        rows = self.inequalities() if type(self).cut is Cone.cut else None
-        return rows if rows is not None and rows.shape[1] == len(self.prior) else None
+        """Return rows in the column alone that describe the cone, where there are such: to list vertices."""
+        return self._facets
+
+    @cached_property
+    def _facets(self) -> Floats | None:
+        rows = self.inequalities()
+        return rows if rows.shape[1] == len(self.prior) and type(self).cut is Cone.cut else None
+
+    def _cut_out(self, rows: Floats, cut: Callable[[Floats], Floats | None]) -> Floats | None:
+        """Rows in the column alone, with those that cut off vertices of the others till none is left to cut off.
+
+        They end where a cone has finitely many; None where they do not soon, or there are many letters.
+        """
+        from leakwise.optimize.pricing.vertex_list import polytope_vertices
+
+        if len(self.prior) > _LISTED or not self.prior.support.all():
+            return None
+        for _ in range(_ROUNDS):
+            vertices = polytope_vertices(self.prior.probabilities, rows)
+            if vertices is None:
+                return None
+            cuts = [row for row in map(cut, vertices.T) if row is not None]
+            if not cuts:
+                return rows
+            rows = np.concatenate([rows, *cuts])
+            rows = rows[np.unique(rows.round(12), axis=0, return_index=True)[1]]
+        return None
 
     @property
     def kind(self) -> str:

@@ -26,8 +26,6 @@ __all__ = ["RobustCone", "ball_range", "conservative_lift"]
 
 _PAIRS = 64  # of columns that a set which is cut by its worst members is tried on
 _CLOSE = 1e-9
-_LISTED = 6  # letters: more have too many vertices at nearly the same place
-_MOST_MEMBERS = 400
 _NARROW = 1e-6  # a cone that is hardly more than the constant column
 
 
@@ -71,35 +69,19 @@ class RobustCone(Cone):
             return None
         return np.append(-member, 1.0)[None, :]
 
-    def facets(self) -> Floats | None:
-        return self._facets
-
     @cached_property
     def _facets(self) -> Floats | None:
-        """Rows v_i ≤ e^ε Q·v for the members Q that are worst for some vertex, found from vertex to vertex.
-
-        They end for sets with corners; None for others, and where there would be too many.
-        """
-        from leakwise.optimize.pricing.vertex_list import polytope_vertices
-
-        p, size = self.prior.probabilities, len(self.prior)
-        if self._rows is None or size > _LISTED or not self.prior.support.all() or self.ratio_float - 1 < _NARROW:
+        # v_i ≤ e^ε Q·v for the members Q that are worst for some vertex: these end for sets with corners.
+        if self._rows is None or self.ratio_float - 1 < _NARROW:
             return None
-        members = [self.priors.worst_member(np.ones(size))]
-        while len(members) < _MOST_MEMBERS:
-            rows = np.concatenate([np.eye(size) - self.ratio_float * member for member in members])
-            vertices = polytope_vertices(p, rows)
-            if vertices is None:
-                return None
-            new = {}
-            for vertex in vertices.T:
-                member = self.priors.worst_member(vertex)
-                if self.ratio_float * float(member @ vertex) < float(vertex.max()) * (1 - _CLOSE):
-                    new[tuple(member.round(12))] = member
-            if not new:
-                return rows
-            members += new.values()
-        return None
+        return self._cut_out(self._below(np.ones(len(self.prior))), self._broken)
+
+    def _below(self, column: Floats) -> Floats:
+        return np.eye(len(column)) - self.ratio_float * self.priors.worst_member(column)
+
+    def _broken(self, column: Floats) -> Floats | None:
+        rows = self._below(column)
+        return rows if (rows @ column).max() > _CLOSE * column.max() else None
 
     def contains(self, column: Sequence[int]) -> bool:
         return max(column) <= self.ratio * self._least_mass(column)

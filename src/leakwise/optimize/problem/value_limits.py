@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -132,6 +133,11 @@ class RobustValueLimits(Cone):
         rows = self._rows(column)
         broken = rows @ column > _CLOSE * float(column.max())
         return rows[broken] if broken.any() else None
+
+    @cached_property
+    def _facets(self) -> Floats | None:
+        # Sets without corners would be cut for ever.
+        return None if self.priors.scale_rows() is None else self._cut_out(self.inequalities(), self.cut)
 
     def _rows(self, column: Floats) -> Floats:
         """One row for each limit, at the prior of the set that is worst for it."""

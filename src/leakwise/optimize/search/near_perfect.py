@@ -68,12 +68,8 @@ def _special(cone: LiftBox) -> Floats:
     size = len(cone.prior)
     low, high = cone.entry_box()
     heavy = np.flatnonzero((high < cone.high_float * (1 - 1e-12)) | (low > cone.low_float * (1 + 1e-12) + 1e-12))
-    columns = []
-    for letter in heavy:
-        objective = np.zeros((size, 2))
-        objective[letter] = (1.0, -1.0)
-        columns.append(cone.linear_max(objective)[1])
-    return np.concatenate(columns, axis=1) if columns else np.empty((size, 0))
+    alone = np.eye(size)[:, heavy]
+    return cone.linear_max(np.concatenate([alone, -alone], axis=1))[1]
 
 
 def _columns(
