@@ -133,13 +133,14 @@ def columns(table: Any) -> dict[str, list[Any]]:
         batches = list(opened.batches(opened.names))
         return {name: [one for batch in batches for one in batch[name].to_pylist()] for name in opened.names}
     found = {str(name): frames.column_of(table, name) for name in frames.column_names(table)}
-    return {name: one.to_pylist() if hasattr(one, "to_pylist") else list(one) for name, one in found.items()}
+    plain = {name: one.to_pylist() if hasattr(one, "to_pylist") else list(one) for name, one in found.items()}
+    return {name: [None if one != one else one for one in values] for name, values in plain.items()}
 
 
 @pytest.mark.parametrize("kind", [*MEMORY, *FILES, *BASES])
 def test_rows_go_through_the_mechanism_of_their_stratum_and_others_through_otherwise(kind: str, tmp_path: Path) -> None:
     data = rows()
-    data["sex"][:20] = ["x"] * 20  # never declared
+    data["sex"][:21] = ["x"] * 20 + [None]  # never declared
     out = columns(released(stored(data, kind, tmp_path), stratified(), tmp_path))
     assert list(out) == list(data)
     wanted = [expected(sex, age) for sex, age in zip(data["sex"], data["age"], strict=True)]
@@ -215,7 +216,7 @@ def test_missing_values_of_a_coarsened_column_stay_missing_and_go_through_otherw
     source = stored(data, kind, tmp_path)
     out = columns(released(source, stratified(), tmp_path))
     for place in (5, 41):
-        assert out["age"][place] is None or out["age"][place] != out["age"][place]
+        assert out["age"][place] is None
         assert out["ill"][place].startswith("else")
     assert out["age"][6] == bin_of(data["age"][6])
 
@@ -344,6 +345,31 @@ def test_a_stratum_that_comes_up_between_the_passes_is_refused_or_served_by_othe
             assert not (folder / "released.sqlite").exists()
         else:
             assert columns(opened.release([sm], None))["ill"][6].startswith("else")
+
+
+def test_a_name_that_only_later_objects_of_json_have_does_not_go_out_unseen(tmp_path: Path) -> None:
+    source = stored({"sex": ["f", "m"], "age": [20.5, 30.5], "ill": ["no", "yes"]}, ".jsonl", tmp_path)
+    with source.open("a") as file:
+        file.write(json.dumps({"sex": "f", "age": 21.5, "ill": "yes", "truth": "yes"}) + "\n")
+    with pytest.raises(InvalidInput, match="has 'truth', which the first object does not have"):
+        released(source, stratified(), tmp_path)
+    with pytest.raises(InvalidInput, match="has 'truth', which the first object does not have"):
+        released(source, mechanism("a"), tmp_path, drop=["sex"])
+    assert not (tmp_path / "released.jsonl").exists()
+
+
+def test_files_carry_the_new_version_only_where_they_hold_strata(tmp_path: Path) -> None:
+    source = stored(rows(50), ".parquet", tmp_path)
+    for sm, version in ((stratified(), 2), (mechanism("a"), 1)):
+        folder = tmp_path / str(version)
+        folder.mkdir()
+        note = pq.read_schema(released(source, sm, folder)).metadata[b"leakwise.release"]
+        assert json.loads(note)["version"] == version
+        assert (b"stratified" in note) == (version == 2)
+    newer = note.replace(b'"version":1', b'"version":9').replace(b'"mechanism"', b'"something new"')
+    table = pq.read_table(tmp_path / "1" / "released.parquet").replace_schema_metadata({b"leakwise.release": newer})
+    with pytest.raises(InvalidInput, match="released by a newer Leakwise"):
+        lw.estimate(table)
 
 
 def test_a_file_that_changes_between_the_passes_is_refused(tmp_path: Path) -> None:

@@ -37,6 +37,10 @@ class Exchange(Protocol):
     def dropped(self) -> Sequence[str]:
         """The columns that do not go out."""
 
+    @property
+    def closed(self) -> bool:
+        """Whether no column may go out that the table did not name when it was opened."""
+
     def __call__(self, columns: Columns, /) -> Mapping[str, tuple[Array, Sequence[Any]]]:
         """Return what stands in the place of the columns that are exchanged."""
 

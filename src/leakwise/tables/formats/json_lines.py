@@ -72,6 +72,17 @@ class JsonLinesTable(TableFile):
             twice = {name for name in pairs if pairs.count(name) > 1}
             raise InvalidInput(f"Line {number} of {str(self.path)!r} has {some_of(twice)} more than once.")
 
+    def _refuse_unnamed(self, first: int, objects: Sequence[_Object]) -> None:
+        """A name that only later objects have is a column of which nobody said whether it may go out."""
+        known = set(self.names)
+        for place, one in enumerate(objects):
+            if more := one.keys() - known:
+                raise InvalidInput(
+                    f"An object of {str(self.path)!r} has {some_of(sorted(more))}, which the first object does not "
+                    f"have (row {first + place} or soon after). Give the first object every name, with null where a "
+                    "value is missing, and say of each column whether it goes out."
+                )
+
     def _columns(self, first: int, objects: Sequence[_Object], names: Sequence[str]) -> dict[str, list[bytes]]:
         columns: dict[str, list[bytes]] = {}
         for name in names:
@@ -100,6 +111,8 @@ class JsonLinesTable(TableFile):
 
         def released() -> Iterator[list[_Object]]:
             for first, objects in self._objects():
+                if exchange.closed:
+                    self._refuse_unnamed(first, objects)
                 new = exchange(self._columns(first, objects, exchange.reads))
                 for name in texts:
                     for one, code in zip(objects, new[name][0].tolist(), strict=True):

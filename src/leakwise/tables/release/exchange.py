@@ -70,6 +70,8 @@ class Exchanger:
             self.outputs.update(_outputs(names, mechanism))
         beside = [name for columns in given for name in columns.names]
         refuse_roles(list(self.outputs), beside, list(self.coarse), self.dropped)
+        self.closed = bool(beside or self.coarse or self.dropped)
+        """Whether it was said of the other columns what they are: one that nobody knew of must not go out."""
         self.outputs.update((name, bins.labels) for name, bins in self.coarse.items())
         self.reads: list[Any] = list(dict.fromkeys([*self.outputs, *beside]))
 
