@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import InvalidInput
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.spark.driver import release_or_find
 from leakwise.spark.order import check_order
 from leakwise.tables.release.secret_columns import check_mechanism
@@ -19,7 +19,7 @@ __all__ = ["foreach_batch"]
 
 
 def foreach_batch(
-    mechanism: Mechanism | Mapping[Any, Mechanism],
+    mechanism: AnyMechanism | Mapping[Any, AnyMechanism],
     column: Hashable = None,
     *,
     path: str | os.PathLike[str],
@@ -46,7 +46,8 @@ def foreach_batch(
     "checkpointLocation", "progress").start()``
     """
     for one in mechanism.values() if isinstance(mechanism, Mapping) else [mechanism]:
-        check_mechanism(one)
+        if not isinstance(one, StratifiedMechanism):
+            check_mechanism(one)
     check_order(order)
     folder = os.fspath(path).rstrip("/")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism
 from leakwise.spark.drafts import clear_abandoned
 from leakwise.spark.failures import NOT_THERE, translation
 from leakwise.spark.finished import quoted, same_release
@@ -19,8 +19,9 @@ from leakwise.spark.sessions import check_frame, setting
 from leakwise.spark.shipping import pack_shipment
 from leakwise.spark.writing import write_once
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, choose_carried, pack
-from leakwise.tables.release.certain_values import warn_of_certainty
-from leakwise.tables.release.secret_columns import Secret, check_mechanism, secrets_of
+from leakwise.tables.release.exchange import Exchanger
+from leakwise.tables.release.release import warn_of_secrets
+from leakwise.tables.release.secret_columns import Secret, secrets_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +33,7 @@ _COORDINATION = "spark.hadoop.outputCommitCoordination.enabled"
 
 def release(
     df: DataFrame,
-    mechanism: Mechanism | Mapping[Any, Mechanism],
+    mechanism: AnyMechanism | Mapping[Any, AnyMechanism],
     column: Hashable = None,
     *,
     path: str | os.PathLike[str] | None = None,
@@ -53,7 +54,8 @@ def release(
         A DataFrame of Spark or of Spark Connect.
     mechanism
         A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms, in which a
-        tuple of columns is one joint secret, as for :func:`leakwise.release`.
+        tuple of columns is one joint secret, as for :func:`leakwise.release`. Or a StratifiedMechanism: each row is
+        drawn for by the mechanism of its stratum, and given columns that are binned go out as bins.
     column
         The secret column, or a tuple of columns.
     path
@@ -98,7 +100,8 @@ def release_or_find(
     check_order(order)
     spark = df.sparkSession
     secrets = secrets_of(df.columns, mechanism, column)
-    names = [str(name) for secret in secrets for name in secret.names]
+    # Those that are exchanged: the secrets, and given columns that go out in bins.
+    names = [str(name) for name in Exchanger([(one.names, one.mechanism) for one in secrets]).outputs]
     _refuse_repeated(df.columns)
     if setting(spark, _COORDINATION) == "false":
         raise InvalidInput(
@@ -110,7 +113,7 @@ def release_or_find(
         clear_abandoned(place.folders, place.path)
     if place.exists(spark):
         return same_release(spark, df, schema, names, place.path), False
-    warn_of_certainty(((one.names, check_mechanism(one.mechanism)) for one in secrets), stacklevel=3)
+    warn_of_secrets(df.columns, secrets, stacklevel=3)
     if order is None:
         _test_order(df, secrets)
     keys = key_names(df.columns) if order == "shuffle" else ()
@@ -123,7 +126,7 @@ def release_or_find(
     return spark.read.schema(schema).parquet(place.path), True
 
 
-def mechanism(df: DataFrame, column: Hashable = None) -> Mechanism:
+def mechanism(df: DataFrame, column: Hashable = None) -> AnyMechanism:
     """Return the mechanism by which a column of a released DataFrame was made, which its schema carries.
 
     It stays with the column when the files are read again, and in a table that is saved from them. Hand it to
@@ -142,12 +145,12 @@ def mechanism(df: DataFrame, column: Hashable = None) -> Mechanism:
     for field in fields:
         told = {KEY: str(field.metadata[KEY.decode()]).encode()}
         found += [one for one in carried_secrets(told, f"column {field.name!r}") if one not in found]
-    return check_mechanism(choose_carried(pack(found, {}) if found else {}, column, "the DataFrame").mechanism)
+    return choose_carried(pack(found, {}) if found else {}, column, "the DataFrame").mechanism
 
 
 def _test_order(df: DataFrame, secrets: list[Secret]) -> None:
     """Look at the secret columns in the order of the rows, and warn where it tells them."""
-    names = [str(name) for secret in secrets for name in secret.names]
+    names = [str(name) for name in Exchanger([(one.names, one.mechanism) for one in secrets]).reads]
     watched = _mapped(
         df.select(*(df[quoted(name)] for name in names)), "watch_batches", pack_shipment(names, secrets), "seen binary"
     )

@@ -9,10 +9,9 @@ from typing import Any
 
 from leakwise.errors import InvalidInput, some_of
 from leakwise.sampling import SecureStream
-from leakwise.spark.order import grouped, packed, watch
+from leakwise.spark.order import WatchedSecret, packed
 from leakwise.spark.shipping import Shipment, unpack_shipment
 from leakwise.tables.formats.columns import Replacement
-from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.release.exchange import Exchanger
 
 __all__ = ["release_batches", "watch_batches"]
@@ -51,16 +50,15 @@ def watch_batches(document: bytes, batches: Iterable[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     shipment = _opened(document)
-    seen = [watch(one.mechanism.inputs) for one in shipment.secrets]
+    seen = [WatchedSecret(one) for one in shipment.secrets]
     for batch in batches:
         with _located(batch):
             named = _named(batch, shipment.columns)
-            for one, order in zip(shipment.secrets, seen, strict=True):
-                columns = [named[str(name)] for name in one.names]
-                codes = encode_columns(columns, one.names, one.mechanism.input_alphabet, "inputs")
-                order.add(grouped(codes, len(one.mechanism.inputs)))
-    if any(order.rows for order in seen):
-        yield pa.record_batch({"seen": pa.array([packed(_partition() or 0, seen)], pa.binary())})
+            for one in seen:
+                one.add(named)
+    if any(one.order.rows for one in seen):
+        note = packed(_partition() or 0, [one.order for one in seen])
+        yield pa.record_batch({"seen": pa.array([note], pa.binary())})
 
 
 def _with_keys(batch: Any, names: list[str], stream: SecureStream) -> Any:

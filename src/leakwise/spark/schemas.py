@@ -42,12 +42,14 @@ def released_schema(schema: StructType, secrets: list[Secret], *, shuffled: bool
         told = _told(secret, [_carried(field) for field in schema.fields if field.name in secret.names])
         if shuffled:
             told[KEY.decode() + ".order"] = "shuffle"
+        # Beside the secret, the given columns that go out in bins; only the secret says how it was released.
         for name, labels in Exchanger([(secret.names, secret.mechanism)]).outputs.items():
             before = fields[name]
             given = _arrow_type(name, before.dataType)
             _, kind = maker(labels, given)
             new = before.dataType if kind == given else _spark_type(kind)
-            fields[name] = StructField(name, new, before.nullable or None in labels, told)
+            own = told if name in secret.names else {}
+            fields[name] = StructField(name, new, before.nullable or None in labels, own)
     return StructType(list(fields.values()))
 
 

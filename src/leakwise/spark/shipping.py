@@ -13,14 +13,15 @@ import msgspec
 
 from leakwise.alphabet import Alphabet, alphabet_from_plain, alphabet_with_edges, edges_of, label_to_plain
 from leakwise.errors import InvalidInput
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
+from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body
 from leakwise.tables.kinds.joint_columns import Product
-from leakwise.tables.release.secret_columns import Secret, check_mechanism
+from leakwise.tables.release.secret_columns import Secret
 
 __all__ = ["Shipment", "pack_shipment", "unpack_shipment"]
 
-VERSION = 2
+VERSION = 3
 
 
 class _PartBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -30,7 +31,8 @@ class _PartBody(msgspec.Struct, forbid_unknown_fields=True):
 
 class _SecretBody(msgspec.Struct, forbid_unknown_fields=True):
     columns: list[str]
-    mechanism: MechanismBody
+    mechanism: MechanismBody | None
+    stratified: StratifiedBody | None
     # The domains of the columns of a joint secret, where they were declared one by one: some may be bins of numbers.
     parts: list[_PartBody] | None
 
@@ -55,9 +57,14 @@ class Shipment:
 def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret], keys: Sequence[str] = ()) -> bytes:
     """Return the columns and their mechanisms as one document."""
     bodies = [
-        _SecretBody([str(name) for name in one.names], mechanism_to_body(own), _parts(own))
+        _SecretBody(
+            [str(name) for name in one.names],
+            mechanism_to_body(own) if isinstance(own, Mechanism) else None,
+            stratified_to_body(own) if isinstance(own, StratifiedMechanism) else None,
+            _parts(own),
+        )
         for one in secrets
-        for own in [check_mechanism(one.mechanism)]
+        for own in [one.mechanism]
     ]
     return msgspec.json.encode(_ReleaseBody(VERSION, list(columns), bodies, list(keys)))
 
@@ -74,20 +81,40 @@ def unpack_shipment(document: bytes) -> Shipment:
     return Shipment(body.columns, [Secret(tuple(one.columns), _mechanism(one)) for one in body.secrets], body.keys)
 
 
-def _parts(mechanism: Mechanism) -> list[_PartBody] | None:
+def _parts(mechanism: AnyMechanism) -> list[_PartBody] | None:
     letters = mechanism.input_alphabet
     if not isinstance(letters, Product):
         return None
     return [_PartBody([label_to_plain(label) for label in part.labels], edges_of(part)) for part in letters.parts]
 
 
-def _mechanism(body: _SecretBody) -> Mechanism:
+def _mechanism(body: _SecretBody) -> AnyMechanism:
     name = "the mechanism from the driver"
-    found = mechanism_from_body(body.mechanism, name)
+    found: AnyMechanism
+    if body.stratified is not None:
+        found = stratified_from_body(body.stratified, name)
+    elif body.mechanism is not None:
+        found = mechanism_from_body(body.mechanism, name)
+    else:
+        raise InvalidInput(f"The document from the driver names no mechanism for {body.columns}.")
     if body.parts is None:
         return found
     parts: list[Alphabet] = [
         alphabet_with_edges(alphabet_from_plain(part.labels, declared=True, name=name), part.edges, name=name)
         for part in body.parts
     ]
-    return Mechanism.from_kernel(found.kernel, Product(parts), found.output_alphabet)
+    letters = Product(parts)
+    if isinstance(found, Mechanism):
+        return _over(found, letters)
+    whole = {id(one): _over(one, letters) for one in found.mechanisms}
+    return StratifiedMechanism(
+        {key: whole[id(one)] for key, one, _ in found.cells()},
+        found.given_columns,
+        secret=found.secret,
+        impossible=found.zeros,
+        otherwise=None if found.otherwise is None else whole[id(found.otherwise)],
+    )
+
+
+def _over(mechanism: Mechanism, letters: Product) -> Mechanism:
+    return Mechanism.from_kernel(mechanism.kernel, letters, mechanism.output_alphabet)

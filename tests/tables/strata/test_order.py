@@ -108,3 +108,20 @@ def test_many_values_are_looked_at_in_groups_of_neighbours() -> None:
     own = generator.integers(0, 300, 6000)
     assert verdict(codes, own, labels=300) < 1e-9
     assert verdict(generator.permutation(codes), own, labels=300) > 1e-4
+
+
+def test_parts_seen_apart_are_merged_as_if_seen_together() -> None:
+    generator = np.random.default_rng(5)
+    own = generator.integers(0, 30, 3000)
+    codes = (generator.random(3000) < 0.1 + 0.8 * np.arange(3000) / 3000).astype(int)
+    whole, merged = StratifiedOrder(range(2)), StratifiedOrder(range(2))
+    for part, rows in enumerate(np.array_split(np.arange(3000), 3)):
+        whole.add(codes[rows], own[rows], part)
+        later = StratifiedOrder(range(2))
+        later.add(codes[rows], own[rows], part)
+        if part:
+            merged.merge(later)
+        else:
+            merged = later
+    assert merged.verdict() == whole.verdict()
+    assert merged.verdict().p_value < 1e-6

@@ -18,7 +18,7 @@ from leakwise.tables.release.secret_columns import Secret, secrets_of
 from leakwise.tables.release.sources import open_source
 from leakwise.tables.strata.release import refuse_strata, warn_of_others, warn_of_readable_strata
 
-__all__ = ["release"]
+__all__ = ["release", "warn_of_secrets"]
 
 Data = TypeVar("Data")
 
@@ -89,12 +89,12 @@ def release(
     if is_reader(data) and out is None:
         reader = cast(Any, data)
         read = secrets_of(reader.schema.names, mechanism, column)
-        _warn(reader.schema.names, read)
+        warn_of_secrets(reader.schema.names, read, stacklevel=2)
         return cast(Data, release_reader(reader, read, stream, order))
     source = open_source(data, out, overwrite=overwrite, progress=progress, order=order)
     secrets = secrets_of(source.names, mechanism, column)
     refuse_partition((data, out), [name for one in secrets for name in one.names])
-    _warn(source.names or (), secrets)
+    warn_of_secrets(source.names or (), secrets, stacklevel=2)
     for one in secrets:
         chosen = one.mechanism
         watched = RowOrder(chosen.inputs) if source.order is None and isinstance(chosen, Mechanism) else None
@@ -110,13 +110,13 @@ def release(
     return cast(Data, source.release([one.mechanism for one in secrets], stream))
 
 
-def _warn(known: Sequence[Hashable], secrets: Sequence[Secret]) -> None:
+def warn_of_secrets(known: Sequence[Hashable], secrets: Sequence[Secret], stacklevel: int) -> None:
     """Warn of what can be known to reveal more than it should, without a look at the rows."""
     drawn = [name for one in secrets for name in one.names]
     for one in secrets:
         refuse_roles(drawn, one.mechanism.given if isinstance(one.mechanism, StratifiedMechanism) else ())
         if isinstance(one.mechanism, StratifiedMechanism):
-            warn_of_others(known, drawn, one.mechanism, stacklevel=3)
-            warn_of_readable_strata(one.names, one.mechanism, stacklevel=3)
+            warn_of_others(known, drawn, one.mechanism, stacklevel=stacklevel + 1)
+            warn_of_readable_strata(one.names, one.mechanism, stacklevel=stacklevel + 1)
         else:
-            warn_of_certainty([(one.names, one.mechanism)], stacklevel=3)
+            warn_of_certainty([(one.names, one.mechanism)], stacklevel=stacklevel + 1)

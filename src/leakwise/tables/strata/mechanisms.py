@@ -63,10 +63,14 @@ class RowMechanisms:
         """How many listed strata each cell has."""
         self._possible: Bools = np.concatenate([cell.support for cell in self.cells])
 
+    def listed(self, given: list[Array]) -> Indices:
+        """Return the place of the stratum of each row among those listed, by the codes of its given columns, or -1."""
+        return self._listed.find(given)
+
     def of(self, given: list[Array]) -> Array:
         """Return the place of the cell of each row, by the codes of its given columns; -1 where there is none."""
         # Place -1 takes the last entry, that of rows which are in no listed stratum.
-        return self._cell[self._listed.find(given)]
+        return self._cell[self.listed(given)]
 
     def refuse_unlisted(self, cells: Array) -> None:
         """Refuse rows for which there is no mechanism."""

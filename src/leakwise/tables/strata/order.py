@@ -10,6 +10,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from leakwise.errors import InvalidInput
 from leakwise.tables.release.row_order import OrderVerdict, RowOrder
 from leakwise.tables.release.row_order_ratios import log_arranged, log_likelihood, log_won, slack
 from leakwise.tables.release.row_order_tests import Finding
@@ -142,6 +143,39 @@ class StratifiedOrder:
             self._first = np.concatenate([self._first, np.full_like(self._first, -1)])
             self._last = np.concatenate([self._last, np.zeros_like(self._last)])
 
+    def merge(self, later: StratifiedOrder) -> None:
+        """Continue with the rows that another one saw, as parts of their own; strata must have the same numbers."""
+        if later.labels != self.labels:
+            raise InvalidInput("Row orders can be merged for the same values only.")
+        self._close()
+        later._close()
+        size = len(later._counts)
+        self._grow(size)
+        self._counts[:size] += later._counts
+        self._positions[:size] += later._positions + later._counts * float(self.rows)
+        there = np.flatnonzero(later._first >= 0)
+        new = there[self._first[there] < 0]
+        self._first[new] = later._first[new] + self.rows
+        self._last[there] = later._last[there] + self.rows
+        for mine, theirs in zip(
+            [*(one.scores for one in self._blocks), self._part_scores],
+            [*(one.scores for one in later._blocks), later._part_scores],
+            strict=True,
+        ):
+            mine.merge(theirs)
+        for number, trace in later._traces.items():
+            if number in self._traces:
+                self._traces[number].merge(trace)
+            elif len(self._traces) < _TRACED:
+                self._traces[number] = trace
+        for values, strata in later._kept:
+            room = max(_KEPT - sum(part.size for part, _ in self._kept), 0)
+            self._kept.append((values[:room], strata[:room]))
+        self._before = self._counts.copy()
+        self._part = later._part
+        self._parts += later._parts
+        self.rows += later.rows
+
     def verdict(self) -> OrderVerdict:
         """Give the p-value and the strongest evidence for dependence on position."""
         if not self._counts.any():
@@ -228,6 +262,13 @@ class _Scores:
             self._blocks = np.concatenate([self._blocks, np.zeros_like(self._blocks)])
         self._score[:top] += np.bincount(strata, log_likelihood(counts), minlength=top)
         self._blocks[:top] += np.bincount(strata, minlength=top)
+
+    def merge(self, other: _Scores) -> None:
+        """Add the blocks of another."""
+        more = max(len(other._score) - len(self._score), 0)
+        self._score, self._blocks = np.pad(self._score, (0, more)), np.pad(self._blocks, (0, more))
+        self._score[: len(other._score)] += other._score
+        self._blocks[: len(other._blocks)] += other._blocks
 
     def log_ratio(self, counts: Counts) -> float:
         """The logarithm of a number of expectation at most one, a product over the strata.
