@@ -188,7 +188,7 @@ def test_the_adult_table_given_sex_and_income() -> None:
 
 
 def test_the_guarantee_for_the_true_priors_fails_no_more_often_than_it_is_said() -> None:
-    """A slice of ``benchmarks/strata.py --promise``: tables at failure 0.2, rounded and with noise that is paid for."""
+    """A slice of ``benchmarks/strata.py``: tables at failure 0.2, rounded and with noise that is paid for."""
     generator, limit = np.random.default_rng(7), np.log(2)
     broken, taken_as_exact, tables = {None: 0, 0.1: 0}, 0, 15
     for _ in range(tables):

@@ -21,6 +21,7 @@ from leakwise.exact import level
 from leakwise.mechanism import Mechanism, StratifiedMechanism, identity
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.stratum_names import same_names
+from leakwise.optimize.problem.recentred import Recentred
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.stratified_result import OtherStrata, StratifiedDesign, StratumDesign
 from leakwise.priors import AllPriors, Ball, Box, Prior, PriorByStratum, PriorSet
@@ -279,7 +280,7 @@ class _Problem:
             return Ball(seen, known.beta + moved)
         if isinstance(known, Box):
             return Box(seen, known.lower, known.upper, None if known.beta is None else known.beta + moved)
-        return None
+        return None if known.convex else Recentred(known, seen)
 
     def tell(self, result: StratifiedDesign) -> None:
         """Say once what was said of single strata, and how many strata fell back."""
