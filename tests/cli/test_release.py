@@ -290,11 +290,12 @@ def test_a_second_release_is_told_what_it_means(survey):
     assert "A second release of the same secret reveals more" in said
 
 
-def test_estimate_points_to_the_mechanism_next_to_the_table(survey, tmp_path):
+def test_estimate_finds_the_mechanism_next_to_the_table(survey, tmp_path):
     assert run("release", survey, *OPTIONS)[0] == 0
-    code, _, said = run("estimate", tmp_path / "survey.released.csv")
-    assert code == 2
-    assert "survey.released.mechanism.json" in said
+    code, found, _ = run("estimate", tmp_path / "survey.released.csv", "--json")
+    assert code == 0
+    named = ("-m", tmp_path / "survey.released.mechanism.json", "-c", "smokes")
+    assert found == run("estimate", tmp_path / "survey.released.csv", *named, "--json")[1]
 
 
 def test_reading_keeps_the_frequencies_unless_told_otherwise(survey, tmp_path):
@@ -372,3 +373,28 @@ def test_reading_with_pairs_forbidden_and_a_name_with_a_comma(tmp_path):
     code, _, error = run(*words, "--forbidden", "Uri:Ticino", "--overwrite")
     assert code != 0
     assert "--for reading" in " ".join(error.split())
+
+
+def test_whole_rows_with_a_ledger_and_a_page_for_the_steward(tmp_path):
+    """The ledger says what its total compares with; exact counts are on the steward's page and nowhere else."""
+    generator = np.random.default_rng(3)
+    counts = {("f", "no"): 1511, ("f", "yes"): 503, ("m", "no"): 2017, ("m", "yes"): 211}
+    rows = generator.permutation([(*key, k % 7) for key, count in counts.items() for k in range(count)])
+    pd.DataFrame(rows, columns=["sex", "smokes", "room"]).to_csv(tmp_path / "t.csv", index=False)
+    words = ("-c", "smokes", "--domain", "no,yes", "--lift", "2", "--prior-from-table", "--failure", "1e-6")
+    words = (*words, "--given", "sex", "--unrelated", "room", "--ledger", tmp_path / "l.db")
+    pages = ("--steward-report", tmp_path / "steward.html", "--report", tmp_path / "r.html")
+    code, said, problem = run("release", tmp_path / "t.csv", *words, *pages)
+    assert code == 0, problem
+    assert "as sex makes it already, for anyone who sees the row, nor more than" in said
+    assert "for the steward only:" in said
+    steward, receiver = ((tmp_path / name).read_text() for name in ("steward.html", "r.html"))
+    for count in ("1,511", "503", "2,017", "211"):
+        assert f">{count}<" in steward
+        assert f">{count}<" not in receiver
+    assert (tmp_path / "steward.html").stat().st_mode & 0o077 == 0
+    shown = " ".join(run("ledger", "show", tmp_path / "l.db")[1].split())
+    assert "as sex makes it already, for anyone who sees the rows (rows independent; if room tells nothing" in shown
+    code, _, problem = run("release", tmp_path / "t.csv", *words, "--out", tmp_path / "o.csv", *pages[:1], "x.txt")
+    assert code == 2
+    assert "--steward-report must end in .html or .json" in problem

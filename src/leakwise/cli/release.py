@@ -166,6 +166,14 @@ def release(
         Path | None,
         typer.Option("--report", metavar="FILE", help="The report, .html or .json [default: next to --out]."),
     ] = None,
+    steward_report: Annotated[
+        Path | None,
+        typer.Option(
+            "--steward-report",
+            metavar="FILE",
+            help="Another page, .html or .json, for you alone: exact counts, and what the other columns say.",
+        ),
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate, for leakwise verify.")
     ] = None,
@@ -238,8 +246,16 @@ def release(
     keep = save_mechanism
     if keep is None and place_beside.suffix.lower() not in _CARRY:
         keep = place_beside.with_name(f"{place_beside.stem}.mechanism.json")
+    pages = {"--report": page, "--steward-report": steward_report}
     check_paths(
-        data, {"--prior": prior, "--mechanism": mechanism}, target, page, keep, certificate, ledger, overwrite=overwrite
+        data,
+        {"--prior": prior, "--mechanism": mechanism},
+        target,
+        pages,
+        keep,
+        certificate,
+        ledger,
+        overwrite=overwrite,
     )
     chosen = None if mechanism is None else read_any_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
@@ -284,6 +300,8 @@ def release(
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
         done.report(page, mechanism=keep, certificate=certificate)
+        if steward_report is not None:
+            written["for the steward only"] = done.steward_report(steward_report)
     except LeakwiseError as error:
         raise InvalidInput(
             f"The table was released to {str(target)!r}, but its report could not be written: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ def check_paths(
     data: Path | SqlTable,
     given: dict[str, str | None],
     target: Path | SqlTable,
-    page: Path,
+    pages: Mapping[str, Path | None],
     keep: Path | None,
     certificate: Path | None,
     ledger: Path | None,
@@ -53,12 +54,14 @@ def check_paths(
     overwrite: bool,
 ) -> None:
     """Refuse beforehand what would fail after the release was made, or destroy a file that is needed."""
-    if page.suffix.lower() not in (".html", ".htm", ".json"):
-        raise InvalidInput(f"--report must end in .html or .json. Got {str(page)!r} instead.")
+    for option, page in pages.items():
+        if page is not None and page.suffix.lower() not in (".html", ".htm", ".json"):
+            raise InvalidInput(f"{option} must end in .html or .json. Got {str(page)!r} instead.")
     source, out = (one if isinstance(one, Path) else one.path for one in (data, target))
     read = {name: Path(text) for name, text in given.items() if text is not None and csvfiles.exists(Path(text))}
-    written = {"--report": page, "--save-mechanism": keep, "--certificate": certificate}
-    drafts = {f"{name} (while it waits)": waiting(one) for name, one in list(written.items())[1:] if one is not None}
+    waits = {"--save-mechanism": keep, "--certificate": certificate}
+    drafts = {f"{name} (while it waits)": waiting(one) for name, one in waits.items() if one is not None}
+    written = {**pages, **waits}
     # A database may be read and written at once; that a file is not released onto itself is said by the release.
     refuse_same_files(
         {**read, "TABLE" if isinstance(data, Path) else "--from-sql": source, "--out": out},
