@@ -38,6 +38,17 @@ def test_both_limits_have_a_closed_form_where_the_share_fits():
     assert design.certificate.verify().anyone <= 6
 
 
+@pytest.mark.parametrize("limits", [{"ldp": 1}, {"ldp": 3}, {"lift": "23/4"}])
+def test_a_prime_number_of_values_has_a_closed_form_with_as_many_outcomes_as_pairs(limits):
+    # Words of one digit: all windows of d values, at all steps around the circle; subset selection by fewer sets.
+    design = designed(lw.Prior.uniform(23), outcomes=23 * 11, **limits)
+    assert isinstance(design.mechanism.kernel, CodeKernel)
+    assert design.mechanism.shape[1] == (23 if limits == {"ldp": 3} else 23 * 11)  # single values, or windows
+    assert (design.mechanism.outputs[0] == "{0}") == (limits == {"ldp": 3})
+    assert design.gap <= 1e-8 * abs(design.bound)
+    design.certificate.verify()
+
+
 @pytest.mark.parametrize(
     ("law", "limits", "gap"),
     [

@@ -33,6 +33,12 @@ def test_fifty_values_are_within_three_percent_and_eight_outcomes_each(law, limi
     assert design.mechanism.shape[1] <= 400
 
 
+def test_a_hundred_values_with_frequent_ones_among_them_are_within_three_percent():
+    design = lw.design(zipf(100), lift=5, utility="frequencies")
+    assert relative_gap(design) <= 0.03
+    assert design.mechanism.shape[1] <= 800
+
+
 def test_fifteen_values_are_at_the_optimum():
     design = lw.design(dirichlet(15), lift=2, utility="frequencies")
     assert relative_gap(design) <= 1e-6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from leakwise.alphabet import Alphabet
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import CodeKernel, Mechanism
 from leakwise.optimize.bounds.by_letter import least_trace_by_letter
 from leakwise.optimize.finish.finished import Solution
 from leakwise.optimize.problem.cones import Cone
@@ -43,7 +43,12 @@ def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) 
     if found is None or not math.isfinite(found.value):
         return None
     limits.tell("code", found.value, bound)
-    count = found.kernel.shape[1]
+    # Few outcomes are named by the values that they raise, as everywhere; many by short codes.
+    named = _coded(found.kernel, prior) if size > _LISTED else None
+    return Solution(found.kernel, bound, how, duals, mechanism=named, value=found.value)
+
+
+def _coded(kernel: CodeKernel, prior: Prior) -> Mechanism:
+    count = kernel.shape[1]
     names = [f"y{place:0{len(str(count))}d}" for place in range(1, count + 1)]
-    mechanism = Mechanism.from_kernel(found.kernel, prior.alphabet, Alphabet(names, name="outcomes"))
-    return Solution(found.kernel, bound, how, duals, mechanism=mechanism, value=found.value)
+    return Mechanism.from_kernel(kernel, prior.alphabet, Alphabet(names, name="outcomes"))

@@ -25,7 +25,7 @@ __all__ = ["Coded", "coded", "optimal_code"]
 
 _UNIT = 1 << BITS
 _SPARE = Fraction(1, 1 << 36)  # of the unit, for roundings
-_SYMBOLS = (2, 3, 5, 7, 11, 13, 17, 19, 23)
+_SYMBOLS = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 _NODES = [NormalDist().inv_cdf((k + 0.5) / 9) for k in range(9)]
 _MOST_CELLS = 2_000_000_000  # letters times places: some minutes
 _CAUTION = 2.0**-47  # four times the roundings that the checker takes off
@@ -85,6 +85,8 @@ def _built(prior: Prior, places: Places, lift: Fraction | None, anyone: Fraction
     """The code in integers: windows with the noise that they need, places as often as serves the frequencies best."""
     size, q, raised = len(prior), places.q, places.raised
     words = np.random.default_rng(size).permutation(q**places.digits)[:size]  # not for privacy
+    if q**places.digits == size and len(set(prior.weights.tolist())) == 1:
+        words = np.arange(size)  # any order does
     nothing = np.zeros((places.count, q), dtype=np.int64), np.zeros(places.count, dtype=np.int64)
     bare = CodeKernel(places, words, *nothing, _UNIT)
     masses, counts = bare.window_sums(prior.weights), bare.window_sums(np.ones(size, dtype=np.int64))

@@ -32,6 +32,7 @@ __all__ = ["exchanged", "rounds_of"]
 
 _FIRST, _LAST = 0.1, 0.01  # of the columns are exchanged, in the first round and in the last
 _CLIMBS = 2
+_TRIED = ((64, 4), (150, 2))  # up to so many letters, so many columns are climbed for one that joins; else one
 _LIGHT = 0.1  # how much the logarithm of its weight counts for a column, beside its reduced cost
 _NEW = 0.5  # of the median, the weight that a new column begins with
 _ADDS_UP = 1e-8
@@ -39,7 +40,7 @@ _CLOSE_ENOUGH = 1e-4  # a relative gap that nobody's intervals notice
 _FINE = 1100  # columns, up to which the weights are found by Newton's method in the end
 _SMALL = 450  # columns, up to which that takes no time to speak of
 _WORK = 2.5e7  # N² times the rounds
-_ROUNDS = 8, 800
+_ROUNDS = 8, 700
 _PROGRAM_ROUNDS = 12  # where each new column is a linear program
 
 
@@ -131,7 +132,8 @@ def _round(
     weights = weights * np.clip(ratio, 0.2, 5.0) ** 0.7
     number = max(4, int(share * len(weights)))
     centre = here.inverse @ here.inverse
-    new = cone.linear_max(p[:, None] * generator.standard_normal((len(p), number)))[1]
+    tried = number * next((times for size, times in _TRIED if len(p) <= size), 1)
+    new = cone.linear_max(p[:, None] * generator.standard_normal((len(p), tried)))[1]
     for _ in range(_CLIMBS):
         new = cone.linear_max(2 * (centre @ new) - here.duals[:, None])[1]
     costs = np.einsum("ij,ij->j", new, centre @ new) - here.duals @ new
