@@ -236,7 +236,7 @@ source, out, ledger = sys.argv[1:]
 prior = lw.Prior({"no": 0.5, "perhaps": 0.25, "yes": 0.25})
 print("started", flush=True)
 try:
-    lw.protect(source, "s", prior=prior, lift=1.25, out=out, overwrite=True, ledger=ledger, dataset="d")
+    lw.protect(source, "s", unrelated="n", prior=prior, lift=1.25, out=out, overwrite=True, ledger=ledger, dataset="d")
 except lw.Infeasible:
     sys.exit(5)
 """

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import shlex
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -101,15 +102,15 @@ class Advice:
         return f"{start} Choices that would do better (about): {'; '.join(told)}."
 
 
-def tell_accuracy(request: Request, choice: Choice, by: GivenColumns | None) -> None:
+def tell_accuracy(request: Request, choice: Choice, by: GivenColumns | None, rows: int) -> None:
     """Warn of rows that are in combinations too rare to learn from, with what would do better."""
-    if by is not None and (told := advice(request, choice, by)) is not None:
+    if by is not None and (told := advice(request, choice, by, rows)) is not None:
         warnings.warn(told.words, LeakwiseWarning, stacklevel=3)
 
 
-def advice(request: Request, choice: Choice, by: GivenColumns) -> Advice | None:
+def advice(request: Request, choice: Choice, by: GivenColumns, all_rows: int) -> Advice | None:
     """Return what the choice of given columns costs; None where every combination has a mechanism of its own."""
-    facts = choice.facts(request, dataset="", rows=sum(map(sum, choice.counts.values())), ledger=None)
+    facts = choice.facts(request, dataset="", rows=all_rows, ledger=None)
     if request.origin != "table" or not isinstance(facts, RowFacts) or not facts.fallback[1]:
         return None
     strata, rows = facts.fallback
@@ -154,11 +155,11 @@ class _Search:
         self._whole: Counts = table.sum(axis=0)
         self._sizes: Counts = table.sum(axis=1)
         self._rows = int(self._sizes.sum())
-        keys = [by.parts(key) for key in counts]
+        parts: Any = [list(counts)] if len(by) == 1 else zip(*counts, strict=True)
         self._start = _Columns(
             {
-                name: np.array([domain.index[key[place]] for key in keys], dtype=np.int64)
-                for place, (name, domain) in enumerate(zip(by.names, by.domains, strict=True))
+                name: np.array([*map(domain.index.__getitem__, column)], dtype=np.int64)
+                for name, domain, column in zip(by.names, by.domains, parts, strict=True)
             },
             {name: domain for name, domain in zip(by.names, by.domains, strict=True) if isinstance(domain, Bins)},
         )
@@ -204,8 +205,13 @@ class _Search:
     def _error(self, columns: _Columns) -> float:
         """The largest standard error, about."""
         if columns.codes:
-            _, places = np.unique(np.stack(list(columns.codes.values()), axis=1), axis=0, return_inverse=True)
-            sizes = np.bincount(places.reshape(-1), self._sizes)
+            # Combinations by a sum with large odd factors: two that meet would spoil no more than an estimate.
+            numbers = np.zeros_like(self._sizes)
+            for codes, factor in zip(columns.codes.values(), _factors(), strict=False):
+                numbers += codes * factor
+            order = np.argsort(numbers)
+            starts = np.flatnonzero(np.diff(numbers[order], prepend=numbers[order[0]] - 1))
+            sizes = np.add.reduceat(self._sizes[order], starts).astype(np.float64)
         else:
             sizes = np.array([float(self._rows)])
         own = sizes[sizes >= self._request.least_rows]
@@ -257,6 +263,13 @@ class _Search:
             {**{name: bins for name, bins in row.coarsened.items() if name in columns.codes}, **new},
             error,
         )
+
+
+def _factors() -> Iterator[np.int64]:
+    """Odd numbers without a pattern."""
+    generator = np.random.default_rng(0)
+    while True:
+        yield np.int64(2 * generator.integers(1 << 61) + 1)
 
 
 def _round_bins(numbers: Floats) -> Bins | None:

@@ -224,7 +224,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     refuse_related(source, row, letters)
     stream = seeded_stream(unsafe_seed)
     choice = chosen_mechanism(request, seen, by, stream)
-    tell_accuracy(request, choice, by)
+    tell_accuracy(request, choice, by, seen.rows)
     certificate = choice.certificate
     if certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):

@@ -6,6 +6,7 @@ mechanisms were made from: rounded frequencies, counts with noise, or public pri
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -189,20 +190,18 @@ class RowFacts(ReleaseFacts):
     def parts(self) -> list[Part] | None:
         """All rows by mechanism and prior; those without a prior have the frequencies of all rows. None if too many."""
         whole = self.prior or Prior.uniform(self.mechanism.inputs)
-        shown, rest = self.certificate.priors, dict[int, Part]()
+        shown, numbers = self.certificate.priors, self._numbers
+        rest: Counter[int | None] = Counter({None: self.undeclared})
         for key, rows in self.sizes.items():
-            number = self._numbers.get(key)
+            number = numbers.get(key)
             if number is None or isinstance(shown[key], AllPriors):
+                rest[number] += rows
+        parts = [part for _, part in self._known]
+        for number, rows in rest.items():
+            if rows:
                 one = self.mechanism.otherwise if number is None else self.mechanism.mechanisms[number]
                 assert one is not None
-                before = rest.get(id(one), Part(one, whole, 0))
-                rest[id(one)] = replace(before, rows=before.rows + rows)
-        if self.undeclared:
-            one = self.mechanism.otherwise
-            assert one is not None
-            before = rest.get(id(one), Part(one, whole, 0))
-            rest[id(one)] = replace(before, rows=before.rows + self.undeclared)
-        parts = [*(part for _, part in self._known), *rest.values()]
+                parts.append(Part(one, whole, rows))
         return parts if len(parts) <= MOST_PARTS and len(self.mechanism.inputs) <= MOST_LETTERS else None
 
     @cached_property

@@ -63,7 +63,7 @@ def test_many_values_that_each_tell_little_are_found_together() -> None:
     secret = (rng.random(40_000) < 0.5 + 0.08 * rng.choice([-1, 1], 1000)[column]).astype(np.int64)
     found = evidence(cells_of(column * 0, column, secret), LETTERS, "zip", range(1000))
     assert found is not None
-    assert "Its values together: the rows are 10^" in found.words
+    assert "gives the rows 10^" in found.words
 
 
 def test_ages_that_tell_by_and_by_are_found() -> None:

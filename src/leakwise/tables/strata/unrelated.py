@@ -131,9 +131,9 @@ happens in at most 1 of 4,300 tables.
                 math.exp(-ratio),
                 one.lift,
                 one.least,
-                f"Its values together: the rows are {_times(ratio)} times as likely if the frequencies of "
-                f"{column} differ as if they do not, which by chance happens in at most {_one_in(math.exp(-ratio))} "
-                f"tables. What stands out most: {one.words}",
+                f"A model with frequencies of its own for each value of {column} gives the rows {_times(ratio)} times "
+                f"the probability that the best one without does, which by chance happens in at most "
+                f"{_one_in(math.exp(-ratio))} tables. What stands out most: {one.words}",
             )
     return None
 
