@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leakwise.alphabet import as_alphabet, encode_column
+from leakwise.alphabet import GivenColumns, StratumCounts, as_alphabet, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, require
-from leakwise.mechanism import Mechanism
-from leakwise.priors import Prior, PriorSet, over_letters
+from leakwise.mechanism import AnyMechanism, Mechanism
+from leakwise.priors import Prior, PriorByStratum, PriorSet, over_letters
 from leakwise.priors.sample import counts_of
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.release_limits import TEN_TIMES, release_limits
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
 from leakwise.tables.release.certain_values import refuse_certainty
-from leakwise.tables.release.checking import counted
+from leakwise.tables.release.checking import RowBeside, RowCheck, counted
 from leakwise.tables.release.draw import draw_codes
+from leakwise.tables.release.exchange import Exchanger
 from leakwise.tables.release.impossible_values import refuse_impossible
 from leakwise.tables.release.row_order import RowOrder, warn_of_order
+from leakwise.tables.strata.release import refuse_strata, warn_of_readable_strata
 
 require("sklearn", extra="sklearn", purpose="leakwise.sklearn")
 
@@ -31,8 +34,10 @@ from leakwise.learning import NoiseAwareClassifier  # noqa: E402
 from leakwise.types import Array, Floats  # noqa: E402
 
 if TYPE_CHECKING:
-    from leakwise.optimize import Design
+    from leakwise.optimize import Design, StratifiedDesign
     from leakwise.optimize.from_data import DataDesign
+
+    AnyDesign = Design | DataDesign | StratifiedDesign
 
 __all__ = ["LeakageRandomizer", "NoiseAwareClassifier"]
 
@@ -69,15 +74,21 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         How often the sample may mislead, such as 1e-6; only, and then always, with a prior that is learnt.
     time_limit
         Seconds for the design of a mechanism with a given prior.
+    given
+        Columns of X that go out beside the others: names, or a mapping to domains (``lw.bins`` send numbers out in
+        bins). Each other column is a secret with a mechanism for every combination of them, and the guarantee is for
+        anyone who sees them. A prior must be a ``lw.PriorByStratum``, or is learnt.
+    least_rows
+        With ``given`` and a prior that is learnt: combinations with fewer rows get the mechanism for every prior.
     allow_certainty
         A mechanism is refused by ``fit`` whose outcomes make a value certain that was not, or with which the best guess
         is right for more than 99% of the rows where it was right for less than 95%. True takes it all the same.
 
     Attributes
     ----------
-    mechanisms_ : tuple of Mechanism
-        One for each column; what ``lw.estimate`` takes to find the frequencies behind the outcomes.
-    designs_ : tuple of Design or DataDesign
+    mechanisms_ : tuple of Mechanism (with given columns, of StratifiedMechanism)
+        One for each secret column; what ``lw.estimate`` takes to find the frequencies behind the outcomes.
+    designs_ : tuple of Design, DataDesign or StratifiedDesign
         How they were found, with their proofs. The pickled transformer holds no exact count of a sample that it learnt
         from, and no certificate, which rests on them.
     epsilons_ : ndarray
@@ -111,6 +122,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         prior: Any = None,
         failure: float | None = None,
         time_limit: float = 30.0,
+        given: Any = None,
+        least_rows: int = 1000,
         allow_certainty: bool = False,
     ) -> None:
         self.epsilon = epsilon
@@ -121,6 +134,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         self.prior = prior
         self.failure = failure
         self.time_limit = time_limit
+        self.given = given
+        self.least_rows = least_rows
         self.allow_certainty = allow_certainty
 
     def fit(self, X: Any, y: Any = None) -> LeakageRandomizer:
@@ -134,16 +149,26 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             Not looked at.
         """
         columns = self._columns(X, reset=True)
-        domains = _each(self.domain, list(columns), "domain", isinstance(self.domain, Mapping))
-        priors = _each(self.prior, list(columns), "prior", _is_by_column(self.prior))
+        given = None
+        if self.given is not None:
+            frames.check_names(list(columns), [self.given] if isinstance(self.given, str) else list(self.given))
+            given = GivenColumns.read(self.given, (), columns.__getitem__)
+        self._secrets = [name for name in columns if given is None or name not in given.names]
+        domains = _each(self.domain, self._secrets, "domain", isinstance(self.domain, Mapping))
+        priors = _each(self.prior, self._secrets, "prior", _is_by_column(self.prior))
         self._learnt = False
         # What the promise is about, where it was given: of a learnt prior every value of the domain is covered.
         self._priors: list[PriorSet | None] = []
-        designs = [self._designed(name, columns[name], domains[name], priors[name]) for name in columns]
+        designs = [
+            self._designed(name, columns[name], domains[name], priors[name])
+            if given is None
+            else self._by_strata(name, columns, domains[name], priors[name], given)
+            for name in self._secrets
+        ]
         if self.failure is not None and not self._learnt:
             raise InvalidInput("failure must be left out where every prior is given: nothing is learnt from the data.")
         self.designs_ = tuple(designs)
-        self.mechanisms_: tuple[Mechanism, ...] = tuple(_drawable(one.mechanism) for one in designs)
+        self.mechanisms_: tuple[Any, ...] = tuple(_drawable(one.mechanism) for one in designs)
         self.epsilons_: Floats = np.array([one.epsilon for one in designs])
         return self
 
@@ -161,6 +186,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         """
         check_is_fitted(self, "mechanisms_")
         columns = self._columns(X, reset=False)
+        if self.given is not None:
+            return self._drawn_by_strata(X, columns)
         # All columns are checked before the first draw.
         encoded = [
             encode_column(values, mechanism.input_alphabet, name=f"column {name!r}")
@@ -185,8 +212,6 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Return ``fit`` and ``transform`` of the same rows; a warning where the prior was learnt from them."""
-        import warnings
-
         released: Array = self.fit(X, y, **fit_params).transform(X)
         if self._learnt:
             warnings.warn(
@@ -201,8 +226,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     def guarantees(self) -> dict[Hashable, str]:
         """The guarantee for every column, in words."""
         check_is_fitted(self, "mechanisms_")
-        names = list(getattr(self, "feature_names_in_", range(self.n_features_in_)))
-        return {name: _promise(_public(one)) for name, one in zip(names, self.designs_, strict=True)}
+        return {name: _promise(_public(one)) for name, one in zip(self._secrets, self.designs_, strict=True)}
 
     def __getstate__(self) -> dict[str, Any]:
         # Who gets the pickled transformer gets no exact count of the sample that it learnt from.
@@ -254,6 +278,53 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         self._refuse_certainty(best.mechanism, known, counts, name)
         return best
 
+    def _by_strata(
+        self, name: Hashable, columns: Mapping[Hashable, Any], domain: Any, prior: Any, given: GivenColumns
+    ) -> StratifiedDesign:
+        """The design of a column that goes out beside given ones."""
+        from leakwise.optimize import design
+        from leakwise.release_strata import CountedStrata, certified_by_stratum
+
+        asked = release_limits(self.epsilon, self.lift, anyone=self.anyone)
+        self._priors.append(None)
+        if isinstance(prior, PriorByStratum) and set(prior.given) == set(given.names):
+            found: StratifiedDesign = design(prior, asked, utility=self.utility, time_limit=self.time_limit)
+        elif prior is not None or domain is None or self.failure is None or self.utility != "frequencies":
+            raise InvalidInput(
+                f"prior must be a lw.PriorByStratum for column {name!r}, by {given.quoted}. Or leave it out, with "
+                "domain and failure (such as 1e-6): it is then learnt, for the utility 'frequencies'."
+            )
+        else:
+            self._learnt = True
+            letters = as_alphabet(domain, name="domain")
+            counts = StratumCounts(given, len(letters))
+            codes = encode_column(columns[name], letters, name=f"column {name!r}")
+            counts.add(given.encode([columns[one] for one in given.names]), codes)
+            basis = CountedStrata(counts.strata(), letters, given, name, self.failure, self.least_rows)
+            proven = certified_by_stratum(basis, asked, "statistics", None, (str(name),), self.time_limit)
+            assert proven[0] is not None
+            found = proven[0]
+        if not self.allow_certainty:
+            warn_of_readable_strata([name], found.mechanism, stacklevel=3)
+        return found
+
+    def _drawn_by_strata(self, X: Any, columns: Mapping[Hashable, Any]) -> Array:
+        secrets = [((name,), one) for name, one in zip(self._secrets, self.mechanisms_, strict=True)]
+        for names, one in secrets:
+            beside = RowBeside(one.given_columns, strict=one.otherwise is None, ordered=True)
+            check = RowCheck(names, one.input_alphabet, beside=beside)
+            frames.check_row_labels(X, names, check.add(columns), one.input_alphabet)
+            assert check.strata is not None and check.order is not None  # noqa: PT018
+            refuse_strata(check.strata.strata(), one)
+            warn_of_order(check.order, f"column {names[0]!r}", stacklevel=4, ways_out=_WAYS_OUT)
+        new = Exchanger(secrets)(columns)
+        return np.column_stack(
+            [
+                take_labels(object_array(new[name][1]), new[name][0]) if name in new else np.asarray(values, np.object_)
+                for name, values in columns.items()
+            ]
+        )
+
     def _refuse_certainty(self, mechanism: Mechanism, priors: PriorSet, counts: Any, name: Hashable) -> None:
         seen = priors.alphabet, counts
         refuse_certainty(mechanism, priors, seen, [name], allowed=self.allow_certainty)
@@ -273,7 +344,8 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
 
     def _takes_missing(self) -> bool:
         """Whether a missing value is a letter of some column; another column refuses it when it is read."""
-        given = [*_flat(self.domain, isinstance(self.domain, Mapping)), *_flat(self.prior, _is_by_column(self.prior))]
+        by_column = (self.domain, isinstance(self.domain, Mapping)), (self.prior, _is_by_column(self.prior))
+        given = [one for named, several in by_column for one in (named.values() if several else [named])]
         letters = [getattr(one, "labels", one) for one in given]
         return any(isinstance(one, Iterable) and None in one for one in letters)
 
@@ -294,10 +366,6 @@ def _is_by_column(prior: Any) -> bool:
     return not any(hasattr(one, "__float__") or isinstance(one, str) for one in prior.values())
 
 
-def _flat(given: Any, by_column: bool) -> list[Any]:
-    return list(given.values()) if by_column else [given]
-
-
 def _each(given: Any, names: list[Hashable], title: str, by_column: bool) -> dict[Hashable, Any]:
     """What was given for each column."""
     if not by_column:
@@ -316,18 +384,16 @@ def _bare(prior: Any) -> bool:
     return not isinstance(prior, (Mapping, PriorSet))
 
 
-def _drawable(mechanism: Mechanism) -> Mechanism:
+def _drawable(mechanism: AnyMechanism) -> AnyMechanism:
     """The mechanism itself where it can be drawn from exactly, which designs can."""
-    _ = mechanism.sampler
+    _ = Exchanger([((None,), mechanism)])
     return mechanism
 
 
-def _public(found: Design | DataDesign) -> Design | DataDesign:
+def _public(found: AnyDesign) -> AnyDesign:
     """What a receiver may have of a design."""
     return found.without_counts() if hasattr(found, "without_counts") else found
 
 
-def _promise(found: Design | DataDesign) -> str:
-    if hasattr(found, "guarantee"):
-        return str(found.guarantee)
-    return found.certificate.sentence
+def _promise(found: AnyDesign) -> str:
+    return str(found.guarantee) if hasattr(found, "guarantee") else found.certificate.sentence
