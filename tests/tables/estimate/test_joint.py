@@ -298,7 +298,7 @@ def test_outcomes_that_cannot_come_from_the_mechanisms_are_told():
         (lambda t: lw.estimate(t, RELEASED).table("age"), "not one of the released columns"),
         (lambda t: lw.estimate(t, RELEASED).table("sex", "sex"), "named once"),
         (lambda t: lw.estimate(t, RELEASED).independence("sex"), "two different columns"),
-        (lambda t: lw.estimate(t, RELEASED).mean([0, 1]), "column must say which"),
+        (lambda t: lw.estimate(t, RELEASED).mean([0, 1, 2, 3]), "column must say which"),
         (lambda t: lw.estimate(t, RELEASED).mean(column="sex"), "values must say which number"),
         (lambda t: lw.estimate(t, RELEASED).mean([1, 2], "income"), "values must be 3 finite numbers"),
         (lambda t: lw.estimate({("f", "low"): 1.5}, RELEASED), "must be a whole number"),
@@ -309,6 +309,21 @@ def test_bad_input_names_the_argument_and_the_way_out(call, words):
     table = drawn(np.random.default_rng(0), RELEASED)
     with pytest.raises(lw.InvalidInput, match=words):
         call(table)
+
+
+def test_values_say_which_column_they_are_for():
+    e = lw.estimate(drawn(np.random.default_rng(0), RELEASED), RELEASED)
+    assert float(e.mean([0, 1])) == pytest.approx(float(e.mean({"f": 0, "m": 1}))) == e.table("sex").frequencies[1]
+    assert float(e.mean([0, 1, 2])) == float(e.mean([0, 1, 2], "income"))
+
+
+def test_a_small_table_takes_few_steps():
+    """A step for few cells is one small system, not a search of its own."""
+    laws = [M_SEX.matrix, M_INCOME.matrix]
+    counts = np.random.default_rng(1).multinomial(60, along(TRUTH, laws).reshape(-1)).reshape(2, 3) / 60
+    found = most_likely_table(counts, laws, along(counts, [np.linalg.inv(law) for law in laws]))
+    assert found.gap < 1e-11
+    assert found.iterations < 40
 
 
 def test_pictures_and_plain_data():

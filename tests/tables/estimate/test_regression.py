@@ -331,6 +331,14 @@ def test_the_file_says_how_its_columns_were_released(tmp_path):
     assert found.naive is not None
 
 
+def test_whole_numbers_name_their_terms_as_such():
+    t = sample(3, 500)
+    m = lw.randomized_response([0, 1, 2], lift=9)
+    terms = {"Intercept", "C(town)[T.1]", "C(town)[T.2]"}
+    assert set(lw.regress("size ~ C(town)", t, {"town": m}).coefficients) == terms
+    assert set(lw.regress("size ~ C(town)", t).coefficients) == terms
+
+
 def test_predictions_take_true_values():
     t = sample(1)
     f = lw.regress("ill ~ age + C(sex)", t, {"ill": YES, "sex": SEX})

@@ -298,8 +298,10 @@ class JointEstimate(Drawn):
             return 0
         if isinstance(values, Mapping):
             fits = [at for at, labels in enumerate(self.labels) if set(values) >= set(labels)]
-            if len(fits) == 1:
-                return fits[0]
+        else:
+            fits = [at for at, labels in enumerate(self.labels) if values is not None and len(values) == len(labels)]
+        if len(fits) == 1:
+            return fits[0]
         raise InvalidInput(f"column must say which of {some_of(self.columns)} is meant.")
 
     def _given(self, given: Mapping[Any, Any] | None, place: int) -> dict[int, Any]:

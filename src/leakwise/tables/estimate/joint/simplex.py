@@ -14,6 +14,7 @@ __all__ = ["most_likely_table", "table_gap"]
 
 _STEPS = 120
 _ENOUGH = 1e-12
+_FEW = 64  # cells up to which the system of a step is written out and solved at once
 
 
 def table_gap(weights: Floats, laws: Sequence[Floats], table: Floats) -> float:
@@ -34,7 +35,8 @@ def most_likely_table(weights: Floats, laws: Sequence[Floats], start: Floats) ->
     r"""Maximise :math:`\sum_j w_j \log q_j`, q = p seen through the mechanisms, over tables p ≥ 0 that add up to one.
 
     A primal-dual interior point method as for one column, whose Newton steps are solved by conjugate gradients: each
-    multiplication goes along the axes. The gap that is returned is proven at the answer, however it was found.
+    multiplication goes along the axes (for a few cells the small system is written out). The gap that is returned is
+    proven at the answer, however it was found.
 
     Parameters
     ----------
@@ -96,12 +98,17 @@ class _Interior:
             v = flat.reshape(p.shape)
             return np.asarray(root * along(curve * along(root * v, self.laws), self.back) + s * v).reshape(-1)
 
-        diagonal = p * along(curve, self.squares) + s
         right = root * (target / p - slack)
         size = p.size
-        operator = LinearOperator((size, size), matvec=system, dtype=np.float64)
-        jacobi = LinearOperator((size, size), matvec=lambda v: v / diagonal.reshape(-1), dtype=np.float64)
-        found, _ = cg(operator, right.reshape(-1), rtol=1e-7, maxiter=4 * size + 200, M=jacobi)
+        if size <= _FEW:
+            units = np.eye(size).reshape(size, *p.shape) * root
+            images = root * along(curve * along(units, self.laws), self.back)
+            found = np.linalg.solve(images.reshape(size, size) + np.diag(s.reshape(-1)), right.reshape(-1))
+        else:
+            diagonal = p * along(curve, self.squares) + s
+            operator = LinearOperator((size, size), matvec=system, dtype=np.float64)
+            jacobi = LinearOperator((size, size), matvec=lambda v: v / diagonal.reshape(-1), dtype=np.float64)
+            found, _ = cg(operator, right.reshape(-1), rtol=1e-7, maxiter=4 * size + 200, M=jacobi)
         dp = root * found.reshape(p.shape)
         ds = (target - s * dp) / p - s
         if not (np.isfinite(dp).all() and np.isfinite(ds).all()):

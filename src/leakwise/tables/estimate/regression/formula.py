@@ -192,7 +192,7 @@ def _column(labels: Sequence[Any], codes: Any) -> Any:
 
     distinct = list(dict.fromkeys(labels))
     if all(isinstance(label, (int, float)) and not isinstance(label, bool) for label in distinct):
-        return np.array(labels, dtype=np.float64)[codes]
+        return np.array(labels)[codes]
     places = np.array([distinct.index(label) for label in labels])[codes]
     return pandas.Categorical.from_codes(places, categories=distinct)
 

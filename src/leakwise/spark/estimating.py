@@ -1,0 +1,89 @@
+"""Estimates from Spark DataFrames: Spark counts the cells, and the counts are estimated from on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from leakwise.errors import InvalidInput, some_of
+from leakwise.mechanism import StratifiedMechanism
+from leakwise.spark.counting import counts
+from leakwise.spark.driver import mechanism as carried_mechanism
+from leakwise.tables.kinds.plain import in_order
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["estimate"]
+
+
+def estimate(
+    df: DataFrame,
+    mechanism: Any = None,
+    column: Hashable = None,
+    *,
+    by: Any = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> Any:
+    """Estimate from a released DataFrame, as :func:`leakwise.estimate` does from a table in memory.
+
+    Spark counts how many rows have each combination of outcomes (and of the columns to group by); only these counts
+    come to the driver.
+
+    Parameters
+    ----------
+    df
+        A released DataFrame, of Spark or of Spark Connect.
+    mechanism
+        The mechanism of ``column``; or a mapping from released columns to theirs, for the joint table. A mechanism that
+        is None is the one that the DataFrame carries.
+    column
+        The released column.
+    by
+        A column that was not randomized, or a list of them: one estimate for each group.
+    confidence, simultaneous
+        Of each interval, or of all intervals together.
+    """
+    from leakwise.tables.estimate.estimate import estimate as recover
+    from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
+    from leakwise.tables.estimate.result import GroupedEstimate
+
+    several = isinstance(mechanism, Mapping)
+    if not several and column is None:
+        raise InvalidInput("column must say which column of the DataFrame was released.")
+    given = dict(mechanism) if isinstance(mechanism, Mapping) else {column: mechanism}
+    known = {key: carried_mechanism(df, key) if one is None else one for key, one in given.items()}
+    if strata := [key for key, one in known.items() if isinstance(one, StratifiedMechanism)]:
+        raise InvalidInput(
+            f"{some_of(strata)} was released by strata, whose mechanisms differ from row to row. Collect the columns "
+            "(df.toArrow()) and use lw.estimate."
+        )
+    names = [list(key) if isinstance(key, tuple) else [key] for key in known]
+    groups = [] if by is None else list(by) if isinstance(by, (list, tuple)) else [by]
+    if both := [name for name in groups if any(name in of for of in names)]:
+        raise InvalidInput(f"by={by!r} names released columns: {some_of(both)}. Group by columns that were not.")
+    columns = (*groups, *(name for of in names for name in of))
+    cells = counts(df, columns if len(columns) > 1 else columns[0])
+    if not cells:
+        raise InvalidInput("The DataFrame has no rows: there is nothing to estimate from.")
+    tables: dict[Any, dict[Any, int]] = {}
+    for key, count in cells.items():
+        parts = key if len(columns) > 1 else (key,)
+        inside, rest = parts[: len(groups)], parts[len(groups) :]
+        outcomes: list[Any] = []
+        for of in names:
+            outcomes.append(rest[0] if len(of) == 1 else tuple(rest[: len(of)]))
+            rest = rest[len(of) :]
+        group = inside[0] if len(inside) == 1 else inside
+        tables.setdefault(group, {})[tuple(outcomes) if several else outcomes[0]] = count
+    share = 1 - (1 - confidence) / len(tables) if simultaneous else confidence
+    found: dict[Any, Any] = {
+        group: recover(tables[group], known if several else known[column], confidence=share, simultaneous=simultaneous)
+        for group in in_order(tables)
+    }
+    if not groups:
+        return found[()]
+    if several:
+        return GroupedJointEstimate(tuple(groups), found)
+    return GroupedEstimate(groups[0] if len(groups) == 1 else tuple(groups), found, confidence, simultaneous)

@@ -1,0 +1,46 @@
+"""Estimates from DataFrames are those of the same rows in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+
+SEX, INCOME = lw.randomized_response(["f", "m"], lift=4), lw.randomized_response([1, 2, 3], lift=4)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    g = np.random.default_rng(0)
+    columns = (g.choice(["f", "m"], 600), g.integers(1, 4, 600), g.choice(["n", "s"], 600), g.integers(0, 2, 600))
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def test_joint_tables_and_groups_are_those_of_the_rows_in_memory(spark, rows):
+    df = spark.createDataFrame(rows, "sex string, income int, region string, year int")
+    table = dict(zip(("sex", "income", "region", "year"), map(list, zip(*rows, strict=True)), strict=True))
+    both = {"sex": SEX, "income": INCOME}
+    np.testing.assert_allclose(lw.spark.estimate(df, both).intervals, lw.estimate(table, both).intervals)
+    by = lw.spark.estimate(df, both, by=["region", "year"], simultaneous=True)
+    known = lw.estimate(table, both, by=["region", "year"], simultaneous=True)
+    assert list(by) == list(known)
+    np.testing.assert_allclose(by["s", 1].intervals, known["s", 1].intervals)
+    one = lw.spark.estimate(df, INCOME, "income", by="region")
+    alone = lw.estimate(table, INCOME, "income", by="region")
+    np.testing.assert_allclose(one["n"].intervals, alone["n"].intervals)
+    assert lw.spark.estimate(df, SEX, "sex").sample_size == 600
+
+
+def test_what_cannot_be_estimated_is_refused(spark, rows):
+    df = spark.createDataFrame(rows, "sex string, income int, region string, year int")
+    strata = lw.StratifiedMechanism({"n": SEX, "s": SEX}, given={"region": ["n", "s"]}, secret="sex")
+    for call, words in (
+        (lambda: lw.spark.estimate(df, SEX), "column must say"),
+        (lambda: lw.spark.estimate(df, {"sex": SEX}, by=["sex"]), "names released columns"),
+        (lambda: lw.spark.estimate(df, {"sex": strata}), "released by strata"),
+        (lambda: lw.spark.estimate(df.limit(0), {"sex": SEX, "income": INCOME}), "no rows"),
+        (lambda: lw.spark.estimate(df, {"sex": SEX, "income": None}), "does not carry"),
+    ):
+        with pytest.raises(lw.InvalidInput, match=words):
+            call()
