@@ -13,12 +13,12 @@ import leakwise as lw
 from leakwise.alphabet import Alphabet, GivenColumns
 from leakwise.data import adult_table
 from leakwise.priors import AllPriors
-from leakwise.priors.sample import rounding_cell
+from leakwise.priors.sample import rounded_parts, rounding_cell
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.priors.stratum_tables import counts_of_table
 from leakwise.release_limits import release_limits
 from leakwise.release_mechanism import Kept
-from leakwise.release_strata import CountedStrata, certified_by_stratum
+from leakwise.release_strata import CountedStrata, certified_by_stratum, paired
 
 LETTERS = Alphabet(["a", "b", "c"])
 GIVEN = GivenColumns({"sex": ["f", "m"], "zone": ["n", "s"]})
@@ -204,3 +204,48 @@ def test_the_guarantee_for_the_true_priors_fails_no_more_often_than_it_is_said()
         taken_as_exact += lw.epsilon(naive.mechanism, true["u"]) > limit + 1e-12
     assert max(broken.values()) <= 0.2 * tables
     assert taken_as_exact > 0.5 * tables  # as a mechanism for the counts themselves does
+
+
+PAIR = {("f", "n"): [610, 60, 30], ("f", "s"): [560, 70, 20], ("m", "n"): [40, 30, 30]}
+
+
+def test_two_small_strata_that_differ_in_one_column_use_their_frequencies_pooled(tmp_path: Path) -> None:
+    found, certificate, shown = certified(table(PAIR))
+    assert found.others.strata == 1
+    assert found.merged == (("f", "n"), ("f", "s"))
+    assert all(found[u].value > found.others.design.value for u in found.merged)  # better than for every prior
+    assert shown.priors[("f", "n")].own == 700
+    assert shown.priors[("f", "n")].rows == 1350
+    shown.save(tmp_path / "c.json")
+    assert lw.verify(tmp_path / "c.json").priors == shown.priors
+    # Rows that go from one to the other leave nothing but sizes to be seen, and those stay.
+    moved = {**PAIR, ("f", "n"): [605, 70, 25], ("f", "s"): [565, 60, 25]}
+    _, other, seen = certified(table(moved))
+    assert other.mechanism == certificate.mechanism
+    assert seen.priors == shown.priors
+
+
+def test_a_pooled_set_contains_the_prior_of_each_of_its_strata() -> None:
+    """Whatever the partner has, up to the extreme that it has all rows of rare values."""
+    generator, failure, times, missed = np.random.default_rng(3), 0.2, 300, 0
+    sets = ((np.arange(1, 7)[None, :] >> np.arange(3)[:, None]) & 1).astype(float)
+    for _ in range(times):
+        prior, partner = np.array([0.9, 0.06, 0.04]), generator.dirichlet([20, 1, 1])
+        own, other = generator.multinomial(600, prior), generator.multinomial(600, partner)
+        cake = RoundedLayerCake.of_parts(LETTERS, rounded_parts((own + other).tolist()), 1200, failure, 600)
+        missed += bool((cake.least_mass(sets) > prior @ sets).any())
+        exact = lw.Prior.from_counts(own.tolist()).confidence(failure, "layer-cake")
+        assert (cake.least_mass(sets) <= exact.least_mass(sets) + 1e-12).all()
+    assert missed <= failure * times
+
+
+def test_strata_that_cannot_be_paired_stay_apart() -> None:
+    given = GivenColumns({"sex": ["f", "m"], "zone": ["n", "s"]})
+    assert paired(given, {("f", "n"): 600, ("m", "s"): 600}, 1000) == {}  # they differ in two columns
+    assert paired(given, {("f", "n"): 600, ("m", "n"): 400}, 1000) == {}  # the second has less than half
+    assert paired(GivenColumns({"g": ["u", "v"]}), {"u": 600, "v": 600}, 1000) == {}
+    three = {("f", "n"): 900, ("f", "s"): 800, ("m", "n"): 700}
+    assert paired(given, three, 1000) == {("f", "n"): ("m", "n"), ("m", "n"): ("f", "n")}
+    for rows, own in ((100, 0), (100, 101)):
+        with pytest.raises(lw.InvalidInput, match="own must be between 1 and"):
+            RoundedLayerCake.of_parts(LETTERS, rounded_parts([50, 30, 20]), rows, 0.1, own)

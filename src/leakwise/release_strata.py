@@ -11,6 +11,7 @@ from leakwise.alphabet import Alphabet, GivenColumns, Label
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, LayerCake, Prior, PriorByStratum, PriorSet
+from leakwise.priors.sample import rounded_parts
 from leakwise.priors.sets.around_estimate import checked_failure
 from leakwise.priors.sets.noisy import NoisyLayerCake, checked_cost, noisy_counts
 from leakwise.priors.sets.rounded import RoundedLayerCake
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from leakwise.optimize.stratified_result import StratifiedDesign
     from leakwise.sampling import SecureStream
 
-__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum"]
+__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum", "paired"]
 
 # A stratum with fewer rows never uses its own frequencies: one row would move them too far.
 LEAST_ROWS = 1000
@@ -56,8 +57,9 @@ def certified_by_stratum(
     """Return the proof of the mechanisms of all strata, and the one that a receiver may see; beyond the limit, refuse.
 
     They differ where the priors come from the table: the receiver's rests on rounded frequencies alone, from which the
-    mechanisms follow, too. Strata of fewer than ``least_rows`` rows are not listed: their rows get ``otherwise``, a
-    mechanism that holds for every prior. Sizes of strata are public, as the given columns are.
+    mechanisms follow, too. Strata of fewer than ``least_rows`` rows never use their own: two that have as many together
+    may use theirs, pooled; the others are not listed, and get ``otherwise``, a mechanism that holds for every prior.
+    Sizes of strata are public, as the given columns are.
 
     With a ``prior_cost`` ε₀ two-sided geometric noise, drawn from ``stream``, is added to the counts of each listed
     stratum, and both proofs are the same one: mechanisms, certificate and whether there is a release at all depend on
@@ -108,16 +110,17 @@ class _Table:
         least = basis.least_rows
         if isinstance(least, bool) or not isinstance(least, int) or least < 1:
             raise InvalidInput(f"least_rows must be a whole number of rows, at least 1. Got {least!r} instead.")
-        self.large = [key for key, size in self.sizes.items() if size >= least]
-        # Each stratum that uses its own frequencies may mislead.
-        self.share = checked_failure(basis.failure) / max(len(self.large), 1)
         self.cost = None if basis.prior_cost is None else checked_cost(basis.prior_cost)
+        self.large = [key for key, size in self.sizes.items() if size >= least]
+        self.pairs = {} if self.cost else paired(basis.given, self.sizes, least)
+        # Each stratum that uses its own frequencies, or those of a pair, may mislead.
+        self.share = checked_failure(basis.failure) / max(len(self.large) + len(self.pairs), 1)
         self._stream = stream
 
     @cached_property
     def listed(self) -> list[Label]:
         """The strata that a mechanism lists: those that use their own frequencies, or else the largest of all."""
-        return self.large or [max(self.sizes, key=self.sizes.__getitem__)]
+        return [*self.large, *self.pairs] or [max(self.sizes, key=self.sizes.__getitem__)]
 
     @property
     def rest(self) -> tuple[int, Fraction]:
@@ -129,12 +132,19 @@ class _Table:
     def _sets(self) -> dict[Label, PriorSet]:
         """The set of priors of each large stratum that may be shown: of rounded frequencies, or of noisy counts."""
         if self.cost is None:
-            return {key: RoundedLayerCake(self.sample(key), self.share) for key in self.large}
+            alone = {key: RoundedLayerCake(self.sample(key), self.share) for key in self.large}
+            return {**alone, **{key: self._merged(key, other) for key, other in self.pairs.items()}}
         noisy = noisy_counts([self.basis.counts[key] for key in self.large], self.cost, self._stream)
         return {
             key: NoisyLayerCake(self.basis.letters, counts, self.sizes[key], self.cost, self.share)
             for key, counts in zip(self.large, noisy, strict=True)
         }
+
+    def _merged(self, key: Label, other: Label) -> RoundedLayerCake:
+        """The set of a small stratum, from the rounded frequencies of it and another one together."""
+        pooled = [sum(pair) for pair in zip(self.basis.counts[key], self.basis.counts[other], strict=True)]
+        own, rows = self.sizes[key], self.sizes[key] + self.sizes[other]
+        return RoundedLayerCake.of_parts(self.basis.letters, rounded_parts(pooled), rows, self.share, own)
 
     def sample(self, key: Label) -> Prior:
         return Prior.from_integers(self.basis.letters, list(self.basis.counts[key]), self.sizes[key])
@@ -159,10 +169,11 @@ class _Table:
     def _declared(self, mechanism: StratifiedMechanism) -> list[Label]:
         """The large strata that a mechanism knows; rows of the others are its ``otherwise``, or refused."""
         domains = mechanism.given_columns.domains
-        parts = {key: key if len(domains) > 1 and isinstance(key, tuple) else (key,) for key in self.large}
+        known = [*self.large, *self.pairs]
+        parts = {key: key if len(domains) > 1 and isinstance(key, tuple) else (key,) for key in known}
         return [
             key
-            for key in self.large
+            for key in known
             if all(part in domain.index for part, domain in zip(parts[key], domains, strict=True))
             and (key in mechanism or mechanism.otherwise is not None)
         ]
@@ -174,6 +185,34 @@ class _Table:
             for key in public
         }
         return public.replaced(sets)
+
+
+def paired(given: GivenColumns, sizes: Mapping[Label, int], least: int) -> dict[Label, Label]:
+    """Return pairs of small strata with enough rows together that differ in one given column, each with its partner.
+
+    Who is paired with whom follows from the given columns and the sizes alone, which are public. A stratum of less than
+    half of the rows would learn nothing: all rows of its partner that have other letters may be its own.
+
+    >>> given = GivenColumns({"sex": ["f", "m"], "job": ["x", "y", "z"]})
+    >>> sizes = {("f", "x"): 700, ("f", "y"): 600, ("f", "z"): 90, ("m", "x"): 800, ("m", "y"): 4000}
+    >>> paired(given, sizes, 1000)
+    {('f', 'x'): ('f', 'y'), ('f', 'y'): ('f', 'x')}
+    """
+    if len(given) < 2:
+        return {}
+    middle = {key: given.parts(key) for key, size in sizes.items() if least <= 2 * size < 2 * least}
+    found: dict[Label, Label] = {}
+    # First those that differ in the column with the most values.
+    for place in sorted(range(len(given)), key=lambda place: -len(given.domains[place])):
+        alike: dict[tuple[Label, ...], list[Label]] = {}
+        for key, parts in middle.items():
+            if key not in found:
+                alike.setdefault(parts[:place] + parts[place + 1 :], []).append(key)
+        for keys in alike.values():
+            falling = sorted(keys, key=lambda key: -sizes[key])
+            for one, other in zip(falling[::2], falling[1::2], strict=False):
+                found[one], found[other] = other, one
+    return found
 
 
 def _stratified(

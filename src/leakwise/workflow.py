@@ -107,8 +107,8 @@ def protect(
     coarsen
         A mapping from columns to ``lw.bins``: they go out in bins, which makes fewer combinations.
     least_rows
-        With ``prior="table"``: combinations with fewer rows do not use frequencies of their own; their mechanism holds
-        for every prior.
+        With ``prior="table"``: combinations with fewer rows do not use frequencies of their own: two that differ in one
+        column and have as many together may use theirs pooled, for others the mechanism holds for every prior.
     prior_cost
         With ``prior="table"``: nats for which the frequencies are counted with noise. Then everything that leaves
         depends on the noisy counts alone, and the limits hold for mechanism, certificate and rows together. Left out,

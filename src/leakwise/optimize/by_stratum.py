@@ -25,6 +25,7 @@ from leakwise.optimize.problem.recentred import Recentred
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.stratified_result import OtherStrata, StratifiedDesign, StratumDesign
 from leakwise.priors import AllPriors, Ball, Box, Prior, PriorByStratum, PriorSet
+from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, asked_limits, certify, certify_by_stratum, limits_in_stratum, prior_cost
 
 __all__ = ["by_stratum", "design_with_rest"]
@@ -198,6 +199,8 @@ class _Problem:
         values = [self._worth(one.mechanism, known)[0] for one, _ in candidates]
         place = values.index(max(values))
         best, source = candidates[place]
+        if source == "own" and isinstance(known, RoundedLayerCake) and known.own < known.rows:
+            source = "merged"
         return best.mechanism, StratumDesign(values[place], max(bound, values[place]), best.method, source)
 
     def _of_estimate(self, known: PriorSet, wide: PriorSet) -> Design | None:

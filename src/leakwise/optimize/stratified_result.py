@@ -26,8 +26,9 @@ _SHOWN = 12
 class StratumDesign:
     """What the mechanism of one stratum is worth there, and where it comes from.
 
-    ``source`` is ``"own"``, ``"shared"`` (another stratum with the same prior has it) or ``"every prior"`` (too little
-    is known of the stratum: the mechanism holds for every prior).
+    ``source`` is ``"own"``, ``"shared"`` (another stratum with the same prior has it), ``"merged"`` (it rests on the
+    counts of a small stratum together with another) or ``"every prior"`` (too little is known of the stratum: the
+    mechanism holds for every prior).
     """
 
     value: float
@@ -122,6 +123,11 @@ class StratifiedDesign(Shown):
         return tuple(key for key, one in self.strata.items() if one.source == "shared")
 
     @property
+    def merged(self) -> tuple[Label, ...]:
+        """The small strata whose mechanism rests on their counts together with those of another one."""
+        return tuple(key for key, one in self.strata.items() if one.source == "merged")
+
+    @property
     def fallen(self) -> Fraction:
         """The share of the rows that get the mechanism for every prior, in listed strata and in others; exact."""
         listed = sum((self.prior.weights[key] for key in self.fallbacks), Fraction(0))
@@ -147,6 +153,8 @@ class StratifiedDesign(Shown):
                 f"{len(self.fallbacks) + others:,}, {float(100 * self.fallen):.2g}% of the rows",
             ],
         ]
+        if self.merged:
+            rows.append(["merged with another", f"{len(self.merged):,}"])
         if self.prior.absent and not others:
             kept = "rows are refused" if self.mechanism.otherwise is None else "the mechanism for every prior"
             rows.append(["combinations that do not occur", f"{self.prior.absent:,}: {kept}"])
@@ -174,6 +182,7 @@ class StratifiedDesign(Shown):
             "epsilon": self.epsilon,
             "constraint": self.constraint,
             "fallbacks": [label_to_plain(key) for key in self.fallbacks],
+            "merged": [label_to_plain(key) for key in self.merged],
             "other_strata": 0 if self.others is None else self.others.strata,
             "share_of_rows_for_every_prior": float(self.fallen),
             "strata": [

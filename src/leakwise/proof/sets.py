@@ -53,9 +53,9 @@ def least_mass_prover(priors: PriorSet) -> Prover:
     if isinstance(priors, KLBall):
         return _kl(priors.nominal, priors.radius)
     if isinstance(priors, LayerCake):
-        return _stacked(len(priors), _seen(priors, priors.counts, priors.counts))
+        return _stacked(len(priors), _seen(priors, priors.counts, priors.counts, priors.sample_size))
     if isinstance(priors, RoundedLayerCake):
-        return _stacked(len(priors), _seen(priors, *_cell(priors.parts, priors.rows)))
+        return _stacked(len(priors), _seen(priors, *_cell(priors.parts, priors.rows), priors.rows))
     if isinstance(priors, NoisyLayerCake):
         return _stacked(len(priors), _noisy(priors))
     if isinstance(priors, Prior):
@@ -185,17 +185,17 @@ def _stacked(size: int, along: Callable[[Sequence[int]], Iterator[Callable[[], F
 
 
 def _seen(
-    priors: LayerCake | RoundedLayerCake, least: Sequence[int], most: Sequence[int]
+    priors: LayerCake | RoundedLayerCake, least: Sequence[int], most: Sequence[int], rows: int
 ) -> Callable[[Sequence[int]], Iterator[Callable[[], Fraction]]]:
-    """Each set by how often it was seen at least: its letters, or all rows but those of other letters."""
-    size, rows = len(least), priors.sample_size
+    """Each set by how often it was seen at least: all rows of the stratum but those that other letters may have."""
+    size, own = len(least), priors.sample_size
     sets, chance = 2**size - 2 if size > 1 else 1, priors.exact_failure
 
     def along(order: Sequence[int]) -> Iterator[Callable[[], Fraction]]:
         inside, outside = 0, sum(most)
         for place in order:
             inside, outside = inside + least[place], outside - most[place]
-            yield partial(proven_lower_bound, max(inside, rows - outside), rows, chance, sets)
+            yield partial(proven_lower_bound, max(own - min(outside, rows - inside), 0), own, chance, sets)
 
     return along
 

@@ -78,11 +78,15 @@ class LayerCakeBody(msgspec.Struct, tag="layer-cake", forbid_unknown_fields=True
 
 
 class RoundedBody(msgspec.Struct, tag="rounded-layer-cake", forbid_unknown_fields=True):
-    """The layer cakes of all tables with these rounded frequencies: the rows, and the parts of the values."""
+    """The layer cakes of all tables with these rounded frequencies: the rows, and the parts of the values.
+
+    Where the rows are those of several strata, ``own`` are those of the stratum itself.
+    """
 
     rows: int
     parts: list[int]
     failure: RatioBody
+    own: int | None = None
 
 
 class NoisyBody(msgspec.Struct, tag="noisy-layer-cake", forbid_unknown_fields=True):
@@ -118,7 +122,8 @@ def set_to_body(priors: PriorSet) -> SetBody:
         if isinstance(priors, LayerCake):
             return LayerCakeBody(failure, method)
         if isinstance(priors, RoundedLayerCake):
-            return RoundedBody(priors.rows, list(priors.parts), failure)
+            own = None if priors.own == priors.rows else priors.own
+            return RoundedBody(priors.rows, list(priors.parts), failure, own)
         if isinstance(priors, NoisyLayerCake):
             return NoisyBody(priors.rows, list(priors.counts), _write(priors.cost), failure)
     raise InvalidInput(f"A certificate for a set of the kind {type(priors).__name__} cannot be stored.")
@@ -149,7 +154,7 @@ def set_from_body(body: SetBody, nominal: Prior, name: str) -> PriorSet:
 
 def _counted(body: RoundedBody | NoisyBody, letters: Alphabet, failure: Fraction, name: str) -> PriorSet:
     if isinstance(body, RoundedBody):
-        return RoundedLayerCake.of_parts(letters, body.parts, body.rows, failure)
+        return RoundedLayerCake.of_parts(letters, body.parts, body.rows, failure, body.own)
     return NoisyLayerCake(letters, body.counts, body.rows, _read(body.cost, name), failure)
 
 

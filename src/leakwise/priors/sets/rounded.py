@@ -24,6 +24,9 @@ class RoundedLayerCake(Stacked):
     this set depends on the table through its rounded frequencies alone, and holds for the
     :class:`~leakwise.priors.sets.layer_cake.LayerCake` of each. It holds nothing else of the table.
 
+    The rows may be those of several strata together, of which the prior's own has ``own``: rows of other letters than
+    A that all of them have at most, its own has at most as well, and so it has at least the rest of its rows in A.
+
     Parameters
     ----------
     sample
@@ -40,6 +43,7 @@ class RoundedLayerCake(Stacked):
 
     kind = "layer cakes of all tables with these rounded frequencies"
     rows: int
+    own: int
     parts: tuple[int, ...]
     _low: Counts
     _high: Counts
@@ -47,29 +51,36 @@ class RoundedLayerCake(Stacked):
 
     def __init__(self, sample: Prior, failure: object) -> None:
         counts = counts_of(sample)
-        self._fill(sample.alphabet, rounded_parts(counts), sum(counts), failure)
+        self._fill(sample.alphabet, rounded_parts(counts), sum(counts), failure, sum(counts))
 
     @classmethod
-    def of_parts(cls, letters: Alphabet, parts: Sequence[int], rows: int, failure: object) -> RoundedLayerCake:
-        """Return the set of rounded frequencies that are known already: about √n parts in all, one at least each."""
+    def of_parts(
+        cls, letters: Alphabet, parts: Sequence[int], rows: int, failure: object, own: int | None = None
+    ) -> RoundedLayerCake:
+        """Return the set of rounded frequencies that are known already: about √n parts in all, one at least each.
+
+        ``own`` is how many of the rows are of the stratum itself; all of them unless it is given.
+        """
         found = cls.__new__(cls)
-        found._fill(letters, parts, rows, failure)
+        found._fill(letters, parts, rows, failure, rows if own is None else own)
         return found
 
-    def _fill(self, letters: Alphabet, parts: Sequence[int], rows: int, failure: object) -> None:
+    def _fill(self, letters: Alphabet, parts: Sequence[int], rows: int, failure: object, own: int) -> None:
+        if not 1 <= own <= rows:
+            raise InvalidInput(f"own must be between 1 and the {rows:,} rows. Got {own!r} instead.")
         if len(parts) != len(letters) or rows < 1 or min(parts) < 1:
             raise InvalidInput(f"parts must be one positive number for each of {len(letters)} values. Got {parts!r}.")
         super().__init__(Prior.from_integers(letters, list(parts)), failure, "rounded-layer-cake")
         low, high = cell_of(parts, rows)
         if not sum(low) <= rows <= sum(high) or min(b - a for a, b in zip(low, high, strict=True)) < 0:
             raise InvalidInput(f"No table of {rows:,} rows has the rounded frequencies {list(parts)!r}.")
-        bounds = SetBounds(rows, self.log_level)
-        self._set(rows=rows, parts=tuple(parts), _low=np.array(low), _high=np.array(high), _bounds=bounds)
+        bounds = SetBounds(own, self.log_level)
+        self._set(rows=rows, own=own, parts=tuple(parts), _low=np.array(low), _high=np.array(high), _bounds=bounds)
 
     @property
     def sample_size(self) -> int:
-        """How many rows the bounds rest on."""
-        return self.rows
+        """How many rows the bounds rest on: those of the stratum itself."""
+        return self.own
 
     @property
     def holds_nominal(self) -> bool:
@@ -77,14 +88,17 @@ class RoundedLayerCake(Stacked):
 
     def bounds_along(self, order: Indices) -> Floats:
         least, most = np.cumsum(self._low[order], axis=0), np.cumsum(self._high[order], axis=0)
-        return self._bounds(np.maximum(least, self.rows - (most[-1] - most))[:-1])
+        outside = np.minimum(most[-1] - most, self.rows - least)[:-1]
+        return self._bounds(np.maximum(self.own - outside, 0))
 
     def reordered(self, order: Indices) -> RoundedLayerCake:
         parts = [self.parts[place] for place in order]
-        return RoundedLayerCake.of_parts(self.nominal.reordered(order).alphabet, parts, self.rows, self.exact_failure)
+        letters = self.nominal.reordered(order).alphabet
+        return RoundedLayerCake.of_parts(letters, parts, self.rows, self.exact_failure, self.own)
 
     def _key(self) -> tuple[object, ...]:
-        return (self.rows, self.parts)
+        return (self.rows, self.own, self.parts)
 
     def _size(self) -> list[tuple[str, str]]:
-        return [("rows", f"{self.rows:,}"), ("level of each set (log)", number(self.log_level))]
+        together = [] if self.own == self.rows else [("rows of all strata together", f"{self.rows:,}")]
+        return [("rows", f"{self.own:,}"), *together, ("level of each set (log)", number(self.log_level))]
