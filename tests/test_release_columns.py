@@ -179,3 +179,32 @@ def test_files_by_stratum_are_options_of_the_command(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(said: dict[str, Any], words: str) -> None:
     with pytest.raises(lw.InvalidInput, match=words):
         lw.protect(FRAME, "smokes", **{**TABLE, "given": "sex", "drop": ["name", "age", "street"], **said})
+
+
+def test_noisy_counts_serve_with_and_without_given_columns(tmp_path: Path) -> None:
+    """What was paid for is part of the limits, and the certificate can be shown: it has no count of the table."""
+    for said in ({"given": "sex", "drop": ["name", "age", "street"]}, {"drop": ["name", "age", "street", "sex"]}):
+        r = lw.protect(FRAME, "smokes", prior_cost=0.1, **said, **TABLE)
+        assert "2 times as likely" in r.guarantee
+        assert "0.1" in r.guarantee
+        r.certificate.save(tmp_path / "c.json")
+        assert lw.verify(tmp_path / "c.json").holds
+        exact = str((FRAME["smokes"] == "yes").sum())
+        assert exact not in (tmp_path / "c.json").read_text(encoding="utf-8")
+        assert r.report(tmp_path / "r.html").exists()
+
+
+def test_given_columns_that_say_what_the_secret_is_are_told_of() -> None:
+    """The guarantee would be true and worth nothing: the copy goes out in clear."""
+    frame = FRAME[["smokes"]].assign(copy=FRAME["smokes"])
+    with pytest.warns(lw.LeakwiseWarning, match="In 12,000 of 12,000 rows copy determines smokes"):
+        lw.protect(frame, "smokes", **TABLE)
+
+
+def test_an_order_by_given_columns_tells_nothing_more() -> None:
+    frame = FRAME[["sex", "smokes"]].sort_values("sex", kind="stable", ignore_index=True)
+    assert "no sign of the secret found" in repr(lw.protect(frame, "smokes", **TABLE))
+    with pytest.raises(lw.InvalidInput, match="order"):
+        lw.protect(frame, "smokes", drop="sex", **TABLE)
+    with pytest.raises(lw.InvalidInput, match="order"):
+        lw.protect(frame.sort_values(["sex", "smokes"], ignore_index=True), "smokes", **TABLE)

@@ -43,6 +43,7 @@ class Option:
     """Another choice of columns, and the largest standard error of a frequency that it would give, about."""
 
     given: tuple[Hashable, ...]
+    unrelated: tuple[Hashable, ...]
     drop: tuple[Hashable, ...]
     coarsen: Mapping[Hashable, Bins]
     standard_error: float
@@ -53,6 +54,8 @@ class Option:
         parts = []
         if self.given:
             parts.append(f"--given {shlex.quote(','.join(map(str, self.given)))}")
+        if self.unrelated:
+            parts.append(f"--unrelated {shlex.quote(','.join(map(str, self.unrelated)))}")
         if self.drop:
             parts.append(f"--drop {shlex.quote(','.join(map(str, self.drop)))}")
         for name, one in self.coarsen.items():
@@ -88,7 +91,8 @@ class Advice:
         """All of it in words."""
         start = (
             f"{self.rows:,} of {self.all_rows:,} rows ({percent(self.rows / self.all_rows)}) are in {self.strata:,} "
-            "combinations of the given columns that are too rare to learn from: their mechanism holds for every prior."
+            f"combination{'s' * (self.strata != 1)} of the given columns too rare to learn from: their mechanism holds "
+            "for every prior."
         )
         if self.standard_error is None:
             return start
@@ -259,8 +263,16 @@ class _Search:
         new = {name: bins for name, bins in columns.bins.items() if name not in row.coarsened}
         return Option(
             tuple(columns.codes),
+            row.unrelated,
             tuple(name for name in (*row.dropped, *self._by.names) if name not in columns.codes),
-            {**{name: bins for name, bins in row.coarsened.items() if name in columns.codes}, **new},
+            {
+                **{
+                    name: bins
+                    for name, bins in row.coarsened.items()
+                    if name not in self._by.names or name in columns.codes
+                },
+                **new,
+            },
             error,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, GivenColumns, Label, as_alphabet, joined
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, PriorByStratum
 from leakwise.tables.release.sources import Source
 from leakwise.tables.row_columns import RowColumns, row_columns
 from leakwise.tables.strata.unrelated import FALSE_ALARM, Cells, evidence
 
-__all__ = ["columns_that_go_out", "given_columns", "refuse_related"]
+__all__ = ["columns_that_go_out", "given_columns", "refuse_related", "warn_of_determined"]
 
 # Values of a column up to which strata are made of them, and up to which an unrelated column is checked.
 MOST_VALUES = 1_000_000
@@ -192,6 +193,28 @@ def refuse_related(source: Source, row: RowColumns, letters: Alphabet) -> None:
                 f"was released. Let the guarantee hold for anyone who sees it (--given {shlex.quote(each)}), leave it "
                 f"out (--drop {shlex.quote(each)}), or send it out in bins (--coarsen)."
             )
+
+
+def warn_of_determined(counts: Mapping[Label, Sequence[int]], given: GivenColumns, secret: Sequence[Hashable]) -> None:
+    """Warn where given columns say what the secret is: it goes out in clear then, whatever is drawn for it.
+
+    Of a stratum that is too small to be sure nothing is said: its rows may have one value by chance.
+    """
+    table = np.array(list(counts.values()), dtype=np.float64)
+    sizes, shares = table.sum(axis=1), table.sum(axis=0) / table.sum()
+    by_chance = sizes * np.log(np.maximum(shares[table.argmax(axis=1)], 1e-300)) + math.log(len(table))
+    sure = (table.max(axis=1) == sizes) & (by_chance < math.log(FALSE_ALARM))
+    if not sure.any():
+        return
+    first = next(key for key, one in zip(counts, sure, strict=True) if one)
+    does = "determines" if len(given) == 1 else "determine"
+    warnings.warn(
+        f"In {int(sizes[sure].sum()):,} of {int(sizes.sum()):,} rows {given.words} {does} {joined(secret)}, such as "
+        f"where {given.described(first)}: it goes out in clear, whatever is drawn for it, because the guarantee is "
+        "about what an outcome adds. Drop columns (--drop), or send them out in bins (--coarsen).",
+        LeakwiseWarning,
+        stacklevel=3,
+    )
 
 
 def _cells(counts: Mapping[Label, Sequence[int]], given: int, columns: int) -> tuple[Cells, list[Label], list[Label]]:

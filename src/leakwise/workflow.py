@@ -21,7 +21,7 @@ from leakwise.release_arguments import (
     public_prior,
 )
 from leakwise.release_choice import Request, chosen_mechanism
-from leakwise.release_columns import columns_that_go_out, given_columns, refuse_related
+from leakwise.release_columns import columns_that_go_out, given_columns, refuse_related, warn_of_determined
 from leakwise.release_limits import TEN_TIMES, release_limits
 from leakwise.release_mechanism import kept_in_reading
 from leakwise.report import Protection
@@ -222,6 +222,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     if (ordered := watched or seen.order) is not None:
         refuse_order(ordered, request.title)
     refuse_related(source, row, letters)
+    if by is not None and seen.strata:
+        warn_of_determined(seen.strata, by, row.secret)
     stream = seeded_stream(unsafe_seed)
     choice = chosen_mechanism(request, seen, by, stream)
     tell_accuracy(request, choice, by, seen.rows)
