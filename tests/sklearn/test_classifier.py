@@ -127,7 +127,7 @@ def test_adult_labels_at_lift_one_and_a_half_are_learnt_as_from_the_clean_table(
     y, train = table.income.to_numpy(), np.arange(len(table)) < 24_000
     clean = LogisticRegression().fit(X[train], y[train]).score(X[~train], y[~train])
     prior = lw.Prior({"<=50K": "0.76", ">50K": "0.24"})
-    m = lw.design(prior, lift="1.5").mechanism
+    m = lw.design(prior, lift="1.5", anyone=15).mechanism
     shown = lw.release(y[train], m, order="keep", unsafe_seed=1)
     model = NoiseAwareClassifier(mechanism=m).fit(X[train], shown)
     assert abs((model.predict(X[~train]) == y[~train]).mean() - clean) < 0.01
