@@ -22,7 +22,7 @@ __all__ = ["AGES", "Population", "all_rows_together", "rows", "what_a_row_tells"
 
 Generator = np.random.Generator
 Stratum = tuple[str, ...]
-AGES = lw.bins(0, 90, 3)
+AGES, COIN = lw.bins(0, 90, 3), ("heads", "tails")
 # A draw that is less likely than this, over all that are looked at, is not one of the mechanism.
 _CHANCE = 1e-9
 
@@ -56,7 +56,7 @@ class Population:
             {
                 "sex": [self.strata[place][0] for place in places],
                 "age": 30 * thirds + generator.integers(0, 30, size),
-                "coin": generator.choice(["heads", "tails"], size),
+                "coin": generator.choice(COIN, size),
                 "copy": secret,
                 "s": secret,
             }
@@ -68,6 +68,11 @@ def rows(generator: Generator) -> None:
     people = Population(generator)
     table = people.table(generator, int(10 ** generator.uniform(2.3, 4)))
     options = _options(generator, people)
+    # The coin is assumed to tell nothing, goes out as a given column because nothing is said of it, or is left out.
+    coin = str(
+        generator.choice(["unrelated", "given", "drop"] if options["prior"] == "table" else ["unrelated", "drop"])
+    )
+    said = {"unrelated": ["coin"]} if coin == "unrelated" else {}
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.LeakwiseWarning)
         data, more = _source(generator, Path(name), table)
@@ -78,9 +83,9 @@ def rows(generator: Generator) -> None:
                 domain=people.values,
                 given=["sex"],
                 coarsen={"age": AGES},
-                unrelated=["coin"],
-                drop=["copy"],
+                drop=["copy", *(["coin"] if coin == "drop" else [])],
                 order="keep",
+                **said,
                 **options,
                 **more,
             )
@@ -93,12 +98,18 @@ def rows(generator: Generator) -> None:
         r.mechanism.save(Path(name) / "m.json")
         told = json.loads(r.report(Path(name) / "r.json").read_text())
         mechanism = lw.StratifiedMechanism.load(Path(name) / "m.json")
-        counted = table.groupby(
-            ["sex", pd.cut(table["age"], [-1, 29, 59, 90], labels=AGES.labels)], observed=True
-        ).size()
-        noisy = counted[counted >= options.get("least_rows", 0)].index if "prior_cost" in options else []
-        what_a_row_tells(people, mechanism, told, options.get("prior_cost", 0), set(noisy))
-        what_was_drawn(people, mechanism, table, _read(r.table))
+        must(("coin" in mechanism.given) == (coin == "given"), f"{coin} is in {mechanism.given}")
+        must(("coin" in _read(r.table).columns) == (coin != "drop"), f"{coin} is in the table, or is not")
+        noisy = _large(table, mechanism, options["least_rows"]) if "prior_cost" in options else set()
+        what_a_row_tells(people, mechanism, told, options.get("prior_cost", 0), noisy)
+        what_was_drawn(mechanism, table, _read(r.table))
+
+
+def _large(table: pd.DataFrame, mechanism: lw.StratifiedMechanism, least: int) -> set[Stratum]:
+    """The strata with so many rows, as the mechanism names them."""
+    ages = pd.cut(table["age"], [-1, 29, 59, 90], labels=AGES.labels).astype(str)
+    sizes = table.assign(age=ages).groupby(list(mechanism.given)).size()
+    return set(sizes[sizes >= least].index)
 
 
 def _options(generator: Generator, people: Population) -> dict[str, Any]:
@@ -135,6 +146,14 @@ def _read(table: Any) -> pd.DataFrame:
     return table
 
 
+def _strata(people: Population, mechanism: lw.StratifiedMechanism) -> Iterator[tuple[Stratum, Stratum]]:
+    """Every stratum of the population with each one of the mechanism that its rows can be in."""
+    for sex, age in people.strata:
+        for coin in COIN if "coin" in mechanism.given else COIN[:1]:
+            seen = {"sex": sex, "age": age, "coin": coin}
+            yield (sex, age), tuple(seen[str(name)] for name in mechanism.given)
+
+
 def _serving(mechanism: lw.StratifiedMechanism, stratum: Stratum) -> lw.Mechanism:
     if stratum in mechanism:
         return mechanism[stratum]
@@ -149,8 +168,8 @@ def what_a_row_tells(
     """No outcome in any stratum makes a value more likely than the report says, for the true prior and for any."""
     promise, paid = told["promise"], exp_lower(Fraction(str(cost)))
     order = [mechanism.inputs.index(value) for value in people.values]
-    for stratum in people.strata:
-        one, prior = _serving(mechanism, stratum), people.prior(stratum)
+    for known, stratum in _strata(people, mechanism):
+        one, prior = _serving(mechanism, stratum), people.prior(known)
         factor = paid if stratum in noisy else Fraction(1)  # the noisy counts tell as much, at most
         for column in zip(*(one.weights[place].tolist() for place in order), strict=True):
             mass = sum(p * int(v) for p, v in zip(prior, column, strict=True))
@@ -163,36 +182,35 @@ def what_a_row_tells(
                 must(most is not None and most <= Fraction(promise["anyone"]), f"for anyone {most} where {stratum}")
 
 
-def what_was_drawn(
-    people: Population, mechanism: lw.StratifiedMechanism, table: pd.DataFrame, released: pd.DataFrame
-) -> None:
+def what_was_drawn(mechanism: lw.StratifiedMechanism, table: pd.DataFrame, released: pd.DataFrame) -> None:
     """The columns are those that were to go out, and every row was drawn for by the mechanism of its stratum."""
     from scipy.stats import binom
 
     must("copy" not in released.columns, "a dropped column went out")
     must(released["sex"].tolist() == table["sex"].tolist(), "a given column was changed")
     must(set(released["age"]) <= set(AGES.labels), "a coarsened column went out as it was")
-    must(released["coin"].tolist() == table["coin"].tolist(), "an unrelated column was changed")
-    tests = sum(1 for _ in _cells(people, mechanism, table, released))
-    for seen, size, chance, what in _cells(people, mechanism, table, released):
+    if "coin" in released.columns:
+        must(released["coin"].tolist() == table["coin"].tolist(), "a column that goes out was changed")
+    tests = sum(1 for _ in _cells(mechanism, table, released))
+    for seen, size, chance, what in _cells(mechanism, table, released):
         tail = 2 * min(binom.cdf(seen, size, chance), binom.sf(seen - 1, size, chance))
         must(tail > _CHANCE / max(tests, 1), f"{seen} of {size} rows at a probability of {chance}: {what}")
 
 
 def _cells(
-    people: Population, mechanism: lw.StratifiedMechanism, table: pd.DataFrame, released: pd.DataFrame
+    mechanism: lw.StratifiedMechanism, table: pd.DataFrame, released: pd.DataFrame
 ) -> Iterator[tuple[int, int, float, str]]:
     """How often an outcome was drawn for a value in a stratum, of how many rows, and with what probability."""
-    joined = pd.DataFrame(
-        {"sex": table["sex"], "age": released["age"], "s": table["s"], "y": released["s"].astype(str)}
-    )
-    for (sex, age, value), group in joined.groupby(["sex", "age", "s"], observed=True):
-        one = _serving(mechanism, (sex, age))
+    seen = {"sex": table["sex"], "age": released["age"], "coin": table["coin"]}
+    names = list(map(str, mechanism.given))
+    drawn = pd.DataFrame({**{name: seen[name] for name in names}, "s": table["s"], "y": released["s"].astype(str)})
+    for (*stratum, value), group in drawn.groupby([*names, "s"], observed=True):
+        one = _serving(mechanism, tuple(stratum))
         counts = group["y"].value_counts()
         chances = dict(zip(map(str, one.outputs), one.matrix[one.inputs.index(value)].tolist(), strict=True))
-        must(set(counts.index) <= set(chances), f"an outcome of another mechanism where {sex}, {age}")
+        must(set(counts.index) <= set(chances), f"an outcome of another mechanism where {stratum}")
         for outcome, chance in chances.items():
-            yield int(counts.get(outcome, 0)), len(group), chance, f"{outcome} for {value} where {sex}, {age}"
+            yield int(counts.get(outcome, 0)), len(group), chance, f"{outcome} for {value} where {stratum}"
 
 
 def all_rows_together(generator: Generator) -> None:

@@ -35,13 +35,13 @@ def test_the_attack_notices_a_lift_that_is_told_too_small_and_rows_of_another_me
         )
     told = json.loads(json.dumps(r.facts.to_dict()))
     what_a_row_tells(people, r.mechanism, told, 0, set())
-    what_was_drawn(people, r.mechanism, table, r.table)
+    what_was_drawn(r.mechanism, table, r.table)
     told["promise"]["lift"] = 1.9
     with pytest.raises(FalsePromise, match=r"told 1\.9"):
         what_a_row_tells(people, r.mechanism, told, 0, set())
     moved = {key: r.mechanism[other] for key, other in zip(people.strata, people.strata[::-1], strict=True)}
     swapped = lw.StratifiedMechanism(moved, r.mechanism.given_columns)
     with pytest.raises(FalsePromise):
-        what_was_drawn(people, swapped, table, r.table)
+        what_was_drawn(swapped, table, r.table)
     with pytest.raises(FalsePromise, match="a dropped column went out"):
-        what_was_drawn(people, r.mechanism, table, r.table.assign(copy=table["s"]))
+        what_was_drawn(r.mechanism, table, r.table.assign(copy=table["s"]))

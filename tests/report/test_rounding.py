@@ -14,6 +14,7 @@ import leakwise as lw
 from leakwise.priors.sample import coarse_prior, rounding_cell
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.report import Facts, page
+from leakwise.sampling import geometric
 
 TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -101,6 +102,23 @@ def test_whole_rows_tell_nothing_beyond_the_rounded_counts_of_strata(monkeypatch
     assert receives_rows(monkeypatch, {"u": far, "v": small}, **options) != first
     if "least_rows" not in options:  # of a stratum with few rows nothing is told but how many they are
         assert receives_rows(monkeypatch, {"u": rounded, "v": [10, 10, 380]}, **options) == first
+
+
+def test_whole_rows_tell_nothing_beyond_the_noisy_counts_of_strata(monkeypatch):
+    """Tables that noise makes equal give the same files and the same report, and the certificate goes with them."""
+    noisy = [6104, 2999, 897]
+
+    def with_noise(counts, small):
+        noise = np.array(noisy) - counts
+        monkeypatch.setattr(geometric, "two_sided_geometric", lambda *_: noise)
+        return receives_rows(monkeypatch, {"u": counts, "v": small}, prior_cost=0.5)
+
+    first = with_noise([6100, 3000, 900], [300, 60, 40])
+    assert with_noise([6090, 3005, 905], [300, 60, 40]) == first
+    assert with_noise([6100, 3000, 900], [10, 10, 380]) == first
+    assert "were counted with noise, which costs 0.5 nats" in first[3]
+    noisy[0] += 500
+    assert with_noise([6100, 3000, 900], [300, 60, 40]) != first
 
 
 @pytest.mark.parametrize("seed", range(20))
