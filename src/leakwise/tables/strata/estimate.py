@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leakwise.alphabet import edges_of
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.tables.estimate.fit import fits
@@ -127,7 +128,8 @@ def _estimates(counted: Counted, rows: RowMechanisms, confidence: float, simulta
             inversion = invert(merged[0].counts, merged[0].matrix, confidence=confidence, simultaneous=simultaneous)
         else:
             inversion = pooled(merged, confidence=confidence, simultaneous=simultaneous)
-        estimates[key] = Estimate(plain_alphabet(rows.mechanism.input_alphabet), inversion)
+        known = rows.mechanism.input_alphabet
+        estimates[key] = Estimate(plain_alphabet(known), inversion, edges_of(known))
     if misfits:
         warnings.warn(
             f"The outcomes do not fit this mechanism in {misfits:,} strata: it gives such counts less than once in 10⁹ "

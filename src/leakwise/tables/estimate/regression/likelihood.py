@@ -20,7 +20,7 @@ from leakwise.types import Floats, Indices
 
 __all__ = ["Categories", "Derivatives", "Likelihood", "Outcome", "Poisson"]
 
-_BLOCK = 1 << 17
+_BLOCK = 1 << 15
 # Keeps what describes unseen covariates finite where a value never occurs with a w.
 _RIDGE = 1e-6
 
@@ -100,6 +100,8 @@ class Categories:
 
 
 def _spread(p: Floats) -> Floats:
+    if p.shape[1] == 1:
+        return np.asarray((p * (1 - p))[:, :, None])
     return np.asarray(np.einsum("ri,ij->rij", p, np.eye(p.shape[1])) - p[:, :, None] * p[:, None, :])
 
 
@@ -202,7 +204,7 @@ class Likelihood:
         return 0.5 * _RIDGE * float((parameters[self.sizes[0] :] ** 2).sum())
 
     def _parts(self) -> list[slice]:
-        step = max(1024, _BLOCK // len(self.matrices))
+        step = max(512, _BLOCK // len(self.matrices))
         return [slice(start, min(start + step, self.rows)) for start in range(0, self.rows, step)]
 
     def _block(self, part: slice, parameters: Floats, *, derivatives: bool) -> tuple[Floats, Floats, Floats, Floats]:
@@ -219,20 +221,21 @@ class Likelihood:
             return logs, _outer_rows(slope, x), _crossed(x, curve, weight), _crossed(x, own, weight)
         v = self.describes[part]
         gamma = parameters[size:].reshape(combos - 1, -1)
-        p = np.concatenate((np.zeros((v.shape[0], 1)), v @ gamma.T), axis=1)
-        p -= p.max(axis=1, keepdims=True)
-        p -= np.log(np.exp(p).sum(axis=1, keepdims=True))
-        logs = p + np.stack([one[0] for one in found], axis=1)
+        # Combinations come first: sums over them then run along whole rows of memory.
+        p = np.concatenate((np.zeros((1, v.shape[0])), gamma @ v.T))
+        p -= p.max(axis=0)
+        p -= np.log(np.exp(p).sum(axis=0))
+        logs = p + np.stack([one[0] for one in found])
         for table, pair in self.shown:
             with np.errstate(divide="ignore"):
-                logs = logs + np.log(table)[pair[part]]
-        top = logs.max(axis=1)
+                logs += np.log(table.T)[:, pair[part]]
+        top = logs.max(axis=0)
         safe = np.where(np.isfinite(top), top, 0.0)
-        total = safe + np.log(np.exp(logs - safe[:, None]).sum(axis=1))
+        total = safe + np.log(np.exp(logs - safe).sum(axis=0))
         if not derivatives:
             return total, np.empty(0), np.empty(0), np.empty(0)
-        share = np.exp(logs - total[:, None])  # the posterior of the unseen covariates
-        return total, *self._mixed(part, found, share, np.exp(p), weight)
+        share = np.exp(logs - total)  # the posterior of the unseen covariates
+        return total, *self._mixed(part, found, share, np.exp(p)[1:].T, weight)
 
     def _mixed(
         self, part: slice, found: Sequence[tuple[Floats, ...]], share: Floats, p: Floats, weight: Floats
@@ -244,16 +247,16 @@ class Likelihood:
         complete = np.zeros_like(information)
         mean = np.zeros((v.shape[0], size + extra))
         for s, (matrix, (_, slope, curve, own)) in enumerate(zip(self.matrices, found, strict=True)):
-            x, r = matrix[part], share[:, s]
+            x, r = matrix[part], share[s]
             unit = np.zeros(combos - 1)
             if s:
                 unit[s - 1] = 1.0
-            g = np.concatenate((_outer_rows(slope, x), _outer_rows(unit - p[:, 1:], v)), axis=1)
+            g = np.concatenate((_outer_rows(slope, x), _outer_rows(unit - p, v)), axis=1)
             mean += r[:, None] * g
             information[:size, :size] += _crossed(x, curve, weight * r)
             complete[:size, :size] += _crossed(x, own, weight * r)
             information -= (g * (weight * r)[:, None]).T @ g
-        inner = _crossed(v, _spread(p[:, 1:]), weight)
+        inner = _crossed(v, _spread(p), weight)
         information[size:, size:] += inner
         complete[size:, size:] += inner
         information += (mean * weight[:, None]).T @ mean
