@@ -22,11 +22,14 @@ from leakwise.mechanism import Mechanism, StratifiedMechanism, identity
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.stratum_names import same_names
 from leakwise.optimize.problem.recentred import Recentred
+from leakwise.optimize.problem.together import Together
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.stratified_result import OtherStrata, StratifiedDesign, StratumDesign
 from leakwise.priors import AllPriors, Ball, Box, Prior, PriorByStratum, PriorSet
+from leakwise.priors.sets.noisy import NoisyLayerCake
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, asked_limits, certify, certify_by_stratum, limits_in_stratum, prior_cost
+from leakwise.types import Bools, Counts, Floats
 
 __all__ = ["by_stratum", "design_with_rest"]
 
@@ -39,6 +42,12 @@ _FEWEST_ROWS = 1000
 # Utilities whose mechanisms can be compared at any prior.
 _COMPARED = ("frequencies", "information")
 _OF_THE_SEARCH = ("time_limit", "progress")
+
+
+# From so many strata on those with estimates so close (in l1) share a design, if it loses at most this share of value.
+_MANY, _SIMILAR, _LOSS = 100, 0.05, 0.03
+_FEWEST, _MOST_ALIKE, _PATIENCE = 2, 64, 3  # how many share one, and after how many failures none is tried any more
+_COUNTED = (RoundedLayerCake, NoisyLayerCake)
 
 
 class Designs(Protocol[P]):
@@ -104,6 +113,11 @@ def _designed(problem: _Problem, *, with_rest: bool) -> StratifiedDesign:
     )
 
 
+def _token(known: PriorSet) -> object:
+    """What tells problems apart: the same one is solved once."""
+    return type(known), tuple(known.nominal.weights.tolist()), None if isinstance(known, Prior) else known
+
+
 class _Problem:
     """The problems of all strata, the answers found so far, and the time that is left."""
 
@@ -122,6 +136,7 @@ class _Problem:
         self._answers: dict[object, Answer] = {}
         self._warned: dict[str, None] = {}
         self._everywhere: dict[AskedLimits, Design | None] = {}
+        self._failed = 0
         # A zero is a value that cannot occur only where the prior is given as known, not where it was counted.
         self.known = {key: one for key in priors if isinstance(one := priors[key], Prior) and one.sample_size is None}
         self._proven: dict[Label, PriorSet] = {}
@@ -132,16 +147,69 @@ class _Problem:
         """Return the mechanism of a stratum, what it is worth there, and where it comes from."""
         known = self._taken(key)
         self._left -= 1
-        token = (type(known), tuple(known.nominal.weights.tolist()), None if isinstance(known, Prior) else known)
+        token = _token(known)
         again = token in self._answers
         if not again:
-            self._answers[token] = self._of_prior(known, key) if isinstance(known, Prior) else self._of_set(known, key)
+            answer = self._of_prior(known, key) if isinstance(known, Prior) else self._of_set(known, key)
+            self._answers[token] = answer
+            if len(self.priors) >= _MANY and isinstance(known, _COUNTED):
+                self._estimates[3][self._places[key]] = False
+                if answer[1].source in ("own", "merged"):
+                    self._share(known, answer)
         mechanism, found = self._answers[token]
         # What holds for every prior is certified for every prior: the certificate then tells no counts of the stratum.
         # Noisy counts may be told; and that nothing better was found with them is something that they told.
         told = found.source == "every prior" and not prior_cost(known)
         self._proven[key] = AllPriors(self._anything) if told else known
         return mechanism, replace(found, source="shared") if again and found.source == "own" else found
+
+    def _share(self, known: PriorSet, own: Answer) -> None:
+        """Give strata that are nearly alike one design, where it hardly loses and each one's own certificate holds.
+
+        Every stratum's rounded (or noisy) counts are a little different; the design for all their sets together is the
+        one of the first at a slightly smaller lift. Where that does not do, tables of such strata are left alone.
+        """
+        limits, loss = limits_in_stratum(self.limits, known), _LOSS * abs(own[1].value)
+        possible = self._failed < _PATIENCE and self.goal.kind in _COMPARED and limits.level is not None
+        near = self._near(known) if possible and not limits.by_value else {}
+        while len(near) >= _FEWEST:
+            with contextlib.suppress(Infeasible, NotConverged):
+                found = self._called(Together([known, *near.values()]), limits)
+                values = {key: self._worth(found.mechanism, one)[0] for key, one in near.items()}
+                kept = all(certify(found.mechanism, one, limits).holds for one in (known, *near.values()))
+                here = self._worth(found.mechanism, known)[0]
+                if kept and min(here, *values.values()) >= own[1].value - loss:
+                    told = replace(own[1], method=found.method)
+                    self._answers[_token(known)] = found.mechanism, replace(told, value=here)
+                    for key, one in near.items():
+                        shared = replace(told, value=values[key], bound=max(told.bound, values[key]), source="shared")
+                        self._answers[_token(one)] = found.mechanism, shared
+                        self._estimates[3][self._places[key]] = False
+                    self._failed = 0
+                    return
+            self._failed += 1
+            near = dict(list(near.items())[: len(near) // 4])
+
+    def _near(self, known: PriorSet) -> dict[Label, PriorSet]:
+        """The strata without a design yet whose estimate is close to this one's, and rests on about as many rows."""
+        keys, estimates, rows, waiting = self._estimates
+        apart = np.abs(estimates - known.nominal.probabilities).sum(axis=1)
+        here = getattr(known, "sample_size", 0)
+        close = np.flatnonzero(waiting & (apart <= _SIMILAR) & (rows >= 2 * here / 3) & (rows <= 3 * here / 2))
+        chosen = [keys[place] for place in close[np.argsort(apart[close], kind="stable")][:_MOST_ALIKE].tolist()]
+        return {key: one for key in chosen if _token(one := self.priors[key]) not in self._answers}
+
+    @functools.cached_property
+    def _estimates(self) -> tuple[list[Label], Floats, Counts, Bools]:
+        """The strata with rounded or noisy counts, their estimates and rows, and whether they wait for a design."""
+        sets = {key: one for key in self.priors if isinstance(one := self.priors[key], _COUNTED)}
+        estimates = np.array([one.nominal.probabilities for one in sets.values()])
+        rows = np.array([one.sample_size for one in sets.values()], dtype=np.int64)
+        return list(sets), estimates, rows, np.ones(len(sets), dtype=np.bool_)
+
+    @functools.cached_property
+    def _places(self) -> dict[Label, int]:
+        return {key: place for place, key in enumerate(self._estimates[0])}
 
     def _taken(self, key: Label) -> PriorSet:
         """Return what is designed for: of a counted prior every value, and nothing of its own where it has few rows."""

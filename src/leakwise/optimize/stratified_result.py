@@ -119,7 +119,7 @@ class StratifiedDesign(Shown):
 
     @property
     def shared(self) -> tuple[Label, ...]:
-        """The strata that have the design of another stratum with the same prior."""
+        """The strata that have the design of another stratum with the same, or nearly the same, prior."""
         return tuple(key for key, one in self.strata.items() if one.source == "shared")
 
     @property
