@@ -71,10 +71,11 @@ def protect(
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
 ) -> Protection:
-    """Release a secret column so that no guess about it becomes more than ``lift`` times as likely, and prove it.
+    """Release a table so that seeing a row makes no guess about its secret more than ``lift`` times as likely.
 
-    The best mechanism for the prior and the use is designed, certified on exact integers, entered in the ledger
-    (which may refuse it), and drawn from. All values are checked before anything is drawn or entered.
+    More likely, that is, than the given columns of the row make it already. The best mechanism for the prior and the
+    use is designed, certified on exact integers, entered in the ledger (which may refuse it), and drawn from. All
+    values are checked before anything is drawn or entered.
 
     Parameters
     ----------
@@ -103,7 +104,9 @@ def protect(
         What the other columns are. The guarantee holds for anyone who sees the ``given`` ones beside the outcome: no
         guess becomes more than ``lift`` times as likely as they make it already, by a mechanism for each combination of
         their values. ``unrelated`` ones go out as well and are assumed to tell nothing more about the secret; the
-        guarantee says so, and a table that contradicts it is refused. Columns to ``drop`` do not go out.
+        guarantee says so, and a table that contradicts it is refused. Columns to ``drop`` do not go out. With
+        ``prior="table"`` every other column is given unless ``given`` names some; with a public prior of the secret
+        alone each must be unrelated or dropped; :class:`leakwise.AllPriors` covers all of them.
     coarsen
         A mapping from columns to ``lw.bins``: they go out in bins, which makes fewer combinations.
     least_rows
