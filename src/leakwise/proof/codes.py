@@ -66,12 +66,12 @@ def code_column(kernel: CodeKernel, outcome: int) -> list[int]:
 
 
 def code_value(kernel: CodeKernel, prior: Prior) -> float:
-    """Return a number that the utility ``frequencies`` of the mechanism is not below, for a prior of full support."""
-    places, (size, _) = kernel.places, kernel.shape
-    q, d = places.q, places.raised
-    if not prior.support.all() or min(kernel.step.tolist()) <= 0 or size < 2:
+    """Return a number that the utility ``frequencies`` of the mechanism is not below, over the letters with mass."""
+    places, present = kernel.places, prior.support
+    q, d, size = places.q, places.raised, int(present.sum())
+    if min(kernel.step.tolist()) <= 0 or size < 2:
         return -math.inf
-    values = np.stack([np.ones(size), prior.probabilities], axis=1)
+    values = np.stack([present.astype(np.float64), prior.probabilities], axis=1)
     sums = np.empty((places.count, q, 2))
     for start, symbols in _symbols(kernel):
         for symbol in range(q):

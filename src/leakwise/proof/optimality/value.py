@@ -34,6 +34,8 @@ def proven_value(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> 
     if claim.utility == "frequencies":
         if isinstance(kernel, CodeKernel):
             return code_value(kernel, prior)
+        if isinstance(kernel, CommonLawKernel) and kernel.diagonal and prior.support.all():
+            return _inverted(kernel, prior)
         here = prior.support
         law = prior.probabilities @ mechanism.matrix
         used = law > 0
@@ -46,6 +48,15 @@ def proven_value(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> 
     if claim.gains is None and isinstance(kernel, CommonLawKernel):
         return float_below(_guessed(kernel, prior))
     return float_below(_gained(claim, mechanism, prior))
+
+
+def _inverted(kernel: CommonLawKernel, prior: Prior) -> float:
+    """P⁻¹ = (I - 1aᵀ)/d makes the covariance of the frequencies (diag q - qqᵀ)/d², of the trace Σ q(1-q)/d²."""
+    law = kernel.output_law_floats(prior.weights, prior.denominator)
+    terms, step = law * (1 - law), kernel.diagonal / kernel.denominator
+    units = (len(law) + 64) * 2.0**-49
+    # A term errs by units of q itself, even where 1 - q is small.
+    return -float((math.fsum(terms) + math.fsum(law) * units) / step**2 * (1 + units))
 
 
 # ---------------------------------------------------------------------------------------------- f-informations

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import leakwise as lw
-from leakwise.mechanism import CodeKernel
+from leakwise.mechanism import CodeKernel, CommonLawKernel
 
 
 def designed(prior, **limits):
@@ -92,3 +92,39 @@ def test_other_limits_and_few_outcomes_are_left_to_the_search():
     columns = designed(uniform, lift=5, method="columns")
     assert not isinstance(columns.mechanism.kernel, CodeKernel)
     assert columns.bound == pytest.approx(designed(uniform, lift=5).bound, rel=1e-8)
+
+
+def test_values_that_the_prior_calls_impossible_have_words_as_well():
+    weights = np.random.default_rng(3).integers(0, 4, 1800)
+    prior = lw.Prior(weights)
+    design = designed(prior, lift=2, anyone=20)
+    assert isinstance(design.mechanism.kernel, CodeKernel)
+    assert design.mechanism.shape[0] == 1800
+    assert design.gap <= 0.25 * abs(design.bound)
+    certificate = design.certificate.verify()
+    assert certificate.optimality is not None
+    assert certificate.anyone <= 20
+    dense = lw.Mechanism(design.mechanism.matrix, inputs=prior.labels)
+    assert lw.epsilon(dense, prior) == pytest.approx(certificate.epsilon_upper, rel=1e-9)
+
+
+def test_few_values_among_many_that_are_impossible_are_searched_for():
+    design = designed(lw.Prior([1, 2, 3, *[0] * 1500]), lift=2)
+    assert not isinstance(design.mechanism.kernel, CodeKernel)
+    assert design.gap <= 1e-6
+
+
+@pytest.mark.parametrize("limits", [{"ldp": 20}, {"lift": 1500}, {"lift": 700, "ldp": 8}])
+def test_for_large_limits_outcomes_are_single_values(limits):
+    masses = 1 / np.arange(1, 1301)
+    prior = lw.Prior(masses / masses.sum())
+    design = designed(prior, **limits)
+    assert isinstance(design.mechanism.kernel, CommonLawKernel)
+    assert design.method.startswith("single values")
+    assert design.gap <= 3 * abs(design.bound)
+    assert design.certificate.verify().optimality is not None
+    # The variances, summed, are those of the inverse.
+    matrix, p = design.mechanism.matrix, prior.probabilities
+    law = p @ matrix
+    inverse = np.linalg.inv((matrix / law) @ matrix.T)
+    assert design.value == pytest.approx(p @ p - np.trace(inverse), rel=1e-6)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from leakwise.alphabet import Alphabet
-from leakwise.mechanism import CodeKernel, Mechanism
+from leakwise.mechanism import CodeKernel, Kernel, Mechanism
 from leakwise.optimize.bounds.by_letter import least_trace_by_letter
 from leakwise.optimize.finish.finished import Solution
 from leakwise.optimize.problem.cones import Cone
-from leakwise.optimize.search.frequencies.codes import coded, optimal_code
+from leakwise.optimize.search.frequencies.codes import coded, optimal_code, single_values
 from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Prior
 from leakwise.proof import AskedLimits
@@ -23,8 +23,8 @@ _PER_LETTER = 8
 
 def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) -> Solution | None:
     """Return the mechanism of a code, or None where a search does better or the limits are of another kind."""
-    size = len(prior)
-    if AskedLimits(asked.level, asked.anyone) != asked or not prior.support.all() or size <= _FEW:
+    size = len(cone.prior)  # letters with mass
+    if AskedLimits(asked.level, asked.anyone) != asked or size <= _FEW:
         return None
     uniform = len(set(prior.weights.tolist())) == 1
     if size <= _LISTED and not uniform:
@@ -33,22 +33,27 @@ def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) 
     if any(one is not None and one <= 1 for one in (lift, anyone)):
         return None
     least, duals = least_trace_by_letter(cone)
-    p = prior.probabilities
+    p = cone.prior.probabilities
     bound = float(p @ p) - least
     most = _PER_LETTER * size if limits.outcomes is None else limits.outcomes
     found = optimal_code(prior, lift, anyone, most, bound)
     how = "balanced code, optimal for a uniform prior"
     if found is None and size > _LISTED:
         found, how = coded(prior, lift, anyone, most), "balanced code, bound letter by letter"
+        single = single_values(prior, lift, anyone)
+        if single is not None and (found is None or single.value > found.value):
+            found, how = single, "single values with as much noise as they need, bound letter by letter"
     if found is None or not math.isfinite(found.value):
         return None
     limits.tell("code", found.value, bound)
+    limits.stopped |= limits.exhausted  # there is nothing to cut short, but it is said
     # Few outcomes are named by the values that they raise, as everywhere; many by short codes.
-    named = _coded(found.kernel, prior) if size > _LISTED else None
+    coded_names = size > _LISTED and isinstance(found.kernel, CodeKernel)
+    named = _coded(found.kernel, prior) if coded_names else None
     return Solution(found.kernel, bound, how, duals, mechanism=named, value=found.value)
 
 
-def _coded(kernel: CodeKernel, prior: Prior) -> Mechanism:
+def _coded(kernel: Kernel, prior: Prior) -> Mechanism:
     count = kernel.shape[1]
     names = [f"y{place:0{len(str(count))}d}" for place in range(1, count + 1)]
     return Mechanism.from_kernel(kernel, prior.alphabet, Alphabet(names, name="outcomes"))

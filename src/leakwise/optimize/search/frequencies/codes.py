@@ -15,13 +15,13 @@ from statistics import NormalDist
 
 import numpy as np
 
-from leakwise.mechanism import CodeKernel
+from leakwise.mechanism import CodeKernel, CommonLawKernel
 from leakwise.mechanism.catalog import BITS
 from leakwise.mechanism.code_kernel import Places, places_of
 from leakwise.priors import Prior
 from leakwise.types import Array, Floats
 
-__all__ = ["Coded", "coded", "optimal_code"]
+__all__ = ["Coded", "coded", "optimal_code", "single_values"]
 
 _UNIT = 1 << BITS
 _SPARE = Fraction(1, 1 << 36)  # of the unit, for roundings
@@ -33,9 +33,9 @@ _CAUTION = 2.0**-47  # four times the roundings that the checker takes off
 
 @dataclass(frozen=True)
 class Coded:
-    """A kernel of a code, and a number that its utility is not below."""
+    """A kernel without a matrix, and a number that its utility is not below."""
 
-    kernel: CodeKernel
+    kernel: CodeKernel | CommonLawKernel
     value: float
 
 
@@ -54,6 +54,23 @@ def optimal_code(prior: Prior, lift: Fraction | None, anyone: Fraction | None, m
         return None
     found = _built(prior, min(ways)[-1], lift, anyone)
     return found if found.value >= bound * (1 + 1e-9) else None
+
+
+def single_values(prior: Prior, lift: Fraction | None, anyone: Fraction | None) -> Coded | None:
+    """Return outcomes of single letters, with the noise that each needs: randomized response, for large limits."""
+    if not prior.support.all():
+        return None
+    p, total = prior.probabilities, prior.denominator
+    noise = sum(_noise(float(mass), lift, anyone) for mass in p)
+    step = int(Fraction(1 / (1 + noise)) * _UNIT * (1 - _SPARE))
+    low = [_least(step, int(mass), total, lift, anyone) for mass in prior.weights.tolist()]
+    low[0] += _UNIT - step - sum(low)
+    if step < 1 or low[0] < 0:
+        return None
+    kernel = CommonLawKernel(np.array(low, dtype=object), _UNIT)
+    law = kernel.common / _UNIT + p * (kernel.diagonal / _UNIT)
+    variance = float((law * (1 - law)).sum()) / (kernel.diagonal / _UNIT) ** 2
+    return Coded(kernel, -variance * (1 + (len(p) + 64) * _CAUTION))
 
 
 def _ways(
@@ -89,12 +106,13 @@ def _built(prior: Prior, places: Places, lift: Fraction | None, anyone: Fraction
         words = np.arange(size)  # any order does
     nothing = np.zeros((places.count, q), dtype=np.int64), np.zeros(places.count, dtype=np.int64)
     bare = CodeKernel(places, words, *nothing, _UNIT)
-    masses, counts = bare.window_sums(prior.weights), bare.window_sums(np.ones(size, dtype=np.int64))
+    # Letters without mass have words as well, and nothing else depends on them.
+    masses, counts = bare.window_sums(prior.weights), bare.window_sums(prior.support.astype(np.int64))
     total = prior.denominator
     inside = np.array([[mass / total for mass in row] for row in masses.tolist()])
     noise = np.array([[_noise(mass, lift, anyone) for mass in row] for row in inside.tolist()])
     each = raised + noise.sum(axis=1)
-    share = ((noise + inside) * counts.astype(np.float64)).sum(axis=1) / (size * each)
+    share = ((noise + inside) * counts.astype(np.float64)).sum(axis=1) / (prior.support.sum() * each)
     often = np.sqrt(share * (1 - share)) * each
     often /= often.sum()
     step = [int(Fraction(float(one)) * _UNIT * (1 - _SPARE)) for one in often / each]
@@ -106,7 +124,7 @@ def _built(prior: Prior, places: Places, lift: Fraction | None, anyone: Fraction
     left = _UNIT - sum(map(sum, low)) - raised * sum(step)
     low[0] = [one + left // q + (b < left % q) for b, one in enumerate(low[0])]
     kernel = CodeKernel(places, words, np.array(low, dtype=object), np.array(step, dtype=object), _UNIT)
-    return Coded(kernel, _value(kernel, inside, counts.astype(np.float64)))
+    return Coded(kernel, _value(kernel, inside, counts.astype(np.float64), int(prior.support.sum())))
 
 
 def _least(step: int, mass: int, total: int, lift: Fraction | None, anyone: Fraction | None) -> int:
@@ -120,9 +138,9 @@ def _least(step: int, mass: int, total: int, lift: Fraction | None, anyone: Frac
     return low
 
 
-def _value(kernel: CodeKernel, inside: Array, counts: Floats) -> float:
+def _value(kernel: CodeKernel, inside: Array, counts: Floats, size: int) -> float:
     """Minus the variances of the unbiased estimates, summed, rounded down; see :mod:`leakwise.proof.codes`."""
-    places, size = kernel.places, kernel.shape[0]
+    places = kernel.places
     q, d = places.q, places.raised
     low, step = kernel.low / _UNIT, kernel.step / _UNIT
     whole = low.sum(axis=1) + d * step
