@@ -227,3 +227,16 @@ def test_a_plain_release_has_a_stewards_page_too(tmp_path):
     assert told["counts"] == [{"stratum": None, "counts": [7919, 2081]}]
     assert 1 < told["proven_lift"] < 3
     assert "7,919" in r.steward_report(tmp_path / "s.html").read_text()
+
+
+def test_a_plain_release_with_a_prior_that_is_paid_for_says_that_all_of_it_can_be_published():
+    rows = np.random.default_rng(0).permutation(["no"] * 7919 + ["yes"] * 2081).tolist()
+    r = lw.protect({"s": rows}, "s", domain=["no", "yes"], prior="table", failure=1e-6, lift=2, prior_cost=0.1)
+    text = page(replace(r.facts, certificate_file="c.json"))
+    words = r.guarantee + " ".join(r.facts.limits()) + text
+    for told in ("counted with noise, which costs 0.1 nats", "all of it can be published", "Anyone who has c.json can"):
+        assert told in words
+    for wrong in ("treated as public", "keep it with the table", "is not counted.", "rounded frequencies"):
+        assert wrong not in words
+    assert r.facts.promised >= r.certificate.ratio * exp_lower(Fraction("0.1"))
+    assert "more than 2 times as likely" in r.guarantee

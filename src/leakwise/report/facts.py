@@ -19,7 +19,7 @@ from leakwise.mechanism import Mechanism
 from leakwise.priors import AllPriors, Prior
 from leakwise.proof import Certificate, prior_cost
 from leakwise.report.comparison import Comparison, compare
-from leakwise.report.release_facts import SEEDED, ReleaseFacts, for_every_prior, promised_lift
+from leakwise.report.release_facts import PUBLISHED, SEEDED, ReleaseFacts, for_every_prior, promised_lift
 from leakwise.tables.release.certain_values import readable_words
 
 __all__ = ["SEEDED", "Facts"]
@@ -156,14 +156,19 @@ class Facts(ReleaseFacts):
             *self._of_order(),
             *self._of_every_release(),
         ]
-        if self.origin == "table":
+        like = (
+            "The guarantee is about people drawn like the rows of the table, for their true prior whatever it is. The "
+            "rows mislead with at most the probability that the guarantee states."
+        )
+        if self.origin == "table" and self.prior_cost:
+            words[1:1] = [PUBLISHED, like]
+        elif self.origin == "table":
             words[1:1] = [
                 "The prior was estimated from this very table. The mechanism was designed for its rounded frequencies, "
                 "which are treated as public: anyone who sees the mechanism or this report learns them. The "
                 "certificate contains the exact counts: keep it with the table.",
-                "The guarantee is about people drawn like the rows of the table, for their true prior whatever it is. "
-                "The rows mislead with at most the probability that the guarantee states. The rows themselves "
-                "helped to choose the mechanism; what that choice reveals about one of them is not counted.",
+                f"{like} The rows themselves helped to choose the mechanism; what that choice reveals about one of "
+                "them is not counted.",
             ]
         elif self.failure is not None:
             words.insert(

@@ -40,6 +40,8 @@ _KEPT = {
     "otherwise it is drawn towards them.",
     "table": " The released column has the right frequencies as it stands, up to the rounding: the mechanism keeps "
     "the table's rounded frequencies, which anyone can read from it.",
+    "noisy": " The released column has the right frequencies as it stands, up to the noise: the mechanism keeps the "
+    "frequencies that were counted with noise, which anyone can read from it.",
 }
 
 
@@ -49,7 +51,8 @@ def page(facts: ReleaseFacts) -> str:
         body, made_for = row_sections(facts), ""
     else:
         assert isinstance(facts, Facts)
-        body, made_for = _sections(facts), _KEPT.get(facts.kept or "", "")
+        kept = "noisy" if facts.kept == "table" and facts.prior_cost else facts.kept
+        body, made_for = _sections(facts), _KEPT.get(kept or "", "")
     title = f"Release of {facts.secret}"
     header = f"<header>\n<h1>{escape(title)}</h1>\n{head(facts, made_for)}\n</header>\n"
     return html_page(title, f"{header}<main>\n{''.join(body)}\n</main>\n", style=STYLE)
@@ -72,7 +75,8 @@ def _sections(facts: Facts) -> list[str]:
 def _promise(facts: Facts) -> str:
     certificate, ratio = facts.certificate, facts.promised
     wanted = certificate.limits
-    asked = f" Asked for: {wanted.describe()}. All of it is kept." if wanted else ""
+    paid = " of the mechanism, less what the noise costs" if facts.prior_cost else " for"
+    asked = f" Asked{paid}: {wanted.describe()}. All of it is kept." if wanted else ""
     detail = (
         f"In numbers: pointwise maximal leakage of at most {at_most(log_upper(ratio), 6)} nats (rounded up), for "
         f"every outcome that can occur. It was computed from the exact integers that the rows were drawn from.{asked}"
@@ -131,7 +135,12 @@ def _before_and_after(facts: Facts) -> str:
 
 
 def _prior(facts: Facts) -> str:
-    if facts.origin == "table":
+    if facts.origin == "table" and facts.prior_cost:
+        words = (
+            "The prior was counted in this very table, with noise. Everything here follows from the noisy counts. The "
+            "guarantee holds for every prior that they leave possible, unless they mislead."
+        )
+    elif facts.origin == "table":
         words = (
             "The prior was estimated from this very table. It is rounded here, so that this report contains no exact "
             "count; the mechanism was designed for the rounded one, which is treated as public knowledge. The "

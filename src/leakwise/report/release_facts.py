@@ -14,8 +14,12 @@ from leakwise.exact import Level
 from leakwise.guarantee import at_most, paid_for, treated_as_public
 from leakwise.tables.row_columns import RowColumns
 
-__all__ = ["SEEDED", "ReleaseFacts", "for_every_prior", "promised_lift"]
+__all__ = ["PUBLISHED", "SEEDED", "ReleaseFacts", "for_every_prior", "promised_lift"]
 
+PUBLISHED = (
+    "The frequencies were counted with noise. Everything in this report, the mechanism and the certificate follows "
+    "from those counts: all of it can be published."
+)
 SEEDED = (
     "FOR TESTS ONLY: the outcomes were drawn from a seed (unsafe_seed). Anyone who knows or guesses it can undo the "
     "release, so nothing is guaranteed."

@@ -24,7 +24,7 @@ from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Prior
 from leakwise.proof import StratifiedCertificate
 from leakwise.report.comparison import Comparison, Part, compare_parts
-from leakwise.report.release_facts import SEEDED, ReleaseFacts, for_every_prior, promised_lift
+from leakwise.report.release_facts import PUBLISHED, SEEDED, ReleaseFacts, for_every_prior, promised_lift
 
 __all__ = ["RowFacts", "StratumFacts"]
 
@@ -265,10 +265,7 @@ class RowFacts(ReleaseFacts):
         if not self.learned:
             return ["Nothing was learned from the table: the mechanisms hold for every prior."]
         if self.prior_cost:
-            start = (
-                "The frequencies were counted with noise. Everything in this report, the mechanisms and the "
-                "certificate follows from those counts: all of it can be published."
-            )
+            start = PUBLISHED
         else:
             start = (
                 "The frequencies of the strata, rounded, are treated as public: anyone who sees the mechanism or this "
