@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
+import itertools
 import json
 import os
 import pickle
@@ -21,7 +24,7 @@ import pytest
 
 import leakwise as lw
 from leakwise.alphabet import GivenColumns
-from leakwise.errors import InvalidInput, RowOrderWarning
+from leakwise.errors import InvalidInput, LeakwiseWarning, RowOrderWarning
 from leakwise.tables import SqlTable
 from leakwise.tables.formats import SUFFIXES, open_table
 from leakwise.tables.kinds import frames
@@ -438,3 +441,56 @@ def test_a_stream_of_batches_is_released_by_strata() -> None:
 
 def test_every_kind_of_file_is_tried() -> None:
     assert set(SUFFIXES) - set(FILES) == {".pq", ".ipc", ".ndjson"}  # other names for kinds that are
+
+
+def test_values_of_another_type_are_warned_of_and_not_taken_for_other_strata(tmp_path: Path) -> None:
+    """A file of texts names strata by texts; read as numbers, none of them is known any more."""
+    own = {"1": mechanism("a"), "2": mechanism("b")}
+    sm = lw.StratifiedMechanism(own, {"u": ["1", "2"]}, secret="ill", otherwise=mechanism("a"))
+    path = stored({"u": ["1", "2"] * 200, "ill": ["no", "yes", "yes", "no"] * 100}, ".csv", tmp_path)
+    out = lw.release(path, sm, out=tmp_path / "out.csv", order="keep")
+    lw.estimate(out, sm)
+    numbers = pd.read_csv(out)
+    with pytest.warns(LeakwiseWarning, match=r"No row has a value of 'u' that the mechanism knows \('u': '1', '2'\)"):
+        lw.estimate(numbers[numbers["u"] == 1], sm)
+    with pytest.warns(LeakwiseWarning, match="No row has a value of 'u'"):
+        lw.release({"u": [1, 2], "ill": ["no", "yes"]}, sm)
+
+
+FIELDS = ["", "a", "b,c", 'say "x"', "two\nlines", " ", "ü", "0"]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_fields_of_any_form_are_cut_out_of_a_csv_and_the_others_keep_their_bytes(
+    ending: str, start: str, delimiter: str, tmp_path: Path
+) -> None:
+    generator = np.random.default_rng(1)
+    names = ["p", "q", "ill", "r", "s"]
+    rows = [[str(generator.choice(FIELDS)) for _ in names] for _ in range(12)]
+    for row in rows:
+        row[2] = str(generator.choice(DOMAIN))
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=ending)
+    writer.writerows([names, *rows])
+    source = tmp_path / "t.csv"
+    source.write_bytes((start + text.getvalue()).encode())
+    others = [name for name in names if name != "ill"]
+    for number in range(len(others) + 1):
+        for drop in itertools.combinations(others, number):
+            for order in ("keep", "shuffle"):
+                folder = tmp_path / f"{'-'.join(drop)} {order}"
+                folder.mkdir()
+                out = released(source, mechanism("a"), folder, drop=drop, order=order)
+                with out.open(newline="", encoding="utf-8") as file:
+                    content = file.read()
+                assert content.startswith(start)
+                header, *found = csv.reader(io.StringIO(content.removeprefix(start), newline=""), delimiter=delimiter)
+                kept = [name for name in names if name not in drop]
+                assert header == kept
+                places = [names.index(name) for name in kept if name != "ill"]
+                wanted = [[row[place] for place in places] for row in rows]
+                seen = [[field for name, field in zip(kept, row, strict=True) if name != "ill"] for row in found]
+                assert (seen if order == "keep" else sorted(seen)) == (wanted if order == "keep" else sorted(wanted))
+                assert content.count(ending) == text.getvalue().count(ending) or drop or order == "shuffle"

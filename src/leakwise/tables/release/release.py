@@ -16,7 +16,7 @@ from leakwise.tables.release.file import Progress, refuse_partition
 from leakwise.tables.release.row_order import RowOrder, check_order, warn_of_order
 from leakwise.tables.release.secret_columns import Secret, secrets_of
 from leakwise.tables.release.sources import open_source
-from leakwise.tables.strata.release import refuse_strata, warn_of_others, warn_of_readable_strata
+from leakwise.tables.strata.release import refuse_strata, warn_of_others, warn_of_readable_strata, warn_of_strange
 
 __all__ = ["release", "warn_of_secrets"]
 
@@ -103,6 +103,8 @@ def release(
             strict = chosen.otherwise is None
             seen = source.check(one.names, chosen.input_alphabet, watch, chosen.given_columns, strict=strict)
             refuse_strata(seen.strata or {}, chosen)
+            if seen.rows and not seen.strata and len(chosen):
+                warn_of_strange(chosen.given, chosen, stacklevel=3)
         else:
             seen = source.check(one.names, chosen.input_alphabet, watch)
         if (found := watched or seen.order) is not None:

@@ -21,6 +21,7 @@ from leakwise.tables.release.secret_columns import secret_columns
 from leakwise.tables.strata.given_codes import GivenCodes
 from leakwise.tables.strata.mechanisms import RowMechanisms
 from leakwise.tables.strata.pooling import Cell, fitted_law, pooled
+from leakwise.tables.strata.release import warn_of_strange
 from leakwise.tables.strata.rows import ReadTable, read_table
 from leakwise.types import Array, Counts
 
@@ -81,17 +82,23 @@ def _counted(table: ReadTable, names: Sequence[Hashable], rows: RowMechanisms, g
     given = GivenCodes(rows.mechanism.given_columns, {}, strict=rows.mechanism.otherwise is None)
     needed = list(dict.fromkeys([*names, *rows.mechanism.given, *groups]))
     found: Counted = {}
+    strange = list(rows.mechanism.given)  # columns without any value that was declared
     for batch in table.batches(needed):
         columns = [batch[name] for name in names]
         codes = encode_columns(columns, names, outcomes, "outputs", encode=table.encode)
         if not codes.size:
             continue
-        cells = rows.of(given.read(batch, {}, table.encode))
+        read = given.read(batch, {}, table.encode)
+        met = [name for name, own in zip(rows.mechanism.given, read, strict=True) if (own >= 0).any()]
+        strange = [name for name in strange if name not in met]
+        cells = rows.of(read)
         if cells.size != codes.size:
             raise InvalidInput(f"The given columns have {cells.size} rows and the released one has {codes.size}.")
         rows.refuse_unlisted(cells)
         keys, places = _keys(table, batch, groups, codes.size)
         _count(found, keys, places * len(rows.cells) + cells, len(rows.cells), codes, len(outcomes))
+    if found and strange and len(rows.mechanism):
+        warn_of_strange(strange, rows.mechanism)
     return found
 
 

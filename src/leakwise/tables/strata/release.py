@@ -13,7 +13,7 @@ from leakwise.leakage.measures.certainty import has_cover
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.tables.strata.mechanisms import RowMechanisms
 
-__all__ = ["refuse_strata", "warn_of_others", "warn_of_readable_strata"]
+__all__ = ["refuse_strata", "warn_of_others", "warn_of_readable_strata", "warn_of_strange"]
 
 
 def refuse_strata(strata: Mapping[Label, Sequence[int]], mechanism: StratifiedMechanism) -> None:
@@ -61,6 +61,18 @@ def warn_of_others(
             LeakwiseWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def warn_of_strange(columns: Sequence[Hashable], mechanism: StratifiedMechanism, stacklevel: int = 5) -> None:
+    """Warn of given columns of which no value is known: numbers where the mechanism has texts, or the other way."""
+    given = dict(zip(mechanism.given_columns.names, mechanism.given_columns.domains, strict=True))
+    known = "; ".join(f"{name!r}: {some_of(given[name].labels, 3)}" for name in columns)
+    warnings.warn(
+        f"No row has a value of {some_of(columns)} that the mechanism knows ({known}), so that all go through the one "
+        "for strata that are not listed. Were numbers read as texts, or texts as numbers?",
+        LeakwiseWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def warn_of_readable_strata(names: Sequence[Hashable], mechanism: StratifiedMechanism, stacklevel: int) -> None:
