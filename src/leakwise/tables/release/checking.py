@@ -101,11 +101,12 @@ class RowCheck:
         """See the codes of a secret, and the columns beside it."""
         self.seen.add(codes)
         coarse = coarse_codes(batch, self._bins, self._encode)
-        strata = None
+        strata, given = None, list[Array]()
         if self._given is not None and self.strata is not None:
-            strata = self.strata.add(self._given.read(batch, coarse, self._encode), codes)
+            given = self._given.read(batch, coarse, self._encode)
+            strata = self.strata.add(given, codes)
         for part, rows in [(None, slice(None))] if parts is None else parts:
             for each in self._watch:
                 each(codes[rows], part)
             if self.order is not None and strata is not None:
-                self.order.add(codes[rows], strata[rows], part)
+                self.order.add(codes[rows], strata[rows], part, [column[rows] for column in given])

@@ -14,6 +14,7 @@ from leakwise.errors import InvalidInput
 from leakwise.tables.release.row_order import OrderVerdict, RowOrder
 from leakwise.tables.release.row_order_ratios import log_arranged, log_likelihood, log_won, slack
 from leakwise.tables.release.row_order_tests import Finding
+from leakwise.tables.strata.lone_rows import LoneRows
 from leakwise.types import Array, Counts, Floats, Indices
 
 __all__ = ["StratifiedOrder"]
@@ -43,7 +44,8 @@ class StratifiedOrder:
     - the mean position of each value within its stratum (Hoeffding's inequality for draws without replacement);
     - whether a row has the value of the row before in its stratum, on the first rows.
 
-    A row whose given columns no other row has tells nothing by its place that could be tested.
+    A row whose given columns no other row has tells nothing by its place that could be tested so. Where such rows are
+    half of the table or more, :class:`LoneRows` tests their order as it is.
 
     Parameters
     ----------
@@ -74,10 +76,18 @@ class StratifiedOrder:
         self._kept: list[tuple[Array, Array]] = []
         self._part: Hashable = None
         self._parts = 1
+        self._lone: LoneRows | None = None
         self.rows = 0
 
-    def add(self, codes: Array, strata: Array, part: Hashable = None) -> None:
-        """See the next rows: their codes, the numbers of their strata (-1 for none), and the part they belong to."""
+    def add(self, codes: Array, strata: Array, part: Hashable = None, given: Sequence[Array] | None = None) -> None:
+        """See the next rows: their codes, the numbers of their strata (-1 for none), and the part they belong to.
+
+        With the codes of the ``given`` columns, rows that are alone in their stratum are looked at as well; strata then
+        have numbers in the order in which they come.
+        """
+        if given is not None and codes.size:
+            self._lone = self._lone or LoneRows(self.labels, StratifiedOrder)
+            self._lone.add(codes, strata, given, part)
         if part != self._part and self.rows:
             self._parts += 1
             self._close()
@@ -178,6 +188,13 @@ class StratifiedOrder:
 
     def verdict(self) -> OrderVerdict:
         """Give the p-value and the strongest evidence for dependence on position."""
+        within = self._within_strata()
+        if self._lone is None or 2 * self._lone.rows < self.rows:
+            return within
+        found = min(within, self._lone.verdict(), key=lambda one: one.p_value)
+        return OrderVerdict(min(1.0, 2 * found.p_value), found.evidence, self.rows)
+
+    def _within_strata(self) -> OrderVerdict:
         if not self._counts.any():
             return OrderVerdict(1.0, "no stratum has rows", self.rows)
         found = [self._blocks_differ(), self._positions_differ(), self._neighbours()]
