@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import shlex
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,6 +27,10 @@ __all__ = ["columns_that_go_out", "given_columns", "refuse_related", "warn_of_de
 MOST_VALUES = 1_000_000
 # Combinations of unrelated columns up to which they are looked at all together.
 _MOST_COMBINATIONS = 100_000
+# Pairs of unrelated columns that are looked at where there are too many for all together.
+_MOST_PAIRS = 20
+# Rows with the same given columns from which on it can be seen what another column tells.
+_ENOUGH_ROWS = 20
 
 
 def columns_that_go_out(
@@ -131,6 +137,16 @@ def _alone(row: RowColumns) -> str:
     )
 
 
+def refuse_labels(source: Source, prior: Any) -> None:
+    """Refuse rows that go out with labels (a pandas index) of which nothing can be said: they are a column, too."""
+    if not isinstance(prior, AllPriors) and (labels := source.row_labels()):
+        raise InvalidInput(
+            f"The rows would go out with {labels[0]}, and nothing was said of it: anyone who sees a row sees it. Make "
+            "it a column, to give, to call unrelated or to drop (reset_index()), or leave it out "
+            "(reset_index(drop=True))."
+        )
+
+
 def given_columns(source: Source, row: RowColumns, prior: Any) -> GivenColumns | None:
     """Return the columns that mechanisms are by, with their domains; None where one mechanism serves all rows.
 
@@ -157,13 +173,13 @@ def _domain(source: Source, row: RowColumns, name: Hashable) -> Any:
 def refuse_related(source: Source, row: RowColumns, letters: Alphabet) -> None:
     """Refuse columns that were called unrelated to the secret and are not, with the numbers.
 
-    Each one is tested on its own, and all of them together where they have few combinations. If all are unrelated, the
-    release is refused all the same in at most one of a thousand tables.
+    Each one is tested on its own, and all of them together, or two and two, where they have few combinations. Given
+    columns with so many values that next to no combination of them has enough rows hide whatever there is to see: then
+    all is tested without them as well. If all are unrelated, and not by those values alone, the release is refused all
+    the same in at most one of a thousand tables.
     """
     if not row.unrelated:
         return
-    given = given_columns(source, row, None)
-    groups: list[tuple[Hashable, ...]] = [(name,) for name in row.unrelated]
     domains: dict[Hashable, Any] = {}
     for name in row.unrelated:
         domains[name] = _domain(source, row, name)
@@ -172,20 +188,23 @@ def refuse_related(source: Source, row: RowColumns, letters: Alphabet) -> None:
                 f"unrelated (--unrelated) names {name!r}, which has more than {MOST_VALUES:,} different values: too "
                 "many to check what they tell about the secret. Drop it (--drop), or send it out in bins (--coarsen)."
             )
-    combinations = 1 if given is None else given.combinations
-    for domain in domains.values():
-        combinations *= len(domain)
-    if len(groups) > 1 and combinations <= _MOST_COMBINATIONS:
-        groups.append(row.unrelated)
-    for group in groups:
-        beside = {} if given is None else dict(zip(given.names, given.domains, strict=True))
+    given = {name: domain for name in row.given if (domain := _domain(source, row, name)) is not None}
+    enough = _with_enough_rows(source, letters, given)
+    tests = [
+        (beside, group)
+        for beside in ([given] if len(enough) == len(given) else [given, enough])
+        for group in _tested_together(domains, math.prod(map(len, beside.values())))
+    ]
+    for beside, group in tests:
         by = GivenColumns({**beside, **{name: domains[name] for name in group}})
         cells, strata, values = _cells(source.tally(letters, by), len(beside), len(by))
-        words = None if given is None else [given.described(key) for key in strata].__getitem__
+        words = [GivenColumns(beside).described(key) for key in strata].__getitem__ if beside else None
         name = joined(group)
-        told = evidence(cells, letters.labels, name, values, words, FALSE_ALARM / len(groups))
+        told = evidence(cells, letters.labels, name, values, words, FALSE_ALARM / len(tests))
         if told is not None:
-            besides = f" given {joined(row.given)}" if row.given else ""
+            besides = f" given {joined(beside)}" if beside else ""
+            if hidden := [one for one in row.given if one not in beside]:
+                besides += f" (next to no rows have the same {joined(hidden)}, so that it was looked at without)"
             each = ",".join(map(str, group))
             raise InvalidInput(
                 f"unrelated (--unrelated) names {joined(map(repr, group))}, and the table contradicts it: {name} "
@@ -193,6 +212,35 @@ def refuse_related(source: Source, row: RowColumns, letters: Alphabet) -> None:
                 f"was released. Let the guarantee hold for anyone who sees it (--given {shlex.quote(each)}), leave it "
                 f"out (--drop {shlex.quote(each)}), or send it out in bins (--coarsen)."
             )
+
+
+def _with_enough_rows(source: Source, letters: Alphabet, given: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+    """Return given columns without those of most values, so that half of the rows are in combinations with enough."""
+    if not given:
+        return {}
+    names, kept = list(given), list(range(len(given)))
+    counts = source.tally(letters, GivenColumns(given))
+    sizes = {key if len(names) > 1 else (key,): sum(row) for key, row in counts.items()}
+    while kept:
+        merged = Counter[Any]()
+        for key, rows in sizes.items():
+            merged[tuple(key[place] for place in kept)] += rows  # type: ignore[index]
+        if 2 * sum(rows for rows in merged.values() if rows >= _ENOUGH_ROWS) >= merged.total():
+            break
+        kept.remove(max(kept, key=lambda place: len(given[names[place]])))
+    return {names[place]: given[names[place]] for place in kept}
+
+
+def _tested_together(domains: Mapping[Hashable, Any], strata: int) -> list[tuple[Hashable, ...]]:
+    """Return the unrelated columns one by one, and those that have few combinations together, or else in pairs."""
+    alone = [(name,) for name in domains]
+    several = [tuple(domains), *itertools.islice(itertools.combinations(domains, 2), _MOST_PAIRS)]
+    few = [
+        group
+        for group in dict.fromkeys(several)
+        if len(group) > 1 and strata * math.prod(len(domains[name]) for name in group) <= _MOST_COMBINATIONS
+    ]
+    return [*alone, *(few[:1] if few[:1] == [tuple(domains)] else few)]
 
 
 def warn_of_determined(counts: Mapping[Label, Sequence[int]], given: GivenColumns, secret: Sequence[Hashable]) -> None:

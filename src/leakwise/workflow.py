@@ -21,7 +21,13 @@ from leakwise.release_arguments import (
     public_prior,
 )
 from leakwise.release_choice import Request, chosen_mechanism
-from leakwise.release_columns import columns_that_go_out, given_columns, refuse_related, warn_of_determined
+from leakwise.release_columns import (
+    columns_that_go_out,
+    given_columns,
+    refuse_labels,
+    refuse_related,
+    warn_of_determined,
+)
 from leakwise.release_limits import TEN_TIMES, release_limits
 from leakwise.release_mechanism import kept_in_reading
 from leakwise.report import Protection
@@ -197,6 +203,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     row = columns_that_go_out(
         source.names, secret, public, mechanism, given=given, unrelated=unrelated, drop=drop, coarsen=coarsen
     )
+    refuse_labels(source, public)
     source.drop, source.coarsen = row.dropped, row.coarsened
     request = Request(
         asked=asked,

@@ -28,6 +28,7 @@ __all__ = [
     "give_back",
     "groups_of",
     "hold",
+    "index_columns",
     "is_column",
     "is_table",
     "refuse_index_of",
@@ -126,6 +127,19 @@ def check_row_labels(data: Any, names: Sequence[Hashable], codes: Array, alphabe
         seen = RowLabels(name, names, alphabet)
         seen.add(labels, places, codes)
         seen.refuse()
+
+
+def index_columns(data: Any) -> list[str]:
+    """Return the names of row labels (a pandas index) that are columns like any other: all but numbers of rows.
+
+    Numbers of rows have no name, are whole, and each stands once.
+    """
+    found = []
+    for level, labels, places in _kind(data).row_labels(data):
+        whole = all(isinstance(label, int) and not isinstance(label, bool) for label in labels)
+        if level is not None or not whole or len(labels) < places.size:
+            found.append("the index" if level is None else f"the index {str(level)!r}")
+    return found
 
 
 def refuse_index_of(table: Any, names: Sequence[Hashable]) -> None:

@@ -72,6 +72,9 @@ class Source(Protocol):
     coarsen: Mapping[Any, Bins]
     """The bins in which columns go out."""
 
+    def row_labels(self) -> list[str]:
+        """Return what goes out as labels of the rows, and is more than their numbers."""
+
     def distinct(self, name: Hashable, most: int) -> list[Any] | None:
         """Return the values of a column that goes out, as they go out; None where there are more than ``most``.
 
@@ -163,6 +166,9 @@ class _InMemory:
     @cached_property
     def _columns(self) -> ColumnsInMemory:
         return ColumnsInMemory(self._held)
+
+    def row_labels(self) -> list[str]:
+        return [] if self.order == "shuffle" else frames.index_columns(self._held)  # shuffled rows are numbered again
 
     def distinct(self, name: Hashable, most: int) -> list[Any] | None:
         if name in self.coarsen:
@@ -286,6 +292,9 @@ class _Stored:
             refuse_target(table.path, self._out, overwrite=overwrite)
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []
+
+    def row_labels(self) -> list[str]:
+        return []  # in a file they are columns
 
     def distinct(self, name: Hashable, most: int) -> list[Any] | None:
         frames.check_names(self._table.names, [name], repr(str(self._table.path)))

@@ -10,7 +10,7 @@ says. Two tests follow that are valid for any number of independent rows, withou
   most α (Markov). The model predicts one cell after the other from those before, so that it may adapt to them.
 
 Both are made for the values as they are and, where there are many, for runs of neighbours among them, since numbers and
-codes that are next to each other often tell the same.
+codes that are next to each other often tell the same; neighbours by their ends, too, where codes often have a kind.
 """
 
 from __future__ import annotations
@@ -56,6 +56,10 @@ class Cells(NamedTuple):
         """Return for each cell the place of its stratum, and the counts of each stratum."""
         _, places = np.unique(self.strata, return_inverse=True)
         return places, _summed(self.counts, places)
+
+    def with_values_at(self, places: Indices) -> Cells:
+        """Return the same counts with the values numbered in another way."""
+        return Cells(self.strata, places[self.values], self.counts)
 
     def in_runs(self, values: int, runs: int) -> Cells:
         """Return the counts of so many runs of neighbouring values."""
@@ -119,6 +123,10 @@ happens in at most 1 of 4,300 tables.
     for runs in _RUNS:
         if len(values) >= 2 * runs:
             tests.append((cells.in_runs(len(values), runs), partial(_run_words, column, values, runs)))
+            by_end = sorted(range(len(values)), key=lambda value: str(values[value])[::-1])
+            moved = cells.with_values_at(np.argsort(by_end))
+            words = partial(_run_words, f"{column}, sorted by its end,", [values[value] for value in by_end], runs)
+            tests.append((moved.in_runs(len(values), runs), words))
     share = alarm / (2 * len(tests))
     found = [_one_cell(tested, letters, words, stratum_words, share) for tested, words in tests]
     # What is easiest to understand first: a cell that is certain, then all of them together.
