@@ -220,6 +220,19 @@ def test_rows_are_undone_by_the_mechanism_of_their_stratum():
     assert (np.abs(within["b"].frequencies - other) < 5 * within["b"].standard_error).all()
 
 
+def test_outcomes_of_a_stratum_that_cannot_come_from_its_mechanism_are_told():
+    generator = np.random.default_rng(2)
+    table = drawn(generator, {"sex": by_stratum()["a"], "income": M_INCOME}, rows=8000)
+    table["region"] = np.repeat("a", 8000)
+    both = {"sex": by_stratum(), "income": M_INCOME}
+    lw.estimate(table | {"region": np.repeat(["a"], 8000)}, both)
+    lied = {name: np.concatenate((column, column)) for name, column in table.items()}
+    lied["region"] = np.repeat(["a", "b"], 8000)
+    lied["sex"][8000:] = np.where(lied["income"][8000:] == "low", "x", "y")  # as if one column told the other
+    with pytest.warns(lw.LeakwiseWarning, match="do not fit these mechanisms"):
+        lw.estimate(lied, both)
+
+
 def test_a_mechanism_chosen_by_another_released_column_is_undone_first():
     """The outcome of sex says which mechanism released the income: E[F_jk] = Σ P(j|a) θ_ab P_j(k|b)."""
     generator = np.random.default_rng(7)
@@ -332,6 +345,11 @@ def test_pictures_and_plain_data():
     assert e.to_pandas().loc[("m", "high"), "frequency"] == e.frequencies[1, 2]
     json.dumps(e.to_dict())
     json.dumps(e.table("sex").chart())
-    json.dumps(e.chart())
+    assert "Released values taken for true" in json.dumps(e.chart())
+    np.testing.assert_allclose(e.naive.sum(), 1)
+    table = drawn(np.random.default_rng(0), RELEASED)
+    assert e.naive[1, 2] == ((table["sex"] == "m") & (table["income"] == "high")).mean()
+    wide = {"sex": WIDE, "income": M_INCOME}
+    assert lw.estimate(drawn(np.random.default_rng(0), wide), wide).naive is None
     with pytest.raises(ValueError, match="read-only"):
         e.frequencies[0, 0] = 1

@@ -49,10 +49,12 @@ def joint_estimate(
         _compare_digests(reading, axes, repr(str(released)))
     cells = math.prod(len(axis.values) for axis in axes)
     claims = cells * len(reading.groups) if simultaneous else 1
+    released_names = {name for axis in axes for name in axis.names}
+    by_outcome = any(name in released_names for axis in axes for name in axis.given)
     found = {}
     for group in in_order(reading.groups):
         evidence = reading.groups[group]
-        fit = fitted(evidence, reading.masks, confidence, claims)
+        fit = fitted(evidence, reading.masks, confidence, claims, by_outcome=by_outcome)
         found[group] = JointEstimate(tuple(axes), evidence, fit, confidence, simultaneous)
     if few := [group for group, one in found.items() if one.sample_size < cells]:
         where = "released has" if not columns else f"{len(few):,} groups ({some_of(few, 3)}) have"

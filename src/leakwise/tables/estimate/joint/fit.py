@@ -22,6 +22,9 @@ from leakwise.types import Bools, Floats
 
 __all__ = ["Fit", "fitted"]
 
+# Combinations of mechanisms whose outcomes are tested against them.
+_TESTED = 64
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -48,16 +51,30 @@ class Fit:
     converged: bool
 
 
-def fitted(evidence: Evidence, masks: Sequence[Sequence[Bools]], confidence: float, claims: int) -> Fit:
-    """Return the frequencies of all cells, with intervals whose failure probability is shared by ``claims`` of them."""
+def fitted(
+    evidence: Evidence, masks: Sequence[Sequence[Bools]], confidence: float, claims: int, *, by_outcome: bool
+) -> Fit:
+    """Return the frequencies of all cells, with intervals whose failure probability is shared by ``claims`` of them.
+
+    ``by_outcome`` says that some mechanism was chosen by the outcome of another column.
+    """
     linear = evidence.linear
     identified = evidence.identified(masks)
     method, gap = "pooled", 0.0
     if len(evidence.blocks) == 1:
         frequencies, method, gap = _most_likely(evidence, bool(identified.all()))
-        _warn_of_misfit(evidence, frequencies)
+        misfit = not _fits(evidence, 0, frequencies)
     else:
         frequencies = onto_simplex(linear.reshape(-1)).reshape(linear.shape)
+        misfit = not by_outcome and _misfit_in_a_block(evidence)
+    if misfit:
+        warnings.warn(
+            "The outcomes do not fit these mechanisms: whatever the true table is, they give such counts less than "
+            "once in 10⁹ times. The columns were released by others, not independently of each other, or changed "
+            "since. Do not use the estimate.",
+            LeakwiseWarning,
+            stacklevel=5,
+        )
     error = np.where(identified, np.sqrt(np.maximum(evidence.cell_variance, 0.0)), np.nan)
     low, high = _intervals(evidence, error, confidence, claims)
     low, high = np.minimum(low, frequencies), np.maximum(high, frequencies)
@@ -117,17 +134,28 @@ def _largest(evidence: Evidence, masks: Sequence[Sequence[Bools]], confidence: f
     return bound
 
 
-def _warn_of_misfit(evidence: Evidence, frequencies: Floats) -> None:
+def _fits(evidence: Evidence, place: int, frequencies: Floats) -> bool:
+    """Whether the outcomes of a block can come from its mechanisms, at the most likely table of it."""
     if evidence.design is not None:
-        return  # weighted counts are not those of a multinomial
-    laws = evidence.laws(evidence.blocks[0])
-    counts = np.rint(evidence.tables()[0]).astype(np.int64)
+        return True  # weighted counts are not those of a multinomial
+    laws = evidence.laws(evidence.blocks[place])
+    counts = np.rint(evidence.tables()[place]).astype(np.int64)
     possible = reduce(np.logical_and.outer, [(law > 0).any(axis=0) for law in laws])
-    if not fits(counts.reshape(-1), along(frequencies, laws).reshape(-1), int(np.sum(possible))):
-        warnings.warn(
-            "The outcomes do not fit these mechanisms: whatever the true table is, they give such counts less than "
-            "once in 10⁹ times. The columns were released by others, not independently of each other, or changed "
-            "since. Do not use the estimate.",
-            LeakwiseWarning,
-            stacklevel=6,
-        )
+    return fits(counts.reshape(-1), along(frequencies, laws).reshape(-1), int(np.sum(possible)))
+
+
+def _misfit_in_a_block(evidence: Evidence) -> bool:
+    """Whether the rows of one of the largest blocks cannot come from its mechanisms."""
+    if evidence.design is not None:
+        return False
+    tables = evidence.tables()
+    largest = sorted(range(len(tables)), key=lambda place: -float(tables[place].sum()))[:_TESTED]
+    for place in largest:
+        rows = float(tables[place].sum())
+        if rows:
+            block = evidence.blocks[place]
+            start = along(tables[place] / rows, evidence.undo(block))
+            found = most_likely_table(tables[place] / rows, evidence.laws(block), start)
+            if not _fits(evidence, place, found.proportions):
+                return True
+    return False

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts
+from leakwise.charts.specs import beside, heatmap
 from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.estimate.joint.axes import Axis
 from leakwise.tables.estimate.joint.cross_table import CrossTable
@@ -99,6 +100,17 @@ class JointEstimate(Drawn):
     def gap(self) -> float:
         """Proven: no table has a log-likelihood larger by more than this, per row (0 where pooled)."""
         return self.fit.gap
+
+    @cached_property
+    def naive(self) -> Floats | None:
+        """The shares of the outcomes, as if they were values; None where some outcome is not a value."""
+        places = [[axis.values.index.get(label, -1) for label in axis.outcomes.labels] for axis in self.axes]
+        if any(place < 0 for of in places for place in of):
+            return None
+        shares = np.zeros(self.evidence.shape)
+        np.add.at(shares, np.ix_(*places), sum(self.evidence.tables()) / self.evidence.total_weight)
+        shares.setflags(write=False)
+        return shares
 
     def covariance(self) -> Floats:
         """Return the covariance of all cells, in the order of ``frequencies.ravel()``."""
@@ -342,8 +354,21 @@ class JointEstimate(Drawn):
         return shown
 
     def chart(self) -> dict[str, Any]:
-        """Return the cross-table as a Vega-Lite specification."""
-        return self.table().chart()
+        """Return the cross-table as a Vega-Lite specification; of two columns beside that of the outcomes."""
+        drawn = self.table().chart()
+        if len(self.axes) != 2 or self.naive is None:
+            return drawn
+        names = [[str(label) for label in labels] for labels in self.labels]
+        outcomes = heatmap(
+            names[0],
+            names[1],
+            self.naive,
+            title="Released values taken for true",
+            value_title="share",
+            row_title=str(self.columns[0]),
+            column_title=str(self.columns[1]),
+        )
+        return beside(drawn, outcomes)
 
     def to_pandas(self) -> Any:
         """Return a DataFrame with one row for each combination of values."""
