@@ -102,7 +102,17 @@ def test_a_certificate_that_claims_too_little_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "rows", "cost"), [([1, 2, 3], 6, 1), ([1, 2, 3, 4], 0, 1), ([1, 2, 3, 4], 10, 0), ([4, 4], 9, 1)]
+    ("counts", "rows", "cost"),
+    [
+        ([1, 2, 3], 6, 1),
+        ([1, 2, 3, 4], 0, 1),
+        ([1, 2, 3, 4], 10, 0),
+        ([4, 4], 9, 1),
+        ([1, 2, 3, 4], 10, 10**9),  # of someone else's file: e^cost would not fit into memory
+        ([1, 2, 3, 4], 10, 1e-12),
+        ([1, 2, 3, 1 << 70], 10, 1),
+        ([1, 2, 3, 4], 1 << 70, 1),
+    ],
 )
 def test_what_cannot_be_noisy_counts_is_refused(counts: list[int], rows: int, cost: Any) -> None:
     letters = Alphabet(["no", "yes"]) if len(counts) == 2 else LETTERS

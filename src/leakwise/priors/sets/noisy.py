@@ -15,7 +15,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction, exp_upper, typed
 from leakwise.priors.prior import Prior
 from leakwise.priors.sample import rounded_parts
-from leakwise.priors.sets.stacked import Stacked
+from leakwise.priors.sets.stacked import MOST_ROWS, Stacked
 from leakwise.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -88,8 +88,11 @@ class NoisyLayerCake(Stacked):
                 f"counts must be one whole number for each of {size} values, of fewer than three adding up to the "
                 f"{rows:,} rows. Got {list(counts)!r} instead."
             )
-        if cost <= 0:
-            raise InvalidInput(f"cost must be positive, in nats. Got {cost} instead.")
+        if not _COSTS[0] <= cost <= _COSTS[1]:
+            low, high = map(float, _COSTS)
+            raise InvalidInput(f"cost must be between {low:g} and {high:g} nats. Got {float(cost):g} instead.")
+        if max(rows, *map(abs, counts)) > MOST_ROWS:
+            raise InvalidInput(f"counts must be within ±2^52, as numbers of rows are. Got {list(counts)!r} of {rows}.")
         # What is left of the noise in the sum is spread over all letters; none has less than nothing.
         spare = Fraction(sum(counts) - rows, size)
         likely = [max(0, math.floor(count - spare + Fraction(1, 2))) for count in counts]

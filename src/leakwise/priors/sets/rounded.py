@@ -11,7 +11,7 @@ from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
 from leakwise.priors.prior import Prior
 from leakwise.priors.sample import cell_of, counts_of, rounded_parts
-from leakwise.priors.sets.stacked import SetBounds, Stacked
+from leakwise.priors.sets.stacked import MOST_ROWS, SetBounds, Stacked
 from leakwise.types import Counts, Floats, Indices
 
 __all__ = ["RoundedLayerCake"]
@@ -66,8 +66,8 @@ class RoundedLayerCake(Stacked):
         return found
 
     def _fill(self, letters: Alphabet, parts: Sequence[int], rows: int, failure: object, own: int) -> None:
-        if not 1 <= own <= rows:
-            raise InvalidInput(f"own must be between 1 and the {rows:,} rows. Got {own!r} instead.")
+        if not 1 <= own <= rows <= MOST_ROWS:
+            raise InvalidInput(f"own must be between 1 and the rows, {rows:,} (at most 2^52). Got {own!r} instead.")
         if len(parts) != len(letters) or rows < 1 or min(parts) < 1:
             raise InvalidInput(f"parts must be one positive number for each of {len(letters)} values. Got {parts!r}.")
         super().__init__(Prior.from_integers(letters, list(parts)), failure, "rounded-layer-cake")

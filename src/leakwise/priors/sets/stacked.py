@@ -17,7 +17,9 @@ from leakwise.priors.sample import log_subsets_upper, log_up
 from leakwise.priors.sets.around_estimate import Around, as_matrix, descending, lowered
 from leakwise.types import Counts, Floats, Indices
 
-__all__ = ["SetBounds", "Stacked"]
+__all__ = ["MOST_ROWS", "SetBounds", "Stacked"]
+
+MOST_ROWS = 1 << 52  # more cannot be told apart in floats, and no table has them
 
 
 class Stacked(Around):
