@@ -54,6 +54,8 @@ def honest(kind: str, counted: Sequence[int] = (5, 3, 2)) -> Any:
     goal: Any = utility
     if utility == "expected":
         goal = lw.Expected(-np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float))
+    if constraint == "code":
+        return lw.design(lw.Prior.uniform(25), lift=5, utility=goal).certificate
     limits = {"lift": {"lift": 2}, "ldp": {"ldp": 0.7}, "lip": {"lip": 0.6}, "both": {"epsilon": 0.4, "ldp": 0.9}}
     if constraint in limits:
         return lw.design(prior, utility=goal, **limits[constraint]).certificate
@@ -95,6 +97,7 @@ KINDS = [
         for limit in ("ldp", "lip", "both")
     ),
     "design frequencies ldp",
+    "design frequencies code",
     "design expected lift",
     *(f"design mutual_information {name}" for name in ("ball", "box", "hull", "all", "weissman")),
     "design guessing ball",
