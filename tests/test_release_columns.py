@@ -208,3 +208,38 @@ def test_an_order_by_given_columns_tells_nothing_more() -> None:
         lw.protect(frame, "smokes", drop="sex", **TABLE)
     with pytest.raises(lw.InvalidInput, match="order"):
         lw.protect(frame.sort_values(["sex", "smokes"], ignore_index=True), "smokes", **TABLE)
+
+
+def test_columns_that_cannot_be_named_are_covered_by_every_prior_or_refused() -> None:
+    """Lists are no values of a stratum: as given columns they are served by what holds for every prior."""
+    frame = FRAME[["sex", "smokes"]].assign(visits=[[place] for place in range(len(FRAME))])
+    with pytest.warns(lw.LeakwiseWarning, match="sex and visits are too many to be named, or are not plain"):
+        r = lw.protect(frame, "smokes", **TABLE)
+    assert "for anyone, whatever they knew" in r.guarantee
+    with pytest.raises(lw.InvalidInput, match=r"unrelated .* names 'visits', .* not plain"):
+        lw.protect(frame, "smokes", given="sex", unrelated="visits", **TABLE)
+
+
+def test_missing_values_of_given_columns_are_a_value_of_their_own() -> None:
+    frame = FRAME[["sex", "smokes"]].assign(sex=FRAME["sex"].where(np.arange(len(FRAME)) % 4 > 0, None))
+    r = lw.protect(frame, "smokes", **TABLE)
+    assert set(r.mechanism.strata) == {"f", "m", None}
+    assert r.table["sex"].isna().sum() == 3000
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "arrow", "mapping", "category"])
+def test_every_kind_of_table_is_released_by_strata(kind: str) -> None:
+    import polars as pl
+    import pyarrow as pa
+
+    frame = FRAME[["sex", "smokes"]]
+    data: Any = {
+        "polars": lambda: pl.from_pandas(frame),
+        "lazy": lambda: pl.from_pandas(frame).lazy(),
+        "arrow": lambda: pa.Table.from_pandas(frame),
+        "mapping": lambda: {name: list(frame[name]) for name in frame},
+        "category": lambda: frame.astype({"sex": "category"}),
+    }[kind]()
+    r = lw.protect(data, "smokes", **TABLE)
+    assert type(r.table) is type(data)
+    assert r.mechanism.given == ("sex",)

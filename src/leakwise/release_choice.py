@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from leakwise.alphabet import Alphabet, GivenColumns, Label
+from leakwise.errors import LeakwiseWarning
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 from leakwise.priors.sample import coarse_prior
@@ -127,7 +129,16 @@ def chosen_mechanism(request: Request, seen: Checked, by: GivenColumns | None, s
         return _for_all_rows(request, seen, request.public, stream)
     if not seen.strata:
         # No combination of the given columns can be named: what holds for every prior holds for all of them.
-        return _for_all_rows(request, seen, AllPriors(Prior.uniform(request.letters)), stream)
+        warnings.warn(
+            f"The combinations of {by.words} are too many to be named, or are not plain values: one mechanism is used, "
+            "which holds for every prior. Dropping columns (--drop) would be more accurate.",
+            LeakwiseWarning,
+            stacklevel=3,
+        )
+        asked = request.asked
+        if asked.level is not None and asked.anyone is not None and asked.anyone.below >= asked.level.below:
+            asked = replace(asked, anyone=None)  # the first limit is for anyone already
+        return _for_all_rows(replace(request, asked=asked), seen, AllPriors(Prior.uniform(request.letters)), stream)
     return _by_stratum(request, seen.strata, by, stream)
 
 

@@ -185,8 +185,9 @@ def refuse_related(source: Source, row: RowColumns, letters: Alphabet) -> None:
         domains[name] = _domain(source, row, name)
         if domains[name] is None:
             raise InvalidInput(
-                f"unrelated (--unrelated) names {name!r}, which has more than {MOST_VALUES:,} different values: too "
-                "many to check what they tell about the secret. Drop it (--drop), or send it out in bins (--coarsen)."
+                f"unrelated (--unrelated) names {name!r}, which has more than {MOST_VALUES:,} different values, or "
+                "values that are not plain (lists), so that what they tell about the secret cannot be checked. Drop it "
+                "(--drop), or send numbers out in bins (--coarsen)."
             )
     given = {name: domain for name in row.given if (domain := _domain(source, row, name)) is not None}
     enough = _with_enough_rows(source, letters, given)

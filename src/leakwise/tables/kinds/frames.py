@@ -190,7 +190,10 @@ def groups_of(column: Any, *, name: str = "by") -> tuple[list[Any], Array]:
     >>> groups_of(["m", "f", "m"])
     (['f', 'm'], array([1, 0, 1], dtype=uint8))
     """
-    values = _kind(column).distinct(column)
+    try:
+        values = _kind(column).distinct(column)
+    except TypeError as error:  # lists and the like
+        raise InvalidInput(f"{name} must contain plain values: {error}.") from error
     if not values:
         raise InvalidInput(f"{name} has no rows, so there are no groups.")
     alphabet = Alphabet(values, name=f"the values of {name}")
