@@ -61,7 +61,7 @@ def sklearn(folder: Path) -> None:
 
 def analysis(folder: Path) -> None:
     m = lw.randomized_response(["no", "yes"], lift=4)
-    table = {"smokes": ["no", "no", "yes", "yes", "yes"] * 40, "old": [0, 0, 0, 1, 1] * 40}
+    table = {"smokes": ["no", "no", "yes", "yes", "no"] * 40, "old": [0, 0, 0, 1, 1] * 40}
     assert set(lw.regress("smokes ~ old", table, {"smokes": m}).coefficients) == {"Intercept", "old"}
 
 

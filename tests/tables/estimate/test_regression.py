@@ -406,3 +406,11 @@ def test_nothing_warns_in_an_ordinary_fit():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lw.regress("ill ~ age", sample(), {"ill": YES})
+
+
+def test_what_is_not_installed_is_named_with_the_extra(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "formulaic", None)
+    with pytest.raises(lw.MissingExtra, match=r"leakwise\[analysis\]"):
+        lw.regress("ill ~ age", sample())
