@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,3 +81,15 @@ def test_columns_that_tell_nothing_pass_beside_a_number_for_each_row() -> None:
     with pytest.warns(lw.LeakwiseWarning, match="too rare to learn from"):
         done = lw.protect(data, "ill", given="number", unrelated=["case", "street"], **LIMITS)
     assert "if case and street tell nothing" in done.guarantee
+
+
+@pytest.mark.parametrize("columns", [{}, {"sex": "f"}])
+def test_name_that_only_later_objects_have_does_not_go_out_unseen(tmp_path: Path, columns: dict[str, str]) -> None:
+    objects = [
+        {"ill": value, **columns} if place < 2000 else {"ill": value, **columns, "copy": value}
+        for place, value in enumerate(ILL)
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, objects)))
+    with pytest.raises(lw.InvalidInput, match="'copy', which the first object does not have"):
+        lw.protect(tmp_path / "t.jsonl", "ill", out=tmp_path / "out.jsonl", **LIMITS)
+    assert not (tmp_path / "out.jsonl").exists()

@@ -204,7 +204,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         source.names, secret, public, mechanism, given=given, unrelated=unrelated, drop=drop, coarsen=coarsen
     )
     refuse_labels(source, public)
-    source.drop, source.coarsen = row.dropped, row.coarsened
+    source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
     request = Request(
         asked=asked,
         use=use,

@@ -64,6 +64,8 @@ class TableFile(ABC):
     """
 
     names: list[str]
+    closed: bool = False
+    """Whether no column may go out that it did not name when it was opened."""
 
     def __init__(self, path: Path) -> None:
         self.path, self._stamp = path, _stamp(path)

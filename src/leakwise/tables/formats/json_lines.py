@@ -111,7 +111,7 @@ class JsonLinesTable(TableFile):
 
         def released() -> Iterator[list[_Object]]:
             for first, objects in self._objects():
-                if exchange.closed:
+                if self.closed or exchange.closed:
                     self._refuse_unnamed(first, objects)
                 new = exchange(self._columns(first, objects, exchange.reads))
                 for name in texts:

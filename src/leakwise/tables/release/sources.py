@@ -71,6 +71,8 @@ class Source(Protocol):
     """Columns that do not go out."""
     coarsen: Mapping[Any, Bins]
     """The bins in which columns go out."""
+    closed: bool
+    """Whether no column may go out that the table did not name when it was opened."""
 
     def row_labels(self) -> list[str]:
         """Return what goes out as labels of the rows, and is more than their numbers."""
@@ -151,6 +153,7 @@ class _Encoded:
 
 class _InMemory:
     name: str | None = None
+    closed: bool = False
 
     def __init__(self, data: Any, order: str | None, drop: Sequence[Hashable], coarsen: Mapping[Any, Bins]) -> None:
         check_data(data, "data")
@@ -267,7 +270,7 @@ class _Stored:
         drop: Sequence[Hashable],
         coarsen: Mapping[Any, Bins],
     ) -> None:
-        self.drop, self.coarsen = drop, coarsen
+        self.drop, self.coarsen, self.closed = drop, coarsen, False
         self.name: str | None
         self.names: Sequence[Hashable] | None
         self._table: TableFile | SqlTable
@@ -338,6 +341,8 @@ class _Stored:
     ) -> Any:
         secrets = list(zip(self._checked, mechanisms, strict=True))
         shuffle = self.order == "shuffle"
+        if isinstance(self._table, TableFile):
+            self._table.closed = self.closed
         done = self._write(
             secrets,
             self._out,
