@@ -12,6 +12,7 @@ from leakwise.alphabet import Alphabet, Bins, GivenColumns, StratumCounts, encod
 from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.release.exchange import Look
 from leakwise.tables.strata.given_codes import GivenCodes, bins_of, coarse_codes
+from leakwise.tables.strata.one_form import OneForm
 from leakwise.tables.strata.order import StratifiedOrder
 from leakwise.types import Array, Counts
 
@@ -76,14 +77,20 @@ class RowCheck:
         encode: Callable[..., Any] = encode_column,
         watch: Iterable[Look] = (),
         beside: RowBeside | None = None,
+        shown: Callable[[Any], Any] = lambda column: column,
     ) -> None:
         self._names, self._alphabet, self._what, self._encode = tuple(names), alphabet, what, encode
+        self._shown = shown
         self._watch = tuple(watch)
         self.seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
         beside = beside or RowBeside()
         given = beside.given
         self._bins = bins_of([] if given is None else [given], beside.coarsen or {})
         self._given = None if given is None else GivenCodes(given, self._bins, strict=beside.strict)
+        # A column that goes out in bins is written anew.
+        as_they_are = [] if given is None else [name for name in given.names if name not in self._bins]
+        self._forms = {name: OneForm(name) for name in as_they_are}
+        self._beside = () if given is None else given.names
         self.strata = None if given is None else StratumCounts(given, len(alphabet))
         self.order = StratifiedOrder(alphabet.labels) if given is not None and beside.ordered else None
         self.reads: list[Any] = list(dict.fromkeys([*names, *self._bins, *(() if given is None else given.names)]))
@@ -105,6 +112,9 @@ class RowCheck:
         if self._given is not None and self.strata is not None:
             given = self._given.read(batch, coarse, self._encode)
             strata = self.strata.add(given, codes)
+            for name, column in zip(self._beside, given, strict=True):
+                if name in self._forms:
+                    self._forms[name].add(self._shown(batch[name]), column)
         for part, rows in [(None, slice(None))] if parts is None else parts:
             for each in self._watch:
                 each(codes[rows], part)

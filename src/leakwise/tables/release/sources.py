@@ -22,7 +22,7 @@ from leakwise.tables.release.checking import RowBeside, RowCheck, counted
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_target, release_file
 from leakwise.tables.release.secret_columns import check_data
-from leakwise.tables.strata.columns_in_memory import ColumnsInMemory, encode_held, labels_of, listed
+from leakwise.tables.strata.columns_in_memory import ColumnsInMemory, encode_held, labels_of, listed, shown_held
 from leakwise.tables.strata.order import StratifiedOrder
 from leakwise.types import Array, Counts
 
@@ -199,7 +199,7 @@ class _InMemory:
             if self.names is not None:
                 frames.refuse_index_of(self._held, [*self.drop, *bins])
         beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None)
-        check = RowCheck(tuple(columns), letters, encode=encode_held, watch=watch, beside=beside)
+        check = RowCheck(tuple(columns), letters, encode=encode_held, watch=watch, beside=beside, shown=shown_held)
         check.add_codes(codes, self._columns.beside((name for name in check.reads if name not in columns), bins))
         strata = None if check.strata is None else check.strata.strata()
         self._checked.append(_Encoded(columns, codes, len(letters), strata, check.order))
@@ -207,7 +207,8 @@ class _InMemory:
 
     def tally(self, letters: Alphabet, given: GivenColumns) -> StrataCounts:
         one = self._checked[-1]
-        check = RowCheck(tuple(one.columns), letters, encode=encode_held, beside=RowBeside(given, self.coarsen))
+        beside = RowBeside(given, self.coarsen)
+        check = RowCheck(tuple(one.columns), letters, encode=encode_held, beside=beside, shown=shown_held)
         others = (name for name in check.reads if name not in one.columns)
         check.add_codes(one.codes, self._columns.beside(others, {*self.coarsen, *given.coarse()}))
         assert check.strata is not None

@@ -14,7 +14,7 @@ from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import in_order
 from leakwise.types import Array
 
-__all__ = ["ColumnsInMemory", "encode_held", "labels_of", "listed"]
+__all__ = ["ColumnsInMemory", "encode_held", "labels_of", "listed", "shown_held"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class _Distinct:
 
     values: list[Any]
     places: Array
+    column: Any
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class ColumnsInMemory:
         if name not in self._distinct:
             try:
                 found = frames.groups_of(self.raw(name).column, name=f"column {name!r}")
-                self._distinct[name] = _Distinct(*found)
+                self._distinct[name] = _Distinct(*found, self.raw(name).column)
             except InvalidInput:  # it contains lists or the like, or nothing
                 self._distinct[name] = self.raw(name)
         return self._distinct[name]
@@ -75,6 +76,11 @@ def encode_held(column: Any, alphabet: Alphabet, *, name: str, outside: bool = F
         column.codes[token] = encode_column(column.column, alphabet, name=name, outside=outside)
     codes: Array = column.codes[token]
     return codes
+
+
+def shown_held(column: Any) -> Any:
+    """Return a column as it goes out."""
+    return column.column
 
 
 def listed(values: Collection[Any], most: int) -> list[Any] | None:
