@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import leakwise as lw
@@ -164,3 +166,44 @@ def test_given_numbers_go_out_as_bins_and_are_read_back() -> None:
     assert list(by) == sorted(given["age"])
     e = lw.estimate(released, sm)
     assert (np.abs(e.frequencies - cp.marginal.probabilities) < 6 * e.standard_error).all()
+
+
+# --------------------------------------------------------------------------- a released CSV file that others read
+
+
+def texts_by_town(towns=("1", "2")):
+    """A release of which the mechanism knows the given column by its texts, as one of a CSV file does."""
+    other, weak = lw.randomized_response(["no", "yes"], lift=5), lw.randomized_response(["no", "yes"], lift=9)
+    m = lw.StratifiedMechanism({towns[0]: weak, towns[1]: weak}, {"town": list(towns)}, otherwise=other, secret="ill")
+    town = [towns[0], towns[1]] * 3000
+    ill = np.random.default_rng(1).choice(["no", "yes"], 6000, p=[0.7, 0.3]).tolist()
+    return m, lw.release({"town": town, "ill": ill}, m, unsafe_seed=1)
+
+
+@pytest.mark.parametrize("towns", [("1", "2"), ("1.5", "-2.0"), ("True", "False")])
+@pytest.mark.parametrize("read", [pd.read_csv, pl.read_csv])
+def test_numbers_that_a_reader_made_of_texts_are_known(tmp_path, towns, read):
+    m, released = texts_by_town(towns)
+    pd.DataFrame(released).to_csv(tmp_path / "out.csv", index=False)
+    elsewhere = read(tmp_path / "out.csv")
+    known = lw.estimate(released, m)
+    assert lw.estimate(elsewhere, m).frequencies == pytest.approx(known.frequencies)
+    assert lw.estimate(elsewhere, {"ill": m}).frequencies == pytest.approx(known.frequencies)
+    by_texts = lw.regress("ill ~ C(town)", released, {"ill": m})
+    found = lw.regress("ill ~ C(town)", elsewhere, {"ill": m})
+    assert sorted(found.coefficients.values()) == pytest.approx(sorted(by_texts.coefficients.values()), abs=1e-5)
+
+
+def test_a_regression_of_a_file_knows_the_strata_that_are_numbers(tmp_path):
+    m, released = texts_by_town()
+    pd.DataFrame(released).to_csv(tmp_path / "out.csv", index=False)
+    m.save(tmp_path / "out.mechanism.json")
+    found = lw.regress("ill ~ C(town)", str(tmp_path / "out.csv"))
+    known = lw.regress("ill ~ C(town)", released, {"ill": m})
+    assert list(found.coefficients.values()) == pytest.approx(list(known.coefficients.values()), abs=1e-5)
+
+
+def test_a_regression_warns_of_given_columns_without_any_known_value():
+    m, released = texts_by_town(("a", "b"))
+    with pytest.warns(LeakwiseWarning, match="No row has a value of 'town' that the mechanism knows"):
+        lw.regress("ill ~ C(town)", released | {"town": ["A", "B"] * 3000}, {"ill": m})

@@ -79,7 +79,7 @@ def _groups(table: ReadTable, by: Any, released: Sequence[Hashable]) -> list[Has
 
 def _counted(table: ReadTable, names: Sequence[Hashable], rows: RowMechanisms, groups: Sequence[Hashable]) -> Counted:
     outcomes = plain_alphabet(rows.mechanism.output_alphabet)
-    given = GivenCodes(rows.mechanism.given_columns, {}, strict=rows.mechanism.otherwise is None)
+    given = GivenCodes(rows.mechanism.given_columns, {}, strict=rows.mechanism.otherwise is None, released=True)
     needed = list(dict.fromkeys([*names, *rows.mechanism.given, *groups]))
     found: Counted = {}
     strange = list(rows.mechanism.given)  # columns without any value that was declared

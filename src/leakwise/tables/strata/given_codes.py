@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Bins, GivenColumns
+from leakwise.alphabet import Alphabet, Bins, GivenColumns
 from leakwise.errors import InvalidInput
 from leakwise.types import Array
 
@@ -50,10 +50,12 @@ class GivenCodes:
         Those in which columns go out. A given one is known by the names of its bins.
     strict
         Whether a value that is not declared is an error.
+    released
+        Whether the table went out already. Whoever reads its CSV file elsewhere may have made numbers of texts.
     """
 
-    def __init__(self, given: GivenColumns, bins: Mapping[Any, Bins], *, strict: bool) -> None:
-        self._given, self._strict = given, strict
+    def __init__(self, given: GivenColumns, bins: Mapping[Any, Bins], *, strict: bool, released: bool = False) -> None:
+        self._given, self._strict, self._released = given, strict, released
         self._moved: dict[Hashable, Array] = {}
         for name, domain in zip(given.names, given.domains, strict=True):
             if name in bins:
@@ -65,6 +67,31 @@ class GivenCodes:
         return [
             self._moved[name][coarse[name]]
             if name in self._moved
-            else encode(batch[name], domain, name=f"the given column {name!r}", outside=not self._strict)
+            else self._codes(batch[name], domain, f"the given column {name!r}", encode)
             for name, domain in zip(self._given.names, self._given.domains, strict=True)
         ]
+
+    def _codes(self, column: Any, domain: Alphabet, name: str, encode: Encode) -> Array:
+        if self._released and (numbers := _as_numbers(domain)) is not None:
+            codes: Array = encode(column, domain, name=name, outside=True)
+            if not any(domain.labels[code] is not None for code in np.unique(codes) if code >= 0):
+                domain = numbers
+        found: Array = encode(column, domain, name=name, outside=not self._strict)
+        return found
+
+
+def _as_numbers(domain: Alphabet) -> Alphabet | None:
+    """Return numbers for the texts of a domain, as ``pandas.read_csv`` reads them; None where one is not a number."""
+    truth = {"True": True, "False": False, "true": True, "false": False}
+    labels: list[Any] = []
+    for label in domain.labels:
+        if not isinstance(label, str | None):
+            return None
+        try:
+            labels.append(truth[label] if label in truth else label and float(label))
+        except ValueError:
+            return None
+    # Beyond that, numbers of a table need not be floats.
+    if any(isinstance(label, str) or not abs(label or 0) < 2**53 for label in labels):
+        return None
+    return Alphabet(labels) if len(set(labels)) == len(labels) else None

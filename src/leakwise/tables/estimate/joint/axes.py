@@ -16,6 +16,7 @@ from leakwise.tables.estimate.inversion import most_likely
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.strata.given_codes import GivenCodes
 from leakwise.tables.strata.mechanisms import RowMechanisms
+from leakwise.tables.strata.release import warn_of_strange
 from leakwise.types import Array, Bools, Floats
 
 __all__ = ["Axis", "Lens", "along"]
@@ -143,8 +144,12 @@ class Axis:
         """Return the lens of every row; None where all rows have the same."""
         if rows is None:
             return None
-        given = GivenCodes(rows.mechanism.given_columns, {}, strict=rows.mechanism.otherwise is None)
-        found = rows.of(given.read(dict(zip(rows.mechanism.given, columns, strict=True)), {}, encode))
+        given = GivenCodes(rows.mechanism.given_columns, {}, strict=rows.mechanism.otherwise is None, released=True)
+        read = given.read(dict(zip(rows.mechanism.given, columns, strict=True)), {}, encode)
+        strange = [name for name, own in zip(self.given, read, strict=True) if own.size and not (own >= 0).any()]
+        if strange and len(rows.mechanism):
+            warn_of_strange(strange, rows.mechanism)
+        found = rows.of(read)
         if (found < 0).any():
             raise InvalidInput(
                 f"released has {int((found < 0).sum()):,} rows in strata that the mechanism of {self.title!r} does not "
