@@ -87,7 +87,7 @@ class RowCheck:
         given = beside.given
         self._bins = bins_of([] if given is None else [given], beside.coarsen or {})
         self._given = None if given is None else GivenCodes(given, self._bins, strict=beside.strict)
-        # A column that goes out in bins is written anew.
+        # A column that goes out in bins is written again.
         as_they_are = [] if given is None else [name for name in given.names if name not in self._bins]
         self._forms = {name: OneForm(name) for name in as_they_are}
         self._beside = () if given is None else given.names
