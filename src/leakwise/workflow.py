@@ -203,7 +203,6 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     row = columns_that_go_out(
         source.names, secret, public, mechanism, given=given, unrelated=unrelated, drop=drop, coarsen=coarsen
     )
-    refuse_labels(source, public)
     source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
     request = Request(
         asked=asked,
@@ -227,6 +226,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     by = given_columns(source, row, public)
     watched = RowOrder(letters.labels) if source.order is None and by is None else None
     seen = source.check(secret, letters, [before.add, *([] if watched is None else [watched.add])], by)
+    refuse_labels(source, public)
     if not seen.rows:
         raise InvalidInput("data has no rows: there is nothing to release.")
     if (ordered := watched or seen.order) is not None:

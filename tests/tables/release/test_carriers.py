@@ -272,7 +272,11 @@ GOOD = {
 def test_an_ordinary_index_is_kept(kind, tmp_path):
     frame = indexed(GOOD[kind])
     assert lw.release(frame, M, "smokes").index.equals(frame.index)
-    assert lw.protect(frame, "smokes", unrelated="age", prior=PRIOR, lift=1.5).table.index.equals(frame.index)
+    if kind in ("range", "numbers"):
+        assert lw.protect(frame, "smokes", unrelated="age", prior=PRIOR, lift=1.5).table.index.equals(frame.index)
+    else:  # a column of which nothing was said
+        with pytest.raises(lw.InvalidInput, match=r"would go out with the index.*reset_index\(drop=True\)"):
+            lw.protect(frame, "smokes", unrelated="age", prior=PRIOR, lift=1.5)
     frame.to_parquet(tmp_path / "a.parquet")
     lw.release(tmp_path / "a.parquet", M, "smokes", out=tmp_path / "b.parquet")
     assert pd.read_parquet(tmp_path / "b.parquet").index.equals(frame.index)
