@@ -187,3 +187,13 @@ def test_this_release_is_never_worth_less_than_randomized_response():
         assert compared.ours.rows_worth >= compared.randomized_response.rows_worth * (1 - 1e-6)
         words = re.sub(r"\s+", " ", Page(page(r.facts)).text)
         assert "outcomes are not values" in words
+
+
+def test_a_release_learned_from_its_rows_is_never_worth_less_than_randomized_response():
+    # The mechanisms leave room for what the rows do not know, and so must what they are compared with.
+    table = {"town": ["a"] * 1500 + list("bcdef") * 300, "s": (["yes"] + ["no"] * 2) * 1000}
+    given = {"given": ["town"], "order": "shuffle"}
+    with pytest.warns(lw.errors.LeakwiseWarning, match="too rare to learn from"):
+        r = lw.protect(table, "s", domain=["no", "yes"], lift=2, prior="table", failure=1e-6, **given)
+    compared = r.facts.comparison
+    assert compared.ours.rows_worth >= compared.randomized_response.rows_worth * (1 - 1e-6)

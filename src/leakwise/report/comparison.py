@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from leakwise.leakage import epsilon as epsilon_of
 from leakwise.leakage import mutual_information
 from leakwise.mechanism import Mechanism, randomized_response
 from leakwise.priors import Prior
@@ -102,11 +103,18 @@ def compare(mechanism: Mechanism, prior: Prior, epsilon: float, rows: int) -> Co
 def compare_parts(parts: Sequence[Part], epsilon: float, rows: int) -> Comparison:
     """Return the same for a table whose strata have mechanisms of their own, over all rows together."""
     plain = sum(part.rows * part.prior.probabilities * (1 - part.prior.probabilities) for part in parts)
-    others = [
-        replace(part, mechanism=randomized_response(part.prior.alphabet.labels, pml=epsilon, prior=part.prior))
-        for part in parts
-    ]
+    others = [replace(part, mechanism=_response(part, epsilon)) for part in parts]
     return Comparison(pooled_worth(parts, rows), pooled_worth(others, rows), (np.sqrt(plain) / rows).tolist())
+
+
+def _response(part: Part, limit: float) -> Mechanism:
+    """Randomized response that leaks what the mechanism does at this prior.
+
+    That may be less than the limit: a mechanism that holds for every prior that the rows leave possible keeps away from
+    it at the likeliest one, and randomized response at the full limit there would break it elsewhere.
+    """
+    own = min(limit, epsilon_of(part.mechanism, part.prior))
+    return randomized_response(part.prior.alphabet.labels, pml=own, prior=part.prior)
 
 
 def worth(mechanism: Mechanism, prior: Prior, rows: int) -> Worth:
