@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,13 @@ def test_paragraphs_of_a_help_fill_the_terminal() -> None:
     # No line but the last ends where the first word of the next one would still have had room.
     for line, following in itertools.pairwise(paragraph):
         assert len(line.rstrip()) + 1 + len(following.split()[0]) > 78
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_name_of_every_option_is_whole_at_80_columns(name: str) -> None:
+    words = run(name.replace("_", "-"), "--help")[1]
+    assert {len(line) for line in words.splitlines()} == {0, 80}
+    assert not re.findall(r"--[a-z-]+…", words)
 
 
 def test_version() -> None:

@@ -320,6 +320,8 @@ def test_reading_keeps_the_frequencies_unless_told_otherwise(survey, tmp_path):
     code, _, error = run("release", survey, *OPTIONS, "--keep-frequencies", "--overwrite")
     assert code == 2
     assert "--for reading" in error
+    code, _, error = run("release", survey, *words, "--keep-frequencies", "--no-keep-frequencies", "--overwrite")
+    assert (code, "exclude each other" in error) == (2, True)
 
 
 def test_both_limits_and_those_of_values_are_options(tmp_path):

@@ -37,7 +37,7 @@ CeilingOption = Annotated[
     list[str] | None,
     typer.Option(
         "--ceiling",
-        metavar="VALUE=PROBABILITY",
+        metavar="VALUE=NUMBER",
         help="No outcome makes the value (or one of several, HIV,TB=0.08) more likely than this. A name with a comma "
         "is quoted, '\"Ticino, sud\"=0.25'.",
     ),
@@ -59,7 +59,7 @@ KeepAtLeastOption = Annotated[
     list[str] | None,
     typer.Option(
         "--keep-at-least",
-        metavar="[VALUE=]PROBABILITY",
+        metavar="[VALUE=]NUMBER",
         help="With the frequencies kept: the least probability that a value (or every value) is released as it is. "
         "May be repeated.",
     ),

@@ -75,8 +75,8 @@ DomainOption = Annotated[
     typer.Option(
         "--domain",
         metavar="VALUES",
-        help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,10. A value with a comma "
-        "goes in double quotes; an empty one (no,yes,) stands for a missing value.",
+        help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,20 (20 bins). A "
+        "value with a comma goes in double quotes; an empty one (no,yes,) stands for a missing value.",
     ),
 ]
 

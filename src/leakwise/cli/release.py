@@ -71,7 +71,7 @@ def release(
         typer.Option(
             "--domain",
             metavar="VALUES",
-            help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,10. "
+            help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,20 (20 bins). "
             "A value with a comma goes in double quotes; an empty one (no,yes,) is a missing value. "
             "One for each column.",
         ),
@@ -106,12 +106,14 @@ def release(
     keep_frequencies: Annotated[
         bool | None,
         typer.Option(
-            "--keep-frequencies/--no-keep-frequencies",
-            help="With --for reading: outcomes come as often as the values do under the prior [default], or as agrees "
-            "best with the truth.",
-            show_default=False,
+            "--keep-frequencies",
+            help="With --for reading: outcomes come as often as the values do under the prior [default].",
         ),
     ] = None,
+    any_frequencies: Annotated[
+        bool,
+        typer.Option("--no-keep-frequencies", help="With --for reading: outcomes agree with the truth most often."),
+    ] = False,
     forbidden: ForbiddenOption = None,
     keep_at_least: KeepAtLeastOption = None,
     prior: Annotated[
@@ -257,6 +259,8 @@ def release(
         ledger,
         overwrite=overwrite,
     )
+    if keep_frequencies and any_frequencies:
+        raise InvalidInput("--keep-frequencies and --no-keep-frequencies exclude each other. Leave one out.")
     chosen = None if mechanism is None else read_any_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
     letters = _letters(opened, column, domain, prior if chosen is None else None)
@@ -281,7 +285,7 @@ def release(
             least_rows=least_rows,
             prior_cost=None if prior_cost is None else number(prior_cost, "--prior-cost"),
             use=use,
-            keep_frequencies=keep_frequencies,
+            keep_frequencies=False if any_frequencies else keep_frequencies,
             **read_masks(forbidden, keep_at_least, values),
             mechanism=chosen,
             time_limit=time_limit,

@@ -56,7 +56,7 @@ CoarsenOption = Annotated[
     typer.Option(
         "--coarsen",
         metavar="NAME=BINS",
-        help="A column of numbers that goes out in bins: age=bins:0,100,10. May be repeated.",
+        help="A column of numbers that goes out in bins: age=bins:0,100,20 for 20 of them. May be repeated.",
     ),
 ]
 LeastRowsOption = Annotated[

@@ -294,7 +294,7 @@ def _two_values(priors: PriorSet, asked: AskedLimits, goal: Utility) -> Solution
     )
     bound = goal.interval(best, prior)[1]
     duals, root = goal.column_duals(best, prior) if prior.support.all() else (np.empty(0), None)
-    theorem = "closed form for two letters (beyond [ED] Theorem 5)"
+    theorem = "closed form for two values (beyond [ED] Theorem 5)"
     return Solution(kernel, bound + 1e-12 * (1 + abs(bound)), theorem, duals, root)
 
 
