@@ -34,8 +34,8 @@ import leakwise as lw
 from leakwise.alphabet import Alphabet, GivenColumns
 from leakwise.data import adult_table
 from leakwise.priors.stratum_tables import counts_of_table
-from leakwise.release_limits import release_limits
-from leakwise.release_strata import CountedStrata, certified_by_stratum
+from leakwise.workflow.limits import release_limits
+from leakwise.workflow.strata import CountedStrata, certified_by_stratum
 
 SEED = 2026
 

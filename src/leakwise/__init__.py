@@ -83,7 +83,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.tables.estimate.regression.regress import regress as regress
     from leakwise.tables.release.release import release as release
     from leakwise.tables.strata.audit import audit_table as audit_table
-    from leakwise.workflow import protect as protect
+    from leakwise.workflow.protect import protect as protect
 
 __version__ = "0.1.0"
 
@@ -188,7 +188,7 @@ _PLACES = {
     "leakwise.tables.estimate.regression.regress": "regress",
     "leakwise.tables.release.release": "release",
     "leakwise.tables.strata.audit": "audit_table",
-    "leakwise.workflow": "protect",
+    "leakwise.workflow.protect": "protect",
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 

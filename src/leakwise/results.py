@@ -33,7 +33,7 @@ from leakwise.tables.estimate.joint.result import JointEstimate
 from leakwise.tables.estimate.numbers import Quantity
 from leakwise.tables.estimate.regression.result import Regression
 from leakwise.tables.strata.audit import TableAudit
-from leakwise.workflow import Protection
+from leakwise.workflow.protect import Protection
 
 __all__ = [
     "Audit",

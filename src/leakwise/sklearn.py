@@ -14,7 +14,6 @@ from leakwise.mechanism import AnyMechanism, Mechanism
 from leakwise.priors import Prior, PriorByStratum, PriorSet, over_letters
 from leakwise.priors.sample import counts_of
 from leakwise.priors.sets.rounded import RoundedLayerCake
-from leakwise.release_limits import TEN_TIMES, release_limits
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
 from leakwise.tables.release.certain_values import refuse_certainty
@@ -24,6 +23,7 @@ from leakwise.tables.release.exchange import Exchanger
 from leakwise.tables.release.impossible_values import refuse_impossible
 from leakwise.tables.release.row_order import RowOrder, warn_of_order
 from leakwise.tables.strata.release import refuse_strata, warn_of_readable_strata
+from leakwise.workflow.limits import TEN_TIMES, release_limits
 
 require("sklearn", extra="sklearn", purpose="leakwise.sklearn")
 
@@ -283,7 +283,7 @@ class LeakageRandomizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     ) -> StratifiedDesign:
         """The design of a column that goes out beside given ones."""
         from leakwise.optimize import design
-        from leakwise.release_strata import CountedStrata, certified_by_stratum
+        from leakwise.workflow.strata import CountedStrata, certified_by_stratum
 
         asked = release_limits(self.epsilon, self.lift, anyone=self.anyone)
         self._priors.append(None)

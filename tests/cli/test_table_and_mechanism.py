@@ -39,7 +39,7 @@ KILLER = """
 import json, os, shutil, sys
 from pathlib import Path
 from leakwise.cli import app
-import leakwise.tables, leakwise.workflow
+import leakwise.tables, leakwise.workflow.protect
 
 template, words = Path(sys.argv[1]), json.loads(sys.argv[2])
 real, left = os.replace, [0]

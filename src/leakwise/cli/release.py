@@ -35,7 +35,7 @@ from leakwise.cli.row_options import (
     read_prior_by_stratum,
 )
 from leakwise.errors import InvalidInput, LeakwiseError
-from leakwise.release_limits import TEN_TIMES
+from leakwise.workflow.limits import TEN_TIMES
 
 if TYPE_CHECKING:
     from leakwise.alphabet import Alphabet
@@ -240,7 +240,7 @@ def release(
     """
     from leakwise.documents import created_like
     from leakwise.tables.formats import open_table
-    from leakwise.workflow import protect
+    from leakwise.workflow.protect import protect
 
     data, target = source_and_target(table, out, from_sql, to_sql)
     place_beside = beside(target)

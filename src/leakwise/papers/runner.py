@@ -44,7 +44,7 @@ _OTHER_ROOMS = (
     "spark",
     "studio",
     "tables",
-    "workflow.py",
+    "workflow",
 )
 _LIBRARIES = ("numpy", "scipy", "highspy", "python-flint", "vl-convert-python")
 # The papers whose exhibits take longest are started first, so that no core waits for the last of them.

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import leakwise as lw
-from leakwise import release_mechanism
 from leakwise.cli.app import app
 from leakwise.tables import formats
 from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.ledger.column_digest import Digester
 from leakwise.tables.release import exchange, sources
+from leakwise.workflow import mechanism as release_mechanism
 
 VALUES = np.where(np.random.default_rng(5).random(400) < 0.3, "yes", "no")
 FRAME = pd.DataFrame({"id": range(400), "smokes": VALUES})

@@ -17,9 +17,9 @@ from leakwise.priors import AllPriors
 from leakwise.priors.sample import rounded_parts, rounding_cell
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.priors.stratum_tables import counts_of_table
-from leakwise.release_limits import release_limits
-from leakwise.release_mechanism import Kept
-from leakwise.release_strata import CountedStrata, certified_by_stratum, paired
+from leakwise.workflow.limits import release_limits
+from leakwise.workflow.mechanism import Kept
+from leakwise.workflow.strata import CountedStrata, certified_by_stratum, paired
 
 LETTERS = Alphabet(["a", "b", "c"])
 GIVEN = GivenColumns({"sex": ["f", "m"], "zone": ["n", "s"]})

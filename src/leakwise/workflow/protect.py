@@ -11,8 +11,11 @@ from leakwise.documents import created_like
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.proof import Certificate, StratifiedCertificate
-from leakwise.release_advice import tell_accuracy
-from leakwise.release_arguments import (
+from leakwise.report import Protection
+from leakwise.tables.formats import is_path
+from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
+from leakwise.workflow.advice import tell_accuracy
+from leakwise.workflow.arguments import (
     check_costs,
     check_mechanism,
     check_prior,
@@ -20,19 +23,16 @@ from leakwise.release_arguments import (
     declared_values,
     public_prior,
 )
-from leakwise.release_choice import Request, chosen_mechanism
-from leakwise.release_columns import (
+from leakwise.workflow.choice import Request, chosen_mechanism
+from leakwise.workflow.columns import (
     columns_that_go_out,
     given_columns,
     refuse_labels,
     refuse_related,
     warn_of_determined,
 )
-from leakwise.release_limits import TEN_TIMES, release_limits
-from leakwise.release_mechanism import kept_in_reading
-from leakwise.report import Protection
-from leakwise.tables.formats import is_path
-from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
+from leakwise.workflow.limits import TEN_TIMES, release_limits
+from leakwise.workflow.mechanism import kept_in_reading
 
 if TYPE_CHECKING:
     from leakwise.tables.databases.sql_table import SqlTable

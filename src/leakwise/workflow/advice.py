@@ -20,11 +20,11 @@ from leakwise.errors import LeakwiseError, LeakwiseWarning
 from leakwise.guarantee import percent
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
-from leakwise.release_choice import Choice, Request
-from leakwise.release_strata import CountedStrata, certified_by_stratum
 from leakwise.report.comparison import worth
 from leakwise.report.row_facts import RowFacts
 from leakwise.types import Codes, Counts, Floats
+from leakwise.workflow.choice import Choice, Request
+from leakwise.workflow.strata import CountedStrata, certified_by_stratum
 
 __all__ = ["Advice", "Option", "advice", "tell_accuracy"]
 

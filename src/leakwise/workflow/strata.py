@@ -16,7 +16,7 @@ from leakwise.priors.sets.around_estimate import checked_failure
 from leakwise.priors.sets.noisy import NoisyLayerCake, checked_cost, noisy_counts
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, StratifiedCertificate, certify_by_stratum
-from leakwise.release_mechanism import Kept, drawable, release_utility, spread, warn_of_nothing
+from leakwise.workflow.mechanism import Kept, drawable, release_utility, spread, warn_of_nothing
 
 if TYPE_CHECKING:
     from leakwise.optimize.stratified_result import StratifiedDesign

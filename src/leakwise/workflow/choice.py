@@ -15,13 +15,13 @@ from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 from leakwise.priors.sample import coarse_prior
 from leakwise.proof import AskedLimits, Certificate, StratifiedCertificate
-from leakwise.release_mechanism import Kept, Sample, certified_mechanism, how_found
-from leakwise.release_strata import CountedStrata, certified_by_stratum
 from leakwise.report import Facts, RowFacts
 from leakwise.tables.release.certain_values import refuse_certainty, refuse_certainty_by_stratum
 from leakwise.tables.release.impossible_values import refuse_impossible, refuse_impossible_by_stratum
 from leakwise.tables.release.sources import Checked
 from leakwise.tables.row_columns import RowColumns
+from leakwise.workflow.mechanism import Kept, Sample, certified_mechanism, how_found
+from leakwise.workflow.strata import CountedStrata, certified_by_stratum
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design, StratifiedDesign

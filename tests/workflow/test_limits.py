@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leakwise as lw
-from leakwise.release_limits import release_limits
+from leakwise.workflow.limits import release_limits
 
 HALF = lw.Prior.uniform(["no", "yes"])
 ROWS = {"s": ["no", "yes", "yes", "no", "yes"]}

@@ -17,9 +17,9 @@ import pytest
 import leakwise as lw
 from leakwise.alphabet import Alphabet, GivenColumns
 from leakwise.priors.sets.noisy import NoisyLayerCake, noise_ratio, noisy_counts
-from leakwise.release_limits import release_limits
-from leakwise.release_strata import CountedStrata, certified_by_stratum
 from leakwise.sampling import geometric
+from leakwise.workflow.limits import release_limits
+from leakwise.workflow.strata import CountedStrata, certified_by_stratum
 
 GIVEN = GivenColumns({"g": ["u", "v"]})
 
