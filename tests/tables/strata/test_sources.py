@@ -444,16 +444,14 @@ def test_every_kind_of_file_is_tried() -> None:
 
 
 def test_values_of_another_type_are_warned_of_and_not_taken_for_other_strata(tmp_path: Path) -> None:
-    """A file of texts names strata by texts; read as numbers, none of them is known any more."""
+    """A file of texts names strata by texts; a release of numbers knows none of them."""
     own = {"1": mechanism("a"), "2": mechanism("b")}
     sm = lw.StratifiedMechanism(own, {"u": ["1", "2"]}, secret="ill", otherwise=mechanism("a"))
     path = stored({"u": ["1", "2"] * 200, "ill": ["no", "yes", "yes", "no"] * 100}, ".csv", tmp_path)
     out = lw.release(path, sm, out=tmp_path / "out.csv", order="keep")
     lw.estimate(out, sm)
-    numbers = pd.read_csv(out)
+    lw.estimate(pd.read_csv(out), sm)  # an estimate finds numbers again that were texts
     with pytest.warns(LeakwiseWarning, match=r"No row has a value of 'u' that the mechanism knows \('u': '1', '2'\)"):
-        lw.estimate(numbers[numbers["u"] == 1], sm)
-    with pytest.warns(LeakwiseWarning, match="No row has a value of 'u'"):
         lw.release({"u": [1, 2], "ill": ["no", "yes"]}, sm)
 
 
