@@ -207,3 +207,16 @@ def test_a_regression_warns_of_given_columns_without_any_known_value():
     m, released = texts_by_town(("a", "b"))
     with pytest.warns(LeakwiseWarning, match="No row has a value of 'town' that the mechanism knows"):
         lw.regress("ill ~ C(town)", released | {"town": ["A", "B"] * 3000}, {"ill": m})
+
+
+def test_a_regression_of_many_strata_with_many_outcomes():
+    # More pairs of a mechanism and an outcome than the numbers of 16 strata could count.
+    generator = np.random.default_rng(5)
+    towns = list("abcdefghijklmnop")
+    nearly_true = {town: lw.randomized_response(range(20), lift=10**9 + place) for place, town in enumerate(towns)}
+    m = lw.StratifiedMechanism(nearly_true, {"town": towns}, secret="s")
+    table = {"town": generator.choice(towns, 4000).tolist(), "s": generator.choice(20, 4000).tolist()}
+    found = lw.regress("s ~ C(town)", lw.release(table, m, unsafe_seed=3), {"s": m})
+    means = pd.DataFrame(table).groupby("town").s.mean()
+    assert found.coefficients["Intercept"] == pytest.approx(means["a"], abs=1e-5)
+    assert found.coefficients["C(town)[T.p]"] == pytest.approx(means["p"] - means["a"], abs=1e-5)

@@ -93,7 +93,7 @@ def gathered(frame: Any, axes: Sequence[Axis], plain: Sequence[str], survey: Sur
         mine, places = axis.lenses()
         codes = axis.codes([frame[name] for name in axis.names], encode_column).astype(np.int64)
         which = axis.which([frame[name] for name in axis.given], encode_column, places)
-        pair = codes if which is None else which * len(axis.outcomes) + codes
+        pair = codes if which is None else which.astype(np.int64) * len(axis.outcomes) + codes
         _refuse_impossible(axis, mine, pair)
         pairs.append(pair)
         lenses.append(mine)
