@@ -414,3 +414,9 @@ def test_what_is_not_installed_is_named_with_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "formulaic", None)
     with pytest.raises(lw.MissingExtra, match=r"leakwise\[analysis\]"):
         lw.regress("ill ~ age", sample())
+
+
+def test_a_file_without_its_mechanism_is_not_taken_for_true_in_silence(tmp_path):
+    sample(rows=200).to_csv(tmp_path / "lost.csv", index=False)
+    with pytest.warns(lw.errors.LeakwiseWarning, match=r"No mechanism was given, or found in '.*lost.csv'"):
+        lw.regress("ill ~ age", str(tmp_path / "lost.csv"))

@@ -145,6 +145,13 @@ def _axes(what: ParsedFormula, released: Any, mechanisms: Any) -> tuple[list[Axi
     for one in told:
         known[one.names[0] if len(one.names) == 1 else one.names] = one.mechanism
     known |= dict(mechanisms or {})
+    if not known and is_path(released):
+        warnings.warn(
+            f"No mechanism was given, or found in {str(released)!r} or next to it: every column is taken as it is. If "
+            "one was released by a mechanism, coefficients are biased: give it, mechanisms={'column': mechanism} (-m).",
+            LeakwiseWarning,
+            stacklevel=3,
+        )
     axes, inner = [], []
     for key, mechanism in known.items():
         names = key if isinstance(key, tuple) else (key,)
