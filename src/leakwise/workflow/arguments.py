@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from leakwise.alphabet import Alphabet, as_alphabet
-from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.errors import InvalidInput, LeakwiseWarning, did_you_mean, some_of
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import Prior, PriorByStratum, PriorSet, over_letters
 from leakwise.priors.sets.noisy import checked_cost
@@ -65,11 +66,23 @@ def check_prior(prior: Any, failure: Any) -> None:
         raise InvalidInput(f"failure must be a probability strictly between 0 and 1. Got {failure!r} instead.")
 
 
+# With fewer rows one person moves a frequency by more than a percent, which rounding does not hide.
+_TELLING = 100
+
+
 def check_costs(prior: Any, least_rows: Any, prior_cost: Any) -> Fraction | None:
     """Return what a prior from the table may cost, exact; refuse a cost of any other."""
     if isinstance(least_rows, bool) or not isinstance(least_rows, int) or least_rows < 1:
         raise InvalidInput(f"least_rows (--least-rows) must be a whole number, at least 1. Got {least_rows!r} instead.")
     if prior_cost is None:
+        if least_rows < _TELLING and isinstance(prior, str):
+            warnings.warn(
+                f"least_rows (--least-rows) is {least_rows}: combinations of so few rows use their own frequencies, "
+                "rounded, and the mechanism, which anyone may see, then tells of single persons. Keep 1,000, or count "
+                "with noise (prior_cost, --prior-cost).",
+                LeakwiseWarning,
+                stacklevel=3,
+            )
         return None
     if not isinstance(prior, str):
         raise InvalidInput(
