@@ -369,3 +369,9 @@ def test_intervals_of_a_default_design_cover_as_often_as_they_say(size, releases
         low, high = lw.estimate(dict(zip(mechanism.outputs, counts, strict=True)), mechanism).intervals.T
         inside += float(((low <= p) & (p <= high)).mean())
     assert 0.93 <= inside / releases <= 0.97
+
+
+def test_a_file_without_a_mechanism_says_what_to_give(tmp_path):
+    (tmp_path / "lost.csv").write_text("s\nno\nyes\n", encoding="utf-8")
+    with pytest.raises(lw.InvalidInput, match=r"StratifiedMechanism\.load reads it, and so does -m FILE"):
+        lw.estimate(tmp_path / "lost.csv")

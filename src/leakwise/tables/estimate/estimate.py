@@ -155,7 +155,7 @@ def estimate(
     if given is None:
         raise InvalidInput(
             "mechanism must be given: the table does not carry the one it was released by. It is the .mechanism of "
-            "what lw.protect returned, or what lw.Mechanism.load reads."
+            "what lw.protect returned, or what lw.Mechanism.load or lw.StratifiedMechanism.load reads."
         )
     if isinstance(given, StratifiedMechanism):
         from leakwise.tables.strata.estimate import estimate_by_stratum

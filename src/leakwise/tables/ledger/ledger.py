@@ -186,8 +186,8 @@ class Ledger(Shown):
             if same and one.counts and (one.dataset, one.secret) != (entry.dataset, entry.secret):
                 raise InvalidInput(
                     f"This very column was released before as {some_of(one.secret)} of {one.dataset!r} (entry "
-                    f"{one.id}). Its releases add up only under one name: use dataset={one.dataset!r} and the same "
-                    "columns."
+                    f"{one.id}). Its releases add up only under one name: use dataset={one.dataset!r} (--dataset) "
+                    "and the same columns."
                 )
 
     def digest(self) -> hmac.HMAC:
