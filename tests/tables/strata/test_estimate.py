@@ -72,7 +72,7 @@ def test_intervals_within_a_stratum_cover() -> None:
     assert ((np.mean(inside, axis=0) > 0.93) & (np.mean(inside, axis=0) < 0.97)).all()
 
 
-@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
+@pytest.mark.filterwarnings("ignore:The guarantee speaks of someone")
 def test_a_released_table_gives_back_its_frequencies_over_all_and_by_given_columns() -> None:
     table = adult_table()
     marital = sorted(set(table["marital_status"]))
@@ -98,7 +98,7 @@ def test_a_released_table_gives_back_its_frequencies_over_all_and_by_given_colum
     assert both["Male", ">50K"].sample_size == cp.sample_sizes["Male", ">50K"]
 
 
-@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
+@pytest.mark.filterwarnings("ignore:The guarantee speaks of someone")
 def test_an_untouched_column_that_is_not_given_may_group_too() -> None:
     generator = np.random.default_rng(2)
     table = {
@@ -220,3 +220,14 @@ def test_a_regression_of_many_strata_with_many_outcomes():
     means = pd.DataFrame(table).groupby("town").s.mean()
     assert found.coefficients["Intercept"] == pytest.approx(means["a"], abs=1e-5)
     assert found.coefficients["C(town)[T.p]"] == pytest.approx(means["p"] - means["a"], abs=1e-5)
+
+
+def test_a_value_that_a_reader_took_for_missing_is_warned_of(tmp_path):
+    m, released = texts_by_town(("None", "two"))
+    pd.DataFrame(released).to_csv(tmp_path / "out.csv", index=False)
+    with pytest.warns(
+        LeakwiseWarning, match="the given column 'town' are missing. The released table has 'None' there"
+    ):
+        lw.estimate(pd.read_csv(tmp_path / "out.csv"), m)
+    kept = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
+    assert lw.estimate(kept, m).frequencies == pytest.approx(lw.estimate(released, m).frequencies)

@@ -36,7 +36,7 @@ def table(rows: int = 4000, seed: int = 0) -> dict[str, list[Any]]:
     return {"sex": sex.tolist(), "age": age.tolist(), "ill": ill.tolist(), "note": list(range(rows))}
 
 
-@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
+@pytest.mark.filterwarnings("ignore:The guarantee speaks of someone")
 @pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
 def test_every_kind_of_table_comes_back_with_the_secret_drawn_and_bins_for_numbers(make: Any) -> None:
     source = table(200)
@@ -53,7 +53,7 @@ def test_every_kind_of_table_comes_back_with_the_secret_drawn_and_bins_for_numbe
     assert set(plain["ill"][~weak]) <= {"no", "maybe"}
 
 
-@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
+@pytest.mark.filterwarnings("ignore:The guarantee speaks of someone")
 def test_rows_are_drawn_from_the_mechanism_of_their_stratum() -> None:
     source = table(60_000)
     released = lw.release(source, stratified(), order="keep")
@@ -69,7 +69,7 @@ def test_rows_are_drawn_from_the_mechanism_of_their_stratum() -> None:
     assert chi2.sf(statistic, free) > 1e-9
 
 
-@pytest.mark.filterwarnings("ignore:The promise speaks of someone")
+@pytest.mark.filterwarnings("ignore:The guarantee speaks of someone")
 def test_a_seed_repeats_the_draws_and_a_shuffle_moves_whole_rows() -> None:
     with pytest.warns(lw.UnsafeSeedWarning):
         first = lw.release(table(500), stratified(), unsafe_seed=3)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, GivenColumns
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.types import Array
 
 __all__ = ["GivenCodes", "bins_of", "coarse_codes"]
 
 Encode = Callable[..., Any]
+
+# Texts that pandas.read_csv and other readers make missing values of.
+_TAKEN_FOR_MISSING = {"None", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", ""}
 
 
 def bins_of(given: Iterable[GivenColumns], coarsen: Mapping[Any, Bins]) -> dict[Any, Bins]:
@@ -76,8 +80,25 @@ class GivenCodes:
             codes: Array = encode(column, domain, name=name, outside=True)
             if not any(domain.labels[code] is not None for code in np.unique(codes) if code >= 0):
                 domain = numbers
+        if self._released and (lost := [label for label in domain.labels if label in _TAKEN_FOR_MISSING]):
+            _warn_of_lost(column, domain, name, encode, lost)
         found: Array = encode(column, domain, name=name, outside=not self._strict)
         return found
+
+
+def _warn_of_lost(column: Any, domain: Alphabet, name: str, encode: Encode, lost: list[Any]) -> None:
+    """Warn of missing values where the table that went out has texts that whoever read it took for missing."""
+    if None in domain.index:
+        return
+    codes = encode(column, Alphabet([*domain.labels, None]), name=name, outside=True)
+    if missing := int(np.count_nonzero(codes == len(domain))):
+        warnings.warn(
+            f"{missing:,} values of {name} are missing. The released table has {some_of(lost)} there, which readers of "
+            "CSV files take for missing: those rows count with the wrong mechanism. Read it with "
+            "keep_default_na=False (pandas), or give the path of the file.",
+            LeakwiseWarning,
+            stacklevel=6,
+        )
 
 
 def _as_numbers(domain: Alphabet) -> Alphabet | None:

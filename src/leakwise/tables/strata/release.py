@@ -51,11 +51,11 @@ def refuse_strata(strata: Mapping[Label, Sequence[int]], mechanism: StratifiedMe
 def warn_of_others(
     known: Sequence[Hashable], names: Sequence[Hashable], mechanism: StratifiedMechanism, stacklevel: int
 ) -> None:
-    """Warn of columns that are neither given nor the secret: the promise does not speak of someone who sees them."""
+    """Warn of columns that are neither given nor the secret: the guarantee does not speak of someone who sees them."""
     given = mechanism.given_columns
     if others := [name for name in known if name not in (*names, *given.names)]:
         warnings.warn(
-            f"The promise speaks of someone who sees {given.quoted} beside the outcome; {some_of(others)} "
+            f"The guarantee speaks of someone who sees {given.quoted} beside the outcome; {some_of(others)} "
             f"{'goes' if len(others) == 1 else 'go'} out as well and may tell more. Give them to the design "
             "(given=...), or drop them first.",
             LeakwiseWarning,
