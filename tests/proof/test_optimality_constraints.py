@@ -99,9 +99,10 @@ def test_designs_for_sets_carry_a_proof(kind, utility, masses):
     claim = design.certificate.optimality
     assert claim is not None, design.certificate.remark
     check(claim, design)
-    assert claim.bound == design.bound
-    if utility != "frequencies":  # a bound without search, some per cent away
-        assert design.gap <= 1e-6
+    assert design.gap <= 1e-6 or (utility, kind) == ("frequencies", "KL ball")
+    # Of boxes and hulls the search lists the vertices; the checker has a bound without them, some per cent away.
+    listed = utility == "frequencies" and kind in ("box", "hull") and len(masses) > 2
+    assert claim.bound > design.bound if listed else claim.bound == design.bound
     with pytest.raises(CertificateRejected, match="nothing is better"):
         check(replace(claim, bound=claim.value - 1e-4 * (1 + abs(claim.value))), design)
 

@@ -88,6 +88,7 @@ class Found:
     inner: Callable[[], tuple[Floats, Floats] | None] | None = None  # finds the same for a slightly smaller cone
     proven: float | None = None  # the bound itself, where it is not of the form Σ y + largest
     root: Floats | None = None  # for frequencies: a matrix close to J⁻¹ that proves the bound with the duals
+    multipliers: Floats | None = None  # and those of a looser bound that needs no list of the vertices
 
     @property
     def bound(self) -> float:

@@ -57,7 +57,7 @@ class StratifiedOrder:
     >>> order = StratifiedOrder(["no", "yes"])
     >>> order.add(np.array([0] * 60 + [1] * 60), np.array([0, 1] * 60))
     >>> print(order.verdict().evidence)
-    within strata 118 of 120 rows have the value of the row before, where a random order gives about 58
+    within strata 116 of 120 rows have the value of the row before, where a random order gives about 58
     """
 
     def __init__(self, labels: Sequence[Hashable]) -> None:

@@ -102,7 +102,18 @@ def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
         return inside, adding_up(inside, weights)[0]
 
     how = "trace" if root is None else "vertices"
-    return Found(columns, weights, duals, 0.0, how, stopped=stopped, inner=inner, proven=bound, root=root)
+    return Found(
+        columns,
+        weights,
+        duals,
+        0.0,
+        how,
+        stopped=stopped,
+        inner=inner,
+        proven=bound,
+        root=root,
+        multipliers=None if root is None else multipliers,
+    )
 
 
 def _fewest(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, Floats]:
