@@ -1,4 +1,4 @@
-"""The command line: one module per command, assembled in :mod:`leakwise.cli.app`."""
+"""The command line: what is typed (options), done (commands), kept (files) and shown (screen); see ``app``."""
 
 from leakwise.cli.app import app, main
 

@@ -35,7 +35,7 @@ COMMANDS = (
 )
 """The commands in the order of the help. The module of a command is loaded when the command or the help is asked for.
 
-To add a command: write ``leakwise/cli/<name>.py`` (underscores for hyphens) with a function ``register(app:
+To add a command: write ``leakwise/cli/commands/<name>.py`` (underscores for hyphens) with a function ``register(app:
 typer.Typer) -> None``, and add the name here. Import what is heavy inside the command, so that the help stays quick.
 """
 
@@ -56,7 +56,7 @@ class _Commands(TyperGroup):
         for name in (cmd_name,) if cmd_name in COMMANDS else COMMANDS:
             if name not in self.commands:
                 loaded = typer.Typer(callback=_nothing)  # with a callback Typer makes a group even of one command
-                importlib.import_module(f"leakwise.cli.{name.replace('-', '_')}").register(loaded)
+                importlib.import_module(f"leakwise.cli.commands.{name.replace('-', '_')}").register(loaded)
                 group = typer.main.get_group(loaded)
                 _flow(group)
                 _literal(group)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.audit_table import GivenOption, TableOption, audit_a_table
-from leakwise.cli.limits import (
+from leakwise.cli.commands.audit_table import GivenOption, TableOption, audit_a_table
+from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,
     FloorOption,
@@ -16,8 +16,7 @@ from leakwise.cli.limits import (
     read_anyone,
     read_value_limits,
 )
-from leakwise.cli.output import JsonOption, print_json, show
-from leakwise.cli.reading import (
+from leakwise.cli.options.reading import (
     ColumnOption,
     CountsOption,
     DataOption,
@@ -30,6 +29,7 @@ from leakwise.cli.reading import (
     read_mechanism,
     read_prior,
 )
+from leakwise.cli.screen.output import JsonOption, print_json, show
 from leakwise.errors import InvalidInput
 
 __all__ = ["register"]

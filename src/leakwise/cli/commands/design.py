@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli import csvfiles
-from leakwise.cli.limits import (
+from leakwise.cli.options import csv_files
+from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,
     FloorOption,
@@ -19,8 +19,7 @@ from leakwise.cli.limits import (
     read_masks,
     read_value_limits,
 )
-from leakwise.cli.output import JsonOption, show
-from leakwise.cli.reading import (
+from leakwise.cli.options.reading import (
     ColumnOption,
     CountsOption,
     DataOption,
@@ -30,7 +29,8 @@ from leakwise.cli.reading import (
     number,
     read_prior,
 )
-from leakwise.cli.searching import gap_bar
+from leakwise.cli.screen.output import JsonOption, show
+from leakwise.cli.screen.search_progress import gap_bar
 from leakwise.documents.csv_matrix import read_labelled_matrix
 from leakwise.errors import InvalidInput
 
@@ -255,7 +255,7 @@ def read_utility(name: str | None, matrix: Path | None, prior: Prior) -> Any:
         raise InvalidInput(f"Give either --utility or --utility-matrix. Got {name!r} and {str(matrix)!r}.")
     from leakwise.optimize import Expected
 
-    if not csvfiles.exists(matrix):
+    if not csv_files.exists(matrix):
         raise InvalidInput(f"--utility-matrix: there is no file {str(matrix)!r}.")
     values, letters, outputs = read_labelled_matrix(matrix)
     rows = [[float(cell) for cell in row] for row in values]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli import csvfiles
-from leakwise.cli.reading import read_domain, read_mechanism
+from leakwise.cli.options import csv_files
+from leakwise.cli.options.reading import read_domain, read_mechanism
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -129,4 +129,4 @@ def _is(text: str, wanted: str) -> bool:
     from leakwise.documents import document_format
 
     path = Path(text)
-    return csvfiles.exists(path) and csvfiles.is_json(path) and document_format(path) == wanted
+    return csv_files.exists(path) and csv_files.is_json(path) and document_format(path) == wanted

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli.limits import AnyoneOption, read_anyone
-from leakwise.cli.output import JsonOption, show
-from leakwise.cli.reading import (
+from leakwise.cli.options.limits import AnyoneOption, read_anyone
+from leakwise.cli.options.reading import (
     ColumnOption,
     CountsOption,
     DataOption,
@@ -18,6 +17,7 @@ from leakwise.cli.reading import (
     label,
     read_prior,
 )
+from leakwise.cli.screen.output import JsonOption, show
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:

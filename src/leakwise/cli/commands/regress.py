@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.estimate import (
+from leakwise.cli.commands.estimate import (
     ClustersOption,
     PlotOption,
     StrataOption,
@@ -15,7 +15,7 @@ from leakwise.cli.estimate import (
     mechanisms_by_column,
     save_picture,
 )
-from leakwise.cli.output import JsonOption, print_json
+from leakwise.cli.screen.output import JsonOption, print_json
 
 __all__ = ["register"]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.output import JsonOption, print_json, print_table
+from leakwise.cli.screen.output import JsonOption, print_json, print_table
 
 __all__ = ["register"]
 

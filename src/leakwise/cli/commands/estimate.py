@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from leakwise.cli.output import JsonOption, show
-from leakwise.cli.row_options import read_any_mechanism
+from leakwise.cli.options.row import read_any_mechanism
+from leakwise.cli.screen.output import JsonOption, show
 from leakwise.errors import InvalidInput
 
 __all__ = [

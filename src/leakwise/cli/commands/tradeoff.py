@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.design import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
-from leakwise.cli.limits import (
+from leakwise.cli.commands.design import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
+from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,
     FloorOption,
@@ -16,9 +16,9 @@ from leakwise.cli.limits import (
     read_anyone,
     read_value_limits,
 )
-from leakwise.cli.output import JsonOption, show
-from leakwise.cli.reading import CountsOption, PriorOption, number, read_prior
-from leakwise.cli.searching import count_bar
+from leakwise.cli.options.reading import CountsOption, PriorOption, number, read_prior
+from leakwise.cli.screen.output import JsonOption, show
+from leakwise.cli.screen.search_progress import count_bar
 
 __all__ = ["register"]
 

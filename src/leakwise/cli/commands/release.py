@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli.beside_table import BesideTable
-from leakwise.cli.limits import (
+from leakwise.cli.files.beside_table import BesideTable
+from leakwise.cli.files.paths import beside, check_paths, source_and_target
+from leakwise.cli.options.limits import (
     CeilingOption,
     FloorOption,
     ForbiddenOption,
@@ -18,11 +19,8 @@ from leakwise.cli.limits import (
     read_masks,
     read_value_limits,
 )
-from leakwise.cli.output import JsonOption, print_json
-from leakwise.cli.progress import rows_bar
-from leakwise.cli.reading import TRUTH, number, read_domain, read_prior
-from leakwise.cli.release_paths import beside, check_paths, source_and_target
-from leakwise.cli.row_options import (
+from leakwise.cli.options.reading import TRUTH, number, read_domain, read_prior
+from leakwise.cli.options.row import (
     CoarsenOption,
     DropOption,
     GivenOption,
@@ -34,6 +32,8 @@ from leakwise.cli.row_options import (
     read_names,
     read_prior_by_stratum,
 )
+from leakwise.cli.screen.output import JsonOption, print_json
+from leakwise.cli.screen.progress import rows_bar
 from leakwise.errors import InvalidInput, LeakwiseError
 from leakwise.workflow.limits import TEN_TIMES
 

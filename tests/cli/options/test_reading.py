@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import leakwise as lw
-from leakwise.cli.reading import read_domain, read_mechanism, read_prior
+from leakwise.cli.options.reading import read_domain, read_mechanism, read_prior
 
 F = Fraction
 

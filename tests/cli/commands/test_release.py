@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import leakwise as lw
 from leakwise.cli import app
-from leakwise.cli.progress import rows_bar
+from leakwise.cli.screen.progress import rows_bar
 
 RUN = CliRunner()
 MIXED, OTHERS, FURTHER = (np.random.default_rng(seed).permutation(40) for seed in (0, 1, 2))
@@ -207,7 +207,7 @@ def test_nothing_is_replaced_unasked(survey, tmp_path):
 def test_the_bar_shows_itself_on_a_terminal_only(monkeypatch):
     with rows_bar() as told:
         assert told is None
-    monkeypatch.setattr("leakwise.cli.progress.sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("leakwise.cli.screen.progress.sys.stderr.isatty", lambda: True, raising=False)
     with rows_bar() as told:
         assert told is not None
         told("checking", 10, None)

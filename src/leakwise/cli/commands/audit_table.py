@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from leakwise.cli.output import show
-from leakwise.cli.reading import named_after, read_domain
-from leakwise.cli.row_options import read_any_mechanism
+from leakwise.cli.options.reading import named_after, read_domain
+from leakwise.cli.options.row import read_any_mechanism
+from leakwise.cli.screen.output import show
 from leakwise.errors import InvalidInput
 
 __all__ = ["GivenOption", "TableOption", "audit_a_table"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leakwise.cli.row_options import read_coarsen, read_names
+from leakwise.cli.options.row import read_coarsen, read_names
 from leakwise.errors import InvalidInput
 
 

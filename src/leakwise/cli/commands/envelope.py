@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli.output import JsonOption, print_json, print_table, show
-from leakwise.cli.reading import (
+from leakwise.cli.options.reading import (
     ColumnOption,
     CountsOption,
     DataOption,
@@ -22,6 +21,7 @@ from leakwise.cli.reading import (
     read_mechanism,
     read_prior,
 )
+from leakwise.cli.screen.output import JsonOption, print_json, print_table, show
 
 if TYPE_CHECKING:
     from leakwise.mechanism import Mechanism

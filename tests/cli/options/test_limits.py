@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leakwise.cli.limits import read_masks, read_value_limits
+from leakwise.cli.options.limits import read_masks, read_value_limits
 from leakwise.errors import InvalidInput
 
 SWISS = ["Ticino, sud", "Ticino", "sud", 'the "rest"', "a=b"]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leakwise.cli import csvfiles
-from leakwise.cli.beside_table import waiting
+from leakwise.cli.files.beside_table import waiting
+from leakwise.cli.options import csv_files
 from leakwise.errors import InvalidInput
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
 
@@ -58,7 +58,7 @@ def check_paths(
         if page is not None and page.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"{option} must end in .html or .json. Got {str(page)!r} instead.")
     source, out = (one if isinstance(one, Path) else one.path for one in (data, target))
-    read = {name: Path(text) for name, text in given.items() if text is not None and csvfiles.exists(Path(text))}
+    read = {name: Path(text) for name, text in given.items() if text is not None and csv_files.exists(Path(text))}
     waits = {"--save-mechanism": keep, "--certificate": certificate}
     drafts = {f"{name} (while it waits)": waiting(one) for name, one in waits.items() if one is not None}
     written = {**pages, **waits}

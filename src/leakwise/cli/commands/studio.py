@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.output import JsonOption, print_json
+from leakwise.cli.screen.output import JsonOption, print_json
 
 __all__ = ["register"]
 

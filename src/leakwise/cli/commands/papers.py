@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from leakwise.cli.output import JsonOption, print_json, print_table
+from leakwise.cli.screen.output import JsonOption, print_json, print_table
 
 __all__ = ["register"]
 

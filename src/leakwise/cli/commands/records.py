@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli.output import JsonOption, show
+from leakwise.cli.screen.output import JsonOption, show
 from leakwise.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:

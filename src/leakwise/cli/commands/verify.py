@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.output import JsonOption, show
+from leakwise.cli.screen.output import JsonOption, show
 
 __all__ = ["register"]
 

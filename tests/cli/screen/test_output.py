@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from leakwise.cli.output import print_json, print_table
+from leakwise.cli.screen.output import print_json, print_table
 
 
 def test_a_table_in_a_pipe_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:

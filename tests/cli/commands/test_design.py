@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import leakwise as lw
 from leakwise.cli import app
-from leakwise.cli.searching import closeness, count_bar, gap_bar
+from leakwise.cli.screen.search_progress import closeness, count_bar, gap_bar
 
 RUN = CliRunner()
 PRIOR = ("--prior", "a=0.5,b=0.3,c=0.2")

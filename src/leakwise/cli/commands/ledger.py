@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakwise.cli.output import JsonOption, print_json, print_table, show
-from leakwise.cli.reading import number
+from leakwise.cli.options.reading import number
+from leakwise.cli.screen.output import JsonOption, print_json, print_table, show
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:

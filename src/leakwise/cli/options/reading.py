@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli import csvfiles
+from leakwise.cli.options import csv_files
 from leakwise.documents.csv_matrix import read_labelled_matrix
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 
@@ -138,14 +138,14 @@ def read_mechanism(text: str) -> Mechanism:
     name, _, parameters = text.partition(":")
     known = catalog.get(name.strip().lower().replace("_", "-"))
     path = Path(text)
-    if known is not None and not csvfiles.exists(path):
+    if known is not None and not csv_files.exists(path):
         return _named_mechanism(text, known, parameters)
-    if not csvfiles.exists(path):
+    if not csv_files.exists(path):
         raise InvalidInput(
             f"MECHANISM must be a file or a name such as {', '.join(catalog)}. There is no file {text!r}."
             f"{did_you_mean(name, catalog)}"
         )
-    if csvfiles.is_json(path):
+    if csv_files.is_json(path):
         return Mechanism.load(path)
     matrix, inputs, outputs = read_labelled_matrix(path)
     names = [None if side is None else [label(word) for word in side] for side in (inputs, outputs)]
@@ -246,10 +246,10 @@ def _from_text(text: str, mechanism: Mechanism | None) -> Prior:
     word, _, size = text.strip().partition(":")
     if word == "uniform" and (size or mechanism is not None):
         return Prior.uniform(_whole(size, "uniform:") if size else mechanism.input_alphabet)  # type: ignore[union-attr]
-    if csvfiles.exists(path):
-        if csvfiles.is_json(path):
+    if csv_files.exists(path):
+        if csv_files.is_json(path):
             return Prior.load(path)
-        labels, values, whole = csvfiles.read_distribution(path)
+        labels, values, whole = csv_files.read_distribution(path)
         make = Prior.from_counts if whole else Prior
         return make(values, labels=[label(name) for name in labels])
     if word == "uniform":
@@ -269,18 +269,18 @@ def _from_counts(text: str) -> Prior:
     from leakwise.priors import Prior
 
     path = Path(text)
-    if not csvfiles.exists(path):
+    if not csv_files.exists(path):
         if "=" not in text and not any(_is_number(part) for part in text.split(",")):
             raise InvalidInput(
                 f"--counts must be numbers such as 500,300 or a=500,b=300, or a file. There is no file {text!r}."
             )
         return _from_pairs(text, Prior.from_counts, "--counts")
-    if csvfiles.is_json(path):
+    if csv_files.is_json(path):
         found = Prior.load(path)
         if found.sample_size is None:
             raise InvalidInput(f"--counts: the prior in {text!r} was not counted. Give it with --prior.")
         return found
-    labels, values, _ = csvfiles.read_distribution(path)
+    labels, values, _ = csv_files.read_distribution(path)
     return Prior.from_counts(values, labels=[label(name) for name in labels])
 
 
@@ -339,7 +339,7 @@ def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
             "column reveals which values occur."
         )
     letters = read_domain(domain)
-    values = csvfiles.read_column(data, column)
+    values = csv_files.read_column(data, column)
     if isinstance(letters, Bins):
         # An empty cell stays a missing value, which bins refuse by name.
         return Prior.from_data([float(number(word, column)) if word else float("nan") for word in values], letters)
