@@ -52,13 +52,14 @@ def budgets(generator: Generator) -> None:
             made.append((columns, m))
             for secret, limit in limits.items():
                 total = ledger.total("d", secret)
-                # A budget set too late stops what comes after it; columns that no release joins are not counted.
-                if total.releases == len(made):
-                    truth = _lift(joint, names, made, secret)
-                    if total.epsilon < log_lower(truth) * (1 - 1e-12):
-                        raise AssertionError(f"total of {secret} {total.epsilon} below the truth {float(truth)}")
-                    if truth > limit and before[secret] <= limit:
-                        raise AssertionError(f"{columns} went past the budget {limit} of {secret}: {float(truth)}")
+                if total.releases != len(made):
+                    raise AssertionError(f"{total.releases} releases count for {secret}, and {len(made)} were made")
+                truth = _lift(joint, names, made, secret)
+                if total.epsilon < log_lower(truth) * (1 - 1e-12):
+                    raise AssertionError(f"total of {secret} {total.epsilon} below the truth {float(truth)}")
+                # A budget set too late stops what comes after it.
+                if truth > limit and before[secret] <= limit:
+                    raise AssertionError(f"{columns} went past the budget {limit} of {secret}: {float(truth)}")
 
 
 def _label(value: Value) -> object:

@@ -24,7 +24,7 @@ from leakwise.priors.prior import PriorBody
 from leakwise.priors.sets.around_estimate import Around
 from leakwise.priors.sets.files import STORED_SETS, SetBody, set_from_body, set_to_body
 
-__all__ = ["BESIDE", "COLUMNS", "Beside", "LedgerEntry", "Seen", "entry_of", "known_to_text", "row_of"]
+__all__ = ["COLUMNS", "Beside", "LedgerEntry", "Seen", "entry_of", "known_to_text", "row_of"]
 
 COLUMNS = (
     "time",
@@ -40,11 +40,12 @@ COLUMNS = (
     "source_digest",
     "released_digest",
     "columns",
+    "beside",
+    "outcomes",
+    "together",
 )
 # A column that went out, and the edges of its bins, or None.
 Seen = tuple[str, tuple[float, ...] | None]
-# Only a ledger with entries that say what went out beside the secret has this one.
-BESIDE = "beside"
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,11 @@ class LedgerEntry:
         secret that a ledger of version 1 entered, where that order was not kept.
     beside
         What went out beside the secret; None where the release did not say.
+    outcomes
+        The outcomes of earlier releases that this one is certified beside: the column in which they are given, and the
+        number of the entry. A release that is about to be entered has a negative number.
+    together
+        The number of the first entry of those that were entered together, all or none; None for one alone.
     """
 
     id: int
@@ -127,6 +133,13 @@ class LedgerEntry:
     released_digest: str | None
     columns: tuple[str, ...] | None = None
     beside: Beside | None = None
+    outcomes: tuple[tuple[str, int], ...] = ()
+    together: int | None = None
+
+    @property
+    def after(self) -> frozenset[int]:
+        """The entries whose outcomes this release is certified beside."""
+        return frozenset(number for _, number in self.outcomes)
 
     @property
     def counts(self) -> bool:
@@ -167,6 +180,8 @@ class LedgerEntry:
             "released_digest": self.released_digest,
             "given": ", ".join(self.row.given),
             "unrelated": ", ".join(self.row.unrelated),
+            "outcomes": ", ".join(f"{name} (entry {number})" for name, number in self.outcomes),
+            "together": self.together,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,6 +193,7 @@ class LedgerEntry:
             "prior": self.prior.to_dict() if isinstance(self.prior, (Prior, Around, PriorByStratum)) else None,
             "given": list(self.row.given),
             "unrelated": list(self.row.unrelated),
+            "outcomes": dict(self.outcomes),
             "prior_cost": self.cost,
         }
 
@@ -226,7 +242,7 @@ def _strata_from_text(text: str, name: str) -> PriorByStratum | None:
 
 
 def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
-    """Return the entry as the database holds it; what went out beside the secret comes last."""
+    """Return the entry as the database holds it, without its number: one value for each of ``COLUMNS``."""
     drawn, beside, one = entry.mechanism, None, entry.beside
     by_stratum = isinstance(drawn, StratifiedMechanism)
     body = stratified_to_body(drawn) if isinstance(drawn, StratifiedMechanism) else mechanism_to_body(drawn)
@@ -248,12 +264,14 @@ def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
         entry.released_digest,
         None if entry.columns is None else json.dumps(list(entry.columns), ensure_ascii=False),
         beside,
+        json.dumps(dict(entry.outcomes), ensure_ascii=False) if entry.outcomes else None,
+        entry.together,
     )
 
 
 def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
     """Return the entry that a row of the database holds."""
-    number_, time, state, dataset, secret, mechanism, prior, *rest, columns, beside = row
+    number_, time, state, dataset, secret, mechanism, prior, *rest, columns, beside, after, group = row
     try:
         names = tuple(json.loads(secret))
         order = tuple(json.loads(columns)) if columns is not None else names if len(names) == 1 else None
@@ -270,7 +288,8 @@ def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
         if told is not None:
             bins = tuple(sorted(told.bins.items()))
             went_out = Beside(tuple(told.given), tuple(told.unrelated), Fraction(told.prior_cost), bins)
-        values = (number_, time, state, dataset, names, drawn, known, *rest, order, went_out)
+        outcomes = () if after is None else tuple((str(key), int(one)) for key, one in json.loads(after).items())
+        values = (number_, time, state, dataset, names, drawn, known, *rest, order, went_out, outcomes, group)
         return LedgerEntry(*values)
-    except (msgspec.MsgspecError, TypeError, ValueError, LeakwiseError) as error:
+    except (msgspec.MsgspecError, AttributeError, TypeError, ValueError, LeakwiseError) as error:
         raise InvalidInput(f"Entry {number_} of the ledger {name!r} is damaged: {error}") from error

@@ -8,25 +8,25 @@ import io
 import json
 import os
 import sqlite3
-from collections.abc import Hashable, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from leakwise.alphabet import Bins, edges_of
+from leakwise.alphabet import joined
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.documents import write_atomically
 from leakwise.errors import Infeasible, InvalidInput, some_of
-from leakwise.exact import Level, float_above, level
+from leakwise.exact import Level, level
 from leakwise.guarantee import at_most
-from leakwise.priors import AllPriors
-from leakwise.proof import Certificate, StratifiedCertificate, prior_cost
-from leakwise.tables.ledger.entries import BESIDE, COLUMNS, Beside, LedgerEntry, entry_of, row_of
-from leakwise.tables.ledger.joint_total import rounded_sum
-from leakwise.tables.ledger.ledger_file import ROWS, LedgerFile, migrate, version_of
-from leakwise.tables.ledger.overlaps import connected
-from leakwise.tables.ledger.row_total import seen_beside
+from leakwise.mechanism import StratifiedMechanism
+from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, entry_of, row_of
+from leakwise.tables.ledger.ledger_file import ACCOUNTS, LedgerFile, insert, migrate, present, version_of
+from leakwise.tables.ledger.reservation import Reservation, names_of, reserved_entries
 from leakwise.tables.ledger.totals import LedgerTotal, beyond_budget, total_of
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
 from leakwise.tables.row_columns import RowColumns
@@ -78,7 +78,8 @@ class Ledger(Shown):
         kind, value = asked.stored
         with self._file.writing() as db:
             db.execute(
-                "INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)", (_text(dataset), _names(secret), kind, str(value))
+                "INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)",
+                (_text(dataset), names_of(secret), kind, str(value)),
             )
 
     def reserve(
@@ -92,6 +93,7 @@ class Ledger(Shown):
         rows: int | None = None,
         source_digest: str | None = None,
         row: RowColumns | None = None,
+        outcomes: Mapping[Any, int] | None = None,
     ) -> int:
         """Enter a release that is about to be made, and give back its number; refuse one that is beyond the budget.
 
@@ -109,76 +111,95 @@ class Ledger(Shown):
             Of the secret column (:meth:`digest`), by which a column is known again under another name.
         row
             What goes out beside the secret. Left out, the given columns of a stratified mechanism, or nothing is known.
+        outcomes
+            The given columns that hold outcomes of earlier releases of the same rows, with the numbers of the entries.
+            Beside all earlier outcomes, a release adds its own lift; otherwise it adds its limit for anyone.
         """
-        beside, leaked = _beside(certificate, row), float(certificate.epsilon_upper)
-        if isinstance(certificate, Certificate) and beside is not None and beside.prior_cost:
-            leaked = rounded_sum([leaked, float_above(beside.prior_cost)])
-        entry = LedgerEntry(
-            0,
-            datetime.now(UTC).isoformat(timespec="seconds"),
-            "reserved",
-            _text(dataset),
-            tuple(json.loads(_names(secret))),
-            certificate.mechanism,
-            certificate.priors if isinstance(certificate, StratifiedCertificate) else certificate.prior,
-            origin,
-            leaked,
-            max(failure, certificate.failure),
-            rows,
-            source_digest,
-            None,
-            _order(secret),
-            beside,
-        )
+        one = Reservation(secret, certificate, origin, failure, rows, source_digest, row, outcomes or {})
+        return self.reserve_all(dataset, [one])[0]
+
+    def reserve_all(self, dataset: str, releases: Sequence[Reservation]) -> list[int]:
+        """Enter releases that are about to be made together, all or none, and give back their numbers.
+
+        They are compared with the budgets as one. Later ones may be certified beside the outcomes of earlier ones.
+        They are confirmed, cancelled and settled together.
+
+        Parameters
+        ----------
+        dataset
+            The name of the data.
+        releases
+            In the order in which they are drawn.
+        """
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        new = reserved_entries(_text(dataset), releases, time)
         with self._file.writing() as db:
             entries = self._entries(db)
-            self._refuse_other_name(entry, entries)
-            self._refuse_beyond_budgets(db, entry, entries)
-            names, values = [*COLUMNS, BESIDE], row_of(entry)
-            if entry.beside is None:
-                names, values = names[:-1], values[:-1]
-            else:
-                migrate(db, ROWS)
-            marks = ", ".join("?" * len(names))
-            cursor = db.execute(f"INSERT INTO releases ({', '.join(names)}) VALUES ({marks})", values)
-            assert cursor.lastrowid is not None
-            return cursor.lastrowid
+            for one in new:
+                self._refuse_other_name(one, [*entries, *(other for other in new if other.id < one.id)])
+                _refuse_outcomes(one, [*entries, *new])
+            self._refuse_beyond_budgets(db, new, entries)
+            numbers: dict[int, int] = {}
+            for one in new:
+                after = tuple((name, numbers.get(number, number)) for name, number in one.outcomes)
+                numbers[one.id] = insert(db, COLUMNS, row_of(replace(one, outcomes=after, together=None)))
+            if len(new) > 1:
+                migrate(db, ACCOUNTS)
+                first = numbers[new[0].id]
+                db.executemany("UPDATE releases SET together = ? WHERE id = ?", [(first, n) for n in numbers.values()])
+            return list(numbers.values())
 
-    def confirm(self, entry: int, *, released_digest: str | None = None) -> None:
-        """The release of a reserved entry was made."""
-        self._change(entry, "released", released_digest)
+    def confirm(self, entry: int | Sequence[int], *, released_digest: str | Sequence[str | None] | None = None) -> None:
+        """The release of a reserved entry was made; those of entries that were made together are named together.
 
-    def cancel(self, entry: int) -> None:
-        """The release of a reserved entry was not made, and nobody has seen any of it: it counts no more."""
-        self._change(entry, "cancelled", None)
-
-    def _change(self, entry: int, state: str, digest: str | None) -> None:
+        One that someone cancelled meanwhile counts again, with a warning: it was released.
+        """
+        entries = [entry] if isinstance(entry, int) else list(entry)
+        digests = [released_digest] if released_digest is None or isinstance(released_digest, str) else released_digest
+        again = list[int]()
         with self._file.writing() as db:
-            done = db.execute(
-                "UPDATE releases SET state = ?, released_digest = ? WHERE id = ? AND state = 'reserved'",
-                (state, digest, int(entry)),
+            for one, digest in zip(entries, [*digests, *[None] * (len(entries) - len(digests))], strict=True):
+                again += [one] if _state(db, one) == "cancelled" else []
+                _change(db, one, "released", digest, ("reserved", "cancelled"))
+        if again:
+            warnings.warn(
+                f"Entry {joined(again)} of the ledger was cancelled while its release was being made. It was released, "
+                "and counts again.",
+                stacklevel=2,
             )
-            if not done.rowcount:
-                found = db.execute("SELECT state FROM releases WHERE id = ?", (int(entry),)).fetchone()
-                what = "does not exist" if found is None else f"is {found[0]} already"
-                raise InvalidInput(f"Entry {entry} of the ledger {what}; only a reserved one can become {state}.")
 
-    def _refuse_beyond_budgets(self, db: sqlite3.Connection, entry: LedgerEntry, entries: list[LedgerEntry]) -> None:
-        """Check every budget whose columns the release tells about, be it through other releases."""
-        after = [*entries, entry]
-        reached = {name for one in connected(after, entry.dataset, entry.secret) for name in one.secret}
-        # A column that goes out as it is changes what all totals of the data compare with, and may have a budget.
-        new = entry.row.seen - seen_beside(entries, entry.dataset)
-        for (names,) in db.execute("SELECT secret FROM budgets WHERE dataset = ?", (entry.dataset,)).fetchall():
+    def cancel(self, entry: int | Sequence[int]) -> None:
+        """The release of a reserved entry was not made, and nobody has seen any of it: it counts no more.
+
+        Nor do those that were entered together with it. One beside whose outcome a later release was drawn cannot be
+        cancelled: the later one tells of it.
+        """
+        with self._file.writing() as db:
+            found = {one.id: one for one in self._entries(db)}
+            wanted = {int(one) for one in ([entry] if isinstance(entry, int) else entry)}
+            groups = {found[one].together for one in wanted if one in found} - {None}
+            wanted |= {one.id for one in found.values() if one.together in groups}
+            for one in found.values():
+                if one.counts and one.id not in wanted and (cited := one.after & wanted):
+                    raise InvalidInput(
+                        f"Entry {min(cited)} of the ledger cannot be cancelled: entry {one.id} was drawn beside its "
+                        "outcome, and tells of it."
+                    )
+            for number in sorted(wanted):
+                _change(db, number, "cancelled", None, ("reserved",))
+
+    def _refuse_beyond_budgets(
+        self, db: sqlite3.Connection, new: Sequence[LedgerEntry], entries: list[LedgerEntry]
+    ) -> None:
+        """Check every budget of the data: a release tells about all columns of the row."""
+        dataset, after = new[0].dataset, [*entries, *new]
+        for (names,) in db.execute("SELECT secret FROM budgets WHERE dataset = ?", (dataset,)).fetchall():
             secret = tuple(json.loads(names))
-            budget = self._budget(db, entry.dataset, secret)
-            if budget is None or not (new or reached.intersection(secret)):
-                continue
-            total = total_of(after, entry.dataset, secret, budget)
+            budget = self._budget(db, dataset, secret)
+            total = total_of(after, dataset, secret, budget)
             if not total.within_budget:
-                raise Infeasible(
-                    beyond_budget(entry, total, total_of(entries, entry.dataset, secret, budget)), witness=total
-                )
+                before = total_of(entries, dataset, secret, budget)
+                raise Infeasible(beyond_budget(new, total, before), witness=total)
 
     def _refuse_other_name(self, entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
         for one in entries:
@@ -200,7 +221,7 @@ class Ledger(Shown):
         """Return the entries in the order they were made, of one dataset or secret if named."""
         with self._file.reading() as db:
             found = self._entries(db)
-        wanted = None if secret is None else tuple(json.loads(_names(secret)))
+        wanted = None if secret is None else tuple(json.loads(names_of(secret)))
         return [
             one
             for one in found
@@ -208,13 +229,13 @@ class Ledger(Shown):
         ]
 
     def _entries(self, db: sqlite3.Connection) -> list[LedgerEntry]:
-        beside = BESIDE if version_of(db) >= ROWS else "NULL"
-        rows = db.execute(f"SELECT id, {', '.join(COLUMNS)}, {beside} FROM releases ORDER BY id").fetchall()
+        columns = ", ".join(present(COLUMNS, version_of(db)))
+        rows = db.execute(f"SELECT id, {columns} FROM releases ORDER BY id").fetchall()
         return [entry_of(row, str(self.path)) for row in rows]
 
     def _budget(self, db: sqlite3.Connection, dataset: str, secret: tuple[str, ...]) -> Level | None:
         found = db.execute(
-            "SELECT kind, value FROM budgets WHERE dataset = ? AND secret = ?", (dataset, _names(secret))
+            "SELECT kind, value FROM budgets WHERE dataset = ? AND secret = ?", (dataset, names_of(secret))
         ).fetchone()
         if found is None:
             return None
@@ -223,7 +244,7 @@ class Ledger(Shown):
 
     def total(self, dataset: str, secret: Any) -> LedgerTotal:
         """Return what all releases of a secret reveal together, and the budget it has."""
-        names = tuple(json.loads(_names(secret)))
+        names = tuple(json.loads(names_of(secret)))
         with self._file.reading() as db:
             return total_of(self._entries(db), _text(dataset), names, self._budget(db, dataset, names))
 
@@ -282,46 +303,41 @@ class Ledger(Shown):
         return [Table(headers, rows, f"Ledger {str(self.path)!r}: what is revealed in all"), *([told] if told else [])]
 
 
-def _beside(certificate: Certificate | StratifiedCertificate, row: RowColumns | None) -> Beside | None:
-    """What is entered of the columns that go out beside the secret, and of what its prior cost; None for neither."""
-    given: tuple[Hashable, ...] = ()
-    if isinstance(certificate, StratifiedCertificate):
-        given, cost = certificate.mechanism.given, certificate.cost
-    else:
-        cost = prior_cost(certificate.prior)
-    if row is not None and isinstance(certificate, Certificate) and isinstance(certificate.prior, AllPriors):
-        given = row.given  # what holds for every prior holds beside any column
-    if row is not None and row.given and set(row.given) != set(given):
-        raise InvalidInput(
-            f"The certificate must be beside the columns that go out with the secret, {some_of(row.given)}. It is "
-            f"beside {some_of(given) or 'none'}."
-        )
-    unrelated = () if row is None else row.unrelated
-    if not given and not unrelated and not cost:
-        return None
-    coarse = {} if row is None else dict(row.coarsened)
-    if isinstance(certificate, StratifiedCertificate):
-        columns = certificate.mechanism.given_columns
-        coarse |= {name: one for name, one in zip(given, columns.domains, strict=True) if isinstance(one, Bins)}
-    bins = {str(name): tuple(edges_of(one) or ()) for name, one in coarse.items() if name in (*given, *unrelated)}
-    return Beside(tuple(map(str, given)), tuple(map(str, unrelated)), cost, tuple(sorted(bins.items())))
-
-
 def _text(name: object) -> str:
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"dataset must be a name. Got {name!r} instead.")
     return name
 
 
-def _order(secret: Any) -> tuple[str, ...] | None:
-    """The columns in the order that the values of a joint secret have; None where one is named twice."""
-    names = (secret,) if isinstance(secret, str) else tuple(secret)
-    return names if len(set(names)) == len(names) else None
+def _state(db: sqlite3.Connection, entry: int) -> str | None:
+    found = db.execute("SELECT state FROM releases WHERE id = ?", (int(entry),)).fetchone()
+    return None if found is None else str(found[0])
 
 
-def _names(secret: Any) -> str:
-    """The columns of a secret in one fixed order: they are a set."""
-    names = [secret] if isinstance(secret, str) else list(secret) if isinstance(secret, (list, tuple)) else []
-    if not names or any(not isinstance(name, str) or not name for name in names):
-        raise InvalidInput(f"secret must be the name of a column, or a tuple of names. Got {secret!r} instead.")
-    return json.dumps(sorted(set(names)), ensure_ascii=False)
+def _change(db: sqlite3.Connection, entry: int, state: str, digest: str | None, possible: Sequence[str]) -> None:
+    was = _state(db, entry)
+    if was not in possible:
+        what = "does not exist" if was is None else f"is {was} already"
+        raise InvalidInput(f"Entry {entry} of the ledger {what}; only a reserved one can become {state}.")
+    db.execute("UPDATE releases SET state = ?, released_digest = ? WHERE id = ?", (state, digest, int(entry)))
+
+
+def _refuse_outcomes(entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
+    """Refuse a release beside an outcome that is none, or that is one of other data or of other values."""
+    known = {one.id: one for one in entries}
+    for name, number in entry.outcomes:
+        one = known.get(number)
+        if one is None or not one.counts or one.dataset != entry.dataset or number == entry.id:
+            what = "does not exist" if one is None else "was cancelled" if not one.counts else f"is of {one.dataset!r}"
+            raise InvalidInput(
+                f"outcomes must name entries of {entry.dataset!r} that count. Column {name!r} is said to hold the "
+                f"outcomes of entry {number}, which {what}."
+            )
+        drawn = entry.mechanism
+        if isinstance(drawn, StratifiedMechanism) and name in drawn.given:
+            domain = drawn.given_columns.domains[drawn.given.index(name)]
+            if domain is not None and not set(domain) <= set(one.mechanism.output_alphabet.labels):
+                raise InvalidInput(
+                    f"Column {name!r} is said to hold the outcomes of entry {number}, and has values that are none of "
+                    f"them: {some_of(list(set(domain) - set(one.mechanism.output_alphabet.labels)))}."
+                )

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import secrets as random_bytes
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from leakwise.errors import InvalidInput, LeakwiseError
 
-__all__ = ["ROWS", "LedgerFile", "migrate", "version_of"]
+__all__ = ["ACCOUNTS", "LedgerFile", "insert", "migrate", "present", "version_of"]
 
 _APPLICATION = 0x4C4B5753
-# 2: the order of the columns of a joint secret; 3: what went out beside the secret. A ledger becomes one of the third
-# version with the first entry that says so: until then older programs can read it.
-_VERSION, ROWS = 2, 3
+# 2: the order of the columns of a joint secret; 3: what went out beside the secret; 4: outcomes that a release is
+# certified beside, and releases that were entered together. A ledger becomes one of the third or fourth version with
+# the first entry that needs it: until then older programs can read it.
+_VERSION, ACCOUNTS = 2, 4
+_ADDED = {"columns": 2, "beside": 3, "outcomes": 4, "together": 4}
 # Composing many releases exactly can take a while, and it is done while the ledger is held.
 _PATIENCE = 120.0
 
@@ -50,6 +52,7 @@ _STEPS = (
     _SCHEMA,
     "ALTER TABLE releases ADD COLUMN columns TEXT;",
     "ALTER TABLE releases ADD COLUMN beside TEXT;",
+    "ALTER TABLE releases ADD COLUMN outcomes TEXT; ALTER TABLE releases ADD COLUMN together INTEGER;",
 )
 
 
@@ -124,7 +127,7 @@ class LedgerFile:
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if (application, tables) != (0, 0) and application != _APPLICATION:
             raise InvalidInput(f"{str(self.path)!r} is a database of something else, not a ledger. Name another file.")
-        if version > ROWS:
+        if version > ACCOUNTS:
             raise InvalidInput(
                 f"{str(self.path)!r} was written by a newer Leakwise. Update with: pip install -U leakwise"
             )
@@ -146,6 +149,21 @@ def version_of(db: sqlite3.Connection) -> int:
     """Return the version of the file as it is now: another process may have been faster."""
     (version,) = db.execute("PRAGMA user_version").fetchone()
     return int(version)
+
+
+def present(columns: Sequence[str], version: int) -> list[str]:
+    """Return the columns of releases as a ledger of this version can be asked for them: NULL for those it lacks."""
+    return [name if _ADDED.get(name, 1) <= version else "NULL" for name in columns]
+
+
+def insert(db: sqlite3.Connection, columns: Sequence[str], values: Sequence[object]) -> int:
+    """Enter a release and return its number, in a ledger of the least version that has room for what it says."""
+    told = {name: value for name, value in zip(columns, values, strict=True) if value is not None}
+    migrate(db, max(_VERSION, *(_ADDED.get(name, 1) for name in told)))
+    marks = ", ".join("?" * len(told))
+    cursor = db.execute(f"INSERT INTO releases ({', '.join(told)}) VALUES ({marks})", tuple(told.values()))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
 
 
 def migrate(db: sqlite3.Connection, version: int) -> None:

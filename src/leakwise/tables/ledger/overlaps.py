@@ -1,7 +1,7 @@
-"""Releases of overlapping columns: which of them speak of each other, and what all of them reveal together.
+"""Releases of several columns of a row, overlapping or not, by one mechanism each: what all of them reveal together.
 
 A release of (A, B) tells about A, and one of A about (A, B); after a release of (A, B) even one of B alone tells about
-A. So releases count together as soon as a chain of shared columns leads from one to the other.
+A. And where A and B are correlated, a release of B tells about A by itself: all releases count together.
 """
 
 from __future__ import annotations
@@ -19,22 +19,11 @@ from leakwise.priors import Prior, PriorByStratum, PriorSet
 from leakwise.tables.ledger.entries import LedgerEntry, known_to_text
 from leakwise.tables.ledger.joint_total import MOST_OF_ONE, Together, rounded_sum, together
 
-__all__ = ["all_together", "connected"]
-
-
-def connected(entries: Iterable[LedgerEntry], dataset: str, columns: Collection[str]) -> list[LedgerEntry]:
-    """Return the releases that count for these columns: those that a chain of shared columns leads to."""
-    left = [one for one in entries if one.counts and one.dataset == dataset]
-    reached, found = set(columns), list[LedgerEntry]()
-    while touching := [one for one in left if reached.intersection(one.secret)]:
-        left = [one for one in left if not reached.intersection(one.secret)]
-        found += touching
-        reached.update(*(one.secret for one in touching))
-    return sorted(found, key=lambda one: (one.id == 0, one.id))  # one that is about to be entered comes last
+__all__ = ["all_together"]
 
 
 def all_together(counted: Sequence[LedgerEntry], secret: Collection[str]) -> Together:
-    """Return what connected releases reveal about the columns of a secret.
+    """Return what releases reveal about the columns of a secret.
 
     With a prior of the columns C, every release of C or of a part of it is composed exactly; any other multiplies a
     lift by at most its limit for every prior (LDP). That bounds the lift of every guess about the row, for every joint

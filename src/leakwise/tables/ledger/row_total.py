@@ -1,15 +1,17 @@
 """What all releases about a row reveal together to anyone who sees the rows: beside every column that went out.
 
 Let u be all columns that went out as they are, in any release of the data. For releases y_1, …, y_k, each with fresh
-randomness, P(r|u,y_1…y_k)/P(r|u) is a product: a first factor of at most the lift t_i of a release that is certified
-beside u, and factors of at most the limit a_j for anyone of every other one. So min_i t_i ∏_{j≠i} a_j bounds every
-guess about the row; where no release is certified beside all of u, ∏ a_j does (the mathematics, section 8).
+randomness, P(r|u,y_1…y_k)/P(r|u) is a product, in whatever order they are taken, with a factor for each: at most the
+lift t_i where the release is certified beside u and exactly the outcomes that come before it in that order, and at most
+its limit a_i for anyone otherwise. So every order bounds every guess about the row; the least of the bounds is found as
+the best chain of releases, each certified beside all that come before it (the mathematics, section 8).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, PriorByStratum, PriorSet
 from leakwise.tables.ledger.entries import LedgerEntry, Seen, known_to_text
 from leakwise.tables.ledger.joint_total import Together, rounded_sum, together
+from leakwise.tables.ledger.overlaps import all_together
 
 __all__ = ["covers", "for_the_row", "seen_beside"]
 
@@ -41,15 +44,96 @@ def covers(entry: LedgerEntry, seen: frozenset[Seen]) -> bool:
     return all(column in own or (column[0], None) in own for column in seen)
 
 
+@dataclass(frozen=True)
+class _Link:
+    """Releases whose leakage together is known beside the columns that are seen and exactly the outcomes of others.
+
+    Attributes
+    ----------
+    members, after
+        The numbers of these releases, and of those whose outcomes they are certified beside.
+    found
+        What they reveal.
+    limits
+        Their limits for anyone, which would count otherwise.
+    """
+
+    members: frozenset[int]
+    after: frozenset[int]
+    found: Together
+    limits: tuple[float, ...]
+
+    @property
+    def saved(self) -> tuple[int, float]:
+        """What is saved in comparison with the limits for anyone: infinite ones first."""
+        finite = math.fsum(one for one in self.limits if math.isfinite(one))
+        return sum(map(math.isinf, self.limits)), finite - self.found.epsilon
+
+    def precedes(self, other: _Link) -> bool:
+        """Return whether the other one is certified beside these outcomes and whatever these are certified beside."""
+        return self.after | self.members <= other.after
+
+
 def for_the_row(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]) -> Together:
     """Return what releases reveal about a row beside the columns that are seen: the least of the bounds that hold."""
-    best = Together(rounded_sum(one.anyone for one in counted), False, 1)
-    for one in counted:
-        if covers(one, seen):
-            bound = rounded_sum([one.epsilon, *(other.anyone for other in counted if other is not one)])
-            best = min(best, Together(bound, False, 1), key=lambda found: found.epsilon)
-    exact = _by_stratum(counted, secret, seen)
-    return best if exact is None or exact.epsilon > best.epsilon else exact
+    limits = {one.id: one.anyone for one in counted}
+    chain = _best_chain(_links(counted, secret, seen))
+    if len(chain) == 1 and len(chain[0].members) == len(counted):
+        return chain[0].found
+    linked = frozenset[int]().union(*(link.members for link in chain))
+    rest = [limit for number, limit in limits.items() if number not in linked]
+    total = rounded_sum([*(link.found.epsilon for link in chain), *rest])
+    return Together(min(total, rounded_sum(limits.values())), not counted, 1)
+
+
+def _best_chain(links: Sequence[_Link]) -> list[_Link]:
+    """The chain of links, each certified beside all before it, that saves most."""
+    best: dict[int, tuple[tuple[int, float], list[_Link]]] = {}
+    order = sorted(range(len(links)), key=lambda place: len(links[place].after))
+    for place in order:
+        link, earlier = links[place], [((0, 0.0), list[_Link]())]
+        earlier += [best[other] for other in best if links[other].precedes(link)]
+        (infinite, finite), chain = max(earlier, key=lambda one: one[0])
+        best[place] = (infinite + link.saved[0], finite + link.saved[1]), [*chain, link]
+    return max([((0, 0.0), list[_Link]()), *best.values()], key=lambda one: one[0])[1]
+
+
+def _links(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]) -> list[_Link]:
+    """Whatever is known beside the columns that are seen: releases by themselves, and those that can be composed."""
+    numbers = {one.id for one in counted}
+    certified = [one for one in counted if covers(one, seen)]
+    alone = [one for one in certified if not one.outcomes]
+    # Several plain releases may rest on priors that contradict one another: these are looked at together.
+    plain = [one for one in alone if isinstance(one.mechanism, Mechanism)]
+    blocks = [plain] if len(plain) > 1 else []
+    found = [
+        _link([one], Together(one.epsilon, set(one.secret) <= set(secret), 1), one.after & numbers)
+        for one in certified
+        if len(plain) < 2 or one not in plain
+    ]
+    for one in alone:
+        if isinstance(one.mechanism, StratifiedMechanism) and not any(one in block for block in blocks):
+            alike = [other for other in alone if (other.columns, other.row.strata) == (one.columns, one.row.strata)]
+            blocks.append([other for other in counted if other in alike or _fits(other, one)])
+    for block in blocks:
+        here = _plain(block, secret) if block is plain else _by_stratum(block, secret, seen)
+        if here is not None and len(block) > 1:
+            found.append(_link(block, here, frozenset()))
+    return [link for link in found if math.isfinite(link.found.epsilon)]
+
+
+def _link(members: Sequence[LedgerEntry], found: Together, after: frozenset[int]) -> _Link:
+    return _Link(frozenset(one.id for one in members), after, found, tuple(one.anyone for one in members))
+
+
+def _fits(other: LedgerEntry, one: LedgerEntry) -> bool:
+    """Whether a release of the same columns by one mechanism can be composed with one by strata, stratum by stratum."""
+    return other.columns == one.columns and not other.outcomes and not other.row.strata
+
+
+def _plain(block: Sequence[LedgerEntry], secret: Sequence[str]) -> Together:
+    found, cost = all_together(block, secret), rounded_sum(one.cost for one in block)
+    return Together(rounded_sum([found.epsilon, cost]), False, found.outcomes) if cost else found
 
 
 def _by_stratum(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]) -> Together | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,11 +13,9 @@ from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import some_of
 from leakwise.exact import Level, float_above
 from leakwise.guarantee import all_releases, at_most, lift_above
-from leakwise.mechanism import Mechanism
 from leakwise.tables.ledger.entries import Beside, LedgerEntry
-from leakwise.tables.ledger.joint_total import Together, rounded_sum
-from leakwise.tables.ledger.overlaps import all_together, connected
-from leakwise.tables.ledger.row_total import covers, for_the_row, seen_beside
+from leakwise.tables.ledger.joint_total import Together
+from leakwise.tables.ledger.row_total import for_the_row, seen_beside
 
 __all__ = ["LedgerTotal", "beyond_budget", "total_of"]
 
@@ -60,7 +58,7 @@ class LedgerTotal(Shown):
         """The total in words."""
         about = " and ".join(self.secret)
         if self.in_clear:
-            where = joined("this release" if one == 0 else f"entry {one}" for one in self.in_clear)
+            where = joined("this release" if one < 0 else f"entry {one}" for one in self.in_clear)
             return f"{about} of {self.dataset} went out as it is, unprotected, in {where}: no limit holds."
         beside = self.beside or Beside()
         return all_releases(self.lift, self.dataset, about, beside.given, beside.unrelated)
@@ -109,36 +107,29 @@ class LedgerTotal(Shown):
 def total_of(
     entries: Sequence[LedgerEntry], dataset: str, secret: tuple[str, ...], budget: Level | None
 ) -> LedgerTotal:
-    """Return the total for a secret over all releases of its columns, of parts of them and of more."""
-    counted = connected(entries, dataset, secret)
+    """Return the total for a secret over all releases of the data: a release tells about every column of the row.
+
+    Even one of another column does, where the two are correlated.
+    """
+    counted = [one for one in entries if one.counts and one.dataset == dataset]
     failure = min(1.0, sum(one.failure for one in counted))
     seen = seen_beside(entries, dataset)
-    found, beside = Together(0.0, True, 1), None
-    here = [one for one in entries if one.counts and one.dataset == dataset]
-    in_clear = tuple(one.id for one in here if {name for name, _ in one.row.seen}.intersection(secret))
-    if seen and (counted or in_clear):
+    beside = None
+    in_clear = tuple(one.id for one in counted if {name for name, _ in one.row.seen}.intersection(secret))
+    if seen:
         # A column that one release assumed to tell nothing is given where another was certified beside it.
-        given = {name for one in here for name in one.row.given}
+        given = {name for one in counted for name in one.row.given}
         beside = Beside(tuple(sorted(given)), tuple(sorted({name for name, _ in seen} - given)))
-    if in_clear:
-        found = Together(math.inf, False, 1)
-    elif len(counted) == 1 and covers(counted[0], seen):
-        # A single release tells about the whole row what it tells about its own secret.
-        found = Together(counted[0].epsilon, set(counted[0].secret) <= set(secret), 1)
-    elif all(isinstance(one.mechanism, Mechanism) and covers(one, seen) for one in counted):
-        found = all_together(counted, secret)
-        cost = rounded_sum(one.cost for one in counted)
-        found = replace(found, epsilon=rounded_sum([found.epsilon, cost]), exact=False) if cost else found
-    else:
-        found = for_the_row(counted, secret, seen)
+    found = Together(math.inf, False, 1) if in_clear else for_the_row(counted, secret, seen)
     return LedgerTotal(dataset, secret, found.epsilon, found.exact, len(counted), failure, budget, beside, in_clear)
 
 
-def beyond_budget(entry: LedgerEntry, total: LedgerTotal, before: LedgerTotal) -> str:
-    """Say why a release is refused."""
+def beyond_budget(new: Sequence[LedgerEntry], total: LedgerTotal, before: LedgerTotal) -> str:
+    """Say why a release, or several that are made together, are refused."""
     assert total.budget is not None
-    about = "" if total.secret == entry.secret else f" (which the budget of {some_of(total.secret)} counts, too)"
-    words = f"This release of {some_of(entry.secret)} of {entry.dataset!r}{about} is refused: "
+    secret = tuple(dict.fromkeys(name for one in new for name in one.secret))
+    about = "" if total.secret == secret else f" (which the budget of {some_of(total.secret)} counts, too)"
+    words = f"This release of {some_of(secret)} of {total.dataset!r}{about} is refused: "
     if total.in_clear:
         words += f"{total.sentence} The budget is "
     elif math.isinf(total.epsilon):
