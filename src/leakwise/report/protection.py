@@ -88,6 +88,7 @@ class Protection(Drawn):
         *,
         mechanism: str | os.PathLike[str] | None = None,
         certificate: str | os.PathLike[str] | None = None,
+        settings: str | os.PathLike[str] | None = None,
     ) -> Path:
         """Write the report: ``.html`` for people, ``.json`` for programs; no more readable than a released file.
 
@@ -98,9 +99,16 @@ class Protection(Drawn):
         mechanism, certificate
             The files that you saved with the release, if any: the report names these, and no others, in the lines that
             estimate and verify.
+        settings
+            The file of settings that the release was made with, or that was saved for the next one.
         """
         refuse_same_files(self.files, {"the report": Path(path)})
-        facts = replace(self.facts, mechanism_file=_name(mechanism), certificate_file=_name(certificate))
+        facts = replace(
+            self.facts,
+            mechanism_file=_name(mechanism),
+            certificate_file=_name(certificate),
+            settings_file=_name(settings),
+        )
         with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
             return write_report(facts, path)
 

@@ -48,7 +48,7 @@ class ReleaseFacts(ABC):
         How the mechanism was found, with its value, upper bound and gap where it was designed.
     ledger
         The entry, where the release was entered in a ledger. (Its totals rest on exact counts, and stay there.)
-    mechanism_file, certificate_file
+    mechanism_file, certificate_file, settings_file
         The names of the files that were saved with the release; None where none was, and none is named.
     unsafe_seed
         Whether the outcomes were drawn from a seed, for tests. The seed itself is not kept.
@@ -72,6 +72,7 @@ class ReleaseFacts(ABC):
     order: str | None = None
     mechanism_file: str | None = None
     certificate_file: str | None = None
+    settings_file: str | None = None
     row: RowColumns | None = None
 
     @classmethod

@@ -176,6 +176,8 @@ def proof(facts: ReleaseFacts, over: str) -> str:
     rows.append(["randomness", "operating system, AES-256 in counter mode"])
     if facts.ledger is not None:
         rows.append(["entry in the ledger", escape(str(facts.ledger["entry"]))])
+    if facts.settings_file is not None:
+        rows.append(["settings", escape(facts.settings_file)])
     return section("How it was made, and how to check it", html_rows(["", ""], rows), paragraph(_check(facts)))
 
 

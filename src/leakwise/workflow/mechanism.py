@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
 __all__ = [
+    "WAY_OUT",
     "Kept",
     "Sample",
     "certified_mechanism",
@@ -35,6 +36,11 @@ __all__ = [
     "spread",
     "warn_of_nothing",
 ]
+
+WAY_OUT = (
+    "Nothing was released. Ask for a larger lift (lift=, --lift), or leave the mechanism out (mechanism=, --mechanism, "
+    "or 'mechanism' in the settings) to have one designed for this table."
+)
 
 
 class Sample(NamedTuple):
@@ -146,7 +152,7 @@ def certified_mechanism(
     shown = certificate if public is known else certify(mechanism, public, asked)
     if not (certificate.holds and shown.holds):
         refused = certificate if shown.holds else shown
-        raise CertificateRejected(f"{refused.sentence} Nothing was released.")
+        raise CertificateRejected(f"{refused.sentence} {WAY_OUT}")
     if certificate.ratio == 1 and len(known.nominal) > 1:
         warn_of_nothing(4)
     return found, certificate, shown

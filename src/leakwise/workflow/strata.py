@@ -16,7 +16,7 @@ from leakwise.priors.sets.around_estimate import checked_failure
 from leakwise.priors.sets.noisy import NoisyLayerCake, checked_cost, noisy_counts
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, StratifiedCertificate, certify_by_stratum
-from leakwise.workflow.mechanism import Kept, drawable, release_utility, spread, warn_of_nothing
+from leakwise.workflow.mechanism import WAY_OUT, Kept, drawable, release_utility, spread, warn_of_nothing
 
 if TYPE_CHECKING:
     from leakwise.optimize.stratified_result import StratifiedDesign
@@ -93,7 +93,7 @@ def certified_by_stratum(
     certificate = shown if exact is None else certify_by_stratum(drawn, exact, asked)
     if not (certificate.holds and shown.holds):
         refused = certificate if shown.holds else shown
-        raise CertificateRejected(f"{refused.sentence} Nothing was released.")
+        raise CertificateRejected(f"{refused.sentence} {WAY_OUT}")
     if certificate.every_prior == 1 and len(public.labels) > 1:
         warn_of_nothing(4)
     return found, certificate, shown

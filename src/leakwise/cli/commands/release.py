@@ -19,7 +19,7 @@ from leakwise.cli.options.limits import (
     read_masks,
     read_value_limits,
 )
-from leakwise.cli.options.reading import TRUTH, number, read_domain, read_prior
+from leakwise.cli.options.reading import number
 from leakwise.cli.options.row import (
     CoarsenOption,
     DropOption,
@@ -30,19 +30,16 @@ from leakwise.cli.options.row import (
     read_any_mechanism,
     read_coarsen,
     read_names,
-    read_prior_by_stratum,
 )
+from leakwise.cli.options.secret import read_known, read_letters
+from leakwise.cli.options.settings import ConfigOption, SaveConfigOption, saved_settings
 from leakwise.cli.screen.output import JsonOption, print_json
 from leakwise.cli.screen.progress import rows_bar
 from leakwise.errors import InvalidInput, LeakwiseError
 from leakwise.workflow.limits import TEN_TIMES
 
 if TYPE_CHECKING:
-    from leakwise.alphabet import Alphabet
-    from leakwise.priors import Prior
     from leakwise.report import Protection
-    from leakwise.tables import SqlTable
-    from leakwise.tables.formats import TableFile
 
 __all__ = ["register"]
 
@@ -55,6 +52,7 @@ def register(app: typer.Typer) -> None:
 
 
 def release(
+    ctx: typer.Context,
     table: Annotated[
         str,
         typer.Argument(
@@ -210,6 +208,8 @@ def release(
             "--allow-certainty", help="Release also if outcomes make a value certain, or nearly every guess right."
         ),
     ] = False,
+    config: ConfigOption = None,
+    save_config: SaveConfigOption = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -236,6 +236,8 @@ def release(
     leakwise release m.csv -c marital --lift 2 --prior m.csv --for reading --anyone none --forbidden widowed:single
     leakwise release clinic.csv -c diagnosis --domain HIV,flu,none --lift 3 --prior d.csv --ceiling HIV=0.05
     leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
+    leakwise release t.csv -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --save-config hiv.toml
+    leakwise release next_year.csv --config hiv.toml
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
@@ -246,16 +248,16 @@ def release(
     place_beside = beside(target)
     page = report if report is not None else place_beside.with_name(f"{place_beside.stem}.report.html")
     keep = save_mechanism
-    if keep is None and place_beside.suffix.lower() not in _CARRY:
+    if keep is None and (save_config is not None or place_beside.suffix.lower() not in _CARRY):
         keep = place_beside.with_name(f"{place_beside.stem}.mechanism.json")
     pages = {"--report": page, "--steward-report": steward_report}
     check_paths(
         data,
-        {"--prior": prior, "--mechanism": mechanism},
+        {"--prior": prior, "--mechanism": mechanism, "--config": None if config is None else str(config)},
         target,
         pages,
-        keep,
-        certificate,
+        {"--save-mechanism": keep, "--certificate": certificate},
+        save_config,
         ledger,
         overwrite=overwrite,
     )
@@ -263,7 +265,7 @@ def release(
         raise InvalidInput("--keep-frequencies and --no-keep-frequencies exclude each other. Leave one out.")
     chosen = None if mechanism is None else read_any_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
-    letters = _letters(opened, column, domain, prior if chosen is None else None)
+    letters = read_letters(opened, column, domain, prior if chosen is None else None)
     values = letters if letters is not None or chosen is None else chosen.input_alphabet
     source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
     beside_table = BesideTable(opened, place, column, keep, certificate)
@@ -276,7 +278,7 @@ def release(
             lift=None if lift is None else number(lift, "--lift"),
             anyone=anyone if anyone == TEN_TIMES else read_anyone(anyone),
             **read_value_limits(lift_of, ceiling, floor, values),
-            prior=_prior(prior, prior_from_table, values),
+            prior=read_known(prior, prior_from_table, values),
             failure=failure,
             given=read_names(given),
             unrelated=read_names(unrelated),
@@ -303,7 +305,9 @@ def release(
             beside_table.bind(done.mechanism)
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
-        done.report(page, mechanism=keep, certificate=certificate)
+        if save_config is not None:
+            written["settings"] = saved_settings(ctx, save_config, {"mechanism": keep})
+        done.report(page, mechanism=keep, certificate=certificate, settings=save_config or config)
         if steward_report is not None:
             written["for the steward only"] = done.steward_report(steward_report)
     except LeakwiseError as error:
@@ -320,53 +324,3 @@ def _tell(done: Protection, written: dict[str, Any], as_json: bool) -> None:
     typer.echo(repr(done))
     for name, path in written.items():
         typer.echo(f"{name}: {path}")
-
-
-def _prior(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
-    if (text is not None) == from_table:
-        raise InvalidInput(
-            "Choose what is known of the secret beforehand: --prior PRIOR from public knowledge, or "
-            "--prior-from-table with --failure to estimate it from the table itself. Got "
-            f"{'both' if from_table else 'neither'}."
-        )
-    if text is None:
-        return "table"
-    if (by_stratum := read_prior_by_stratum(text)) is not None:
-        return by_stratum
-    from leakwise.mechanism import identity
-
-    found: Prior = read_prior(text, mechanism=None if letters is None else identity(letters))
-    return found
-
-
-def _letters(
-    table: TableFile | SqlTable, columns: list[str], domains: list[str] | None, prior: str | None
-) -> Alphabet | None:
-    """Return the values of the columns, declared or named by the prior, of the type that they have in the file."""
-    from leakwise.tables.kinds import frames
-    from leakwise.tables.kinds.joint_columns import Product
-
-    frames.check_names(table.names, columns, repr(str(table.path)))
-    if domains is None:
-        if prior is None or len(columns) > 1 or read_prior_by_stratum(prior) is not None:
-            return None
-        named = read_prior(prior).alphabet
-        return _of_kind(named, table.holds(columns[0])) if named.declared else None
-    if len(domains) != len(columns):
-        raise InvalidInput(
-            f"--domain must be given once for each --column. Got {len(domains)} for {len(columns)} columns."
-        )
-    parts = [_of_kind(read_domain(text), table.holds(name)) for name, text in zip(columns, domains, strict=True)]
-    return parts[0] if len(parts) == 1 else Product(parts)
-
-
-def _of_kind(letters: Alphabet, kind: type | None) -> Alphabet:
-    """Return the values as texts or truth values where the column contains nothing else."""
-    from leakwise.alphabet import Alphabet as Letters
-    from leakwise.alphabet import Bins
-
-    if isinstance(letters, Bins) or kind is None:
-        return letters
-    if kind is str:
-        return Letters([None if label is None else str(label) for label in letters])
-    return Letters([TRUTH.get(str(label).lower(), label) for label in letters])

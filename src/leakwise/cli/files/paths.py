@@ -47,21 +47,23 @@ def check_paths(
     given: dict[str, str | None],
     target: Path | SqlTable,
     pages: Mapping[str, Path | None],
-    keep: Path | None,
-    certificate: Path | None,
+    waits: Mapping[str, Path | None],
+    settings: Path | None,
     ledger: Path | None,
     *,
     overwrite: bool,
 ) -> None:
-    """Refuse beforehand what would fail after the release was made, or destroy a file that is needed."""
+    """Refuse beforehand what would fail after the release was made, or destroy a file that is needed.
+
+    ``waits`` are the files that wait under another name until the table is written.
+    """
     for option, page in pages.items():
         if page is not None and page.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"{option} must end in .html or .json. Got {str(page)!r} instead.")
     source, out = (one if isinstance(one, Path) else one.path for one in (data, target))
     read = {name: Path(text) for name, text in given.items() if text is not None and csv_files.exists(Path(text))}
-    waits = {"--save-mechanism": keep, "--certificate": certificate}
     drafts = {f"{name} (while it waits)": waiting(one) for name, one in waits.items() if one is not None}
-    written = {**pages, **waits}
+    written = {**pages, **waits, "--save-config": settings}
     # A database may be read and written at once; that a file is not released onto itself is said by the release.
     refuse_same_files(
         {**read, "TABLE" if isinstance(data, Path) else "--from-sql": source, "--out": out},
