@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.documents import created_like, private
-from leakwise.errors import some_of
+from leakwise.errors import InvalidInput, some_of
 from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import Prior, PriorByStratum
 from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.report.dry_run import NOTHING, DryRun
 from leakwise.report.facts import Facts
 from leakwise.report.release_facts import SEEDED
 from leakwise.report.row_facts import RowFacts
@@ -32,12 +33,12 @@ __all__ = ["Protection"]
 
 @dataclass(frozen=True, repr=False)
 class Protection(Drawn):
-    """A release that was made: the table, the guarantee and its proof.
+    """A release that was made, or tried in a dry run: the table, the guarantee and its proof.
 
     Attributes
     ----------
     table
-        The released table, of the kind that was given; for a file, the path of the released one.
+        The released table, of the kind that was given; for a file, the path of the released one. None in a dry run.
     mechanism
         What the rows were drawn from.
     certificate
@@ -52,6 +53,8 @@ class Protection(Drawn):
         The files of this release, which a report must not replace.
     counts
         How often each value occurs in each stratum (``()`` without given columns), exactly: for the steward's page.
+    dry_run
+        What the release would do, where it was only tried.
     """
 
     table: Any
@@ -61,6 +64,7 @@ class Protection(Drawn):
     entry: int | None
     files: Mapping[str, Path | None] = field(default_factory=dict)
     counts: Mapping[Label, Sequence[int]] = field(default_factory=dict)
+    dry_run: DryRun | None = None
 
     @property
     def mechanism(self) -> Mechanism | StratifiedMechanism:
@@ -102,6 +106,8 @@ class Protection(Drawn):
         settings
             The file of settings that the release was made with, or that was saved for the next one.
         """
+        if self.dry_run is not None:
+            raise InvalidInput(f"{NOTHING} A report is about a release that was made; print the dry run itself.")
         refuse_same_files(self.files, {"the report": Path(path)})
         facts = replace(
             self.facts,
@@ -137,7 +143,8 @@ class Protection(Drawn):
             rows.append(["released file", str(self.table)])
         if self.entry is not None:
             rows.append(["entry in the ledger", str(self.entry)])
-        return [Table(["", "release"], rows, self.guarantee)]
+        made = Table(["", "release"], rows, self.guarantee)
+        return [made] if self.dry_run is None else [made, *self.dry_run.shown()]
 
     def chart(self) -> dict[str, Any]:
         """A picture of the mechanism, as a Vega-Lite specification."""
@@ -150,8 +157,9 @@ class Protection(Drawn):
         return shown.chart()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what the report says."""
-        return self.facts.to_dict()
+        """Return plain data: what the report says, and in a dry run what the release would do."""
+        told = self.facts.to_dict()
+        return told if self.dry_run is None else {**told, "dry_run": self.dry_run.to_dict()}
 
 
 def _name(path: str | os.PathLike[str] | None) -> str | None:

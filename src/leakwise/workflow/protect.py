@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ from leakwise.workflow.columns import (
     refuse_related,
     warn_of_determined,
 )
+from leakwise.workflow.dry_run import ledger_words, tried
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 from leakwise.workflow.mechanism import kept_in_reading
 
@@ -71,6 +73,7 @@ def protect(
     overwrite: bool = False,
     order: str | None = None,
     allow_certainty: bool = False,
+    dry_run: bool = False,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
     certified: Callable[[Certificate | StratifiedCertificate], None] | None = None,
@@ -149,6 +152,9 @@ def protect(
         A release that can be read is refused: one of whose outcomes makes a value certain that was not, or with which
         the best guess is right for more than 99% of the rows where it was right for less than 95%. True releases it all
         the same, and the report says so.
+    dry_run
+        Do everything but the draw: nothing is written, and nothing is entered in the ledger. The result shows what the
+        release would guarantee and tell, with exact figures of the table, which are for its owner.
     ledger, dataset
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
     certified
@@ -171,12 +177,14 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     """
     from leakwise.tables.ledger.column_digest import Digester
     from leakwise.tables.ledger.ledger import Ledger as LedgerBook
+    from leakwise.tables.ledger.reservation import Reservation
     from leakwise.tables.release.draw import seeded_stream
     from leakwise.tables.release.file import refuse_partition
     from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
     from leakwise.tables.release.secret_columns import secret_columns
     from leakwise.tables.release.sources import open_source
 
+    started = time.perf_counter()
     check_mechanism(mechanism)
     asked = release_limits(
         epsilon,
@@ -218,9 +226,11 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         time_limit=time_limit,
         allow_certainty=allow_certainty,
     )
-    book = ledger if ledger is None or isinstance(ledger, LedgerBook) else LedgerBook(ledger)
+    # A dry run makes no ledger, either.
+    known = not dry_run or account is None or account.exists()
+    book = ledger if isinstance(ledger, LedgerBook) else LedgerBook(ledger) if ledger is not None and known else None
     name = source.name if dataset is None else dataset
-    if book is not None and name is None:
+    if ledger is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
     before = Digester(None if book is None else book.digest(), letters)
     by = given_columns(source, row, public)
@@ -238,22 +248,33 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     choice = chosen_mechanism(request, seen, by, stream)
     tell_accuracy(request, choice, by, seen.rows)
     certificate = choice.certificate
+    reservation = Reservation(
+        request.columns,
+        certificate,
+        ("estimated from the table" if isinstance(prior, str) else "given")
+        + ("" if unsafe_seed is None else "; drawn from unsafe_seed, for tests only"),
+        rows=seen.rows,
+        source_digest=before.text,
+        row=request.told_row,
+    )
+    if dry_run:
+        return tried(
+            request,
+            choice,
+            dataset=name,
+            rows=seen.rows,
+            order=source.order,
+            ledger=None if ledger is None else ledger_words(book, str(name), reservation),
+            files=files,
+            seconds=time.perf_counter() - started,
+        )
     if certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
             certified(certificate)
     entry = None
     if book is not None:
         assert name is not None
-        entry = book.reserve(
-            name,
-            request.columns,
-            certificate,
-            origin=("estimated from the table" if isinstance(prior, str) else "given")
-            + ("" if unsafe_seed is None else "; drawn from unsafe_seed, for tests only"),
-            rows=seen.rows,
-            source_digest=before.text,
-            row=request.told_row,
-        )
+        entry = book.reserve_all(name, [reservation])[0]
     try:
         after = Digester(None if book is None else book.digest(), certificate.mechanism.output_alphabet)
         table = source.release([certificate.mechanism], stream, [] if book is None else [after.add])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -208,6 +210,12 @@ def release(
             "--allow-certainty", help="Release also if outcomes make a value certain, or nearly every guess right."
         ),
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show what the release would guarantee and tell, for you alone; draw and write nothing."
+        ),
+    ] = False,
     config: ConfigOption = None,
     save_config: SaveConfigOption = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")] = False,
@@ -268,53 +276,63 @@ def release(
     letters = read_letters(opened, column, domain, prior if chosen is None else None)
     values = letters if letters is not None or chosen is None else chosen.input_alphabet
     source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
+    releasing = partial(
+        protect,
+        opened,
+        column[0] if len(column) == 1 else tuple(column),
+        domain=values,
+        epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
+        lift=None if lift is None else number(lift, "--lift"),
+        anyone=anyone if anyone == TEN_TIMES else read_anyone(anyone),
+        **read_value_limits(lift_of, ceiling, floor, values),
+        prior=read_known(prior, prior_from_table, values),
+        failure=failure,
+        given=read_names(given),
+        unrelated=read_names(unrelated),
+        drop=read_names(drop),
+        coarsen=read_coarsen(coarsen),
+        least_rows=least_rows,
+        prior_cost=None if prior_cost is None else number(prior_cost, "--prior-cost"),
+        use=use,
+        keep_frequencies=False if any_frequencies else keep_frequencies,
+        **read_masks(forbidden, keep_at_least, values),
+        mechanism=chosen,
+        time_limit=time_limit,
+        out=target,
+        overwrite=overwrite,
+        order=order,
+        allow_certainty=allow_certainty,
+        ledger=ledger,
+        dataset=dataset,
+        dry_run=dry_run,
+    )
+    written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
+    written["for the steward only"], written["settings"] = steward_report, save_config
+    written = {name: path for name, path in written.items() if path is not None}
+    if dry_run:
+        with rows_bar() as progress:
+            tried = releasing(progress=progress)
+        assert tried.dry_run is not None
+        files = {name: str(path) for name, path in written.items()}
+        _tell(replace(tried, dry_run=replace(tried.dry_run, files=files)), {}, as_json)
+        return
     beside_table = BesideTable(opened, place, column, keep, certificate)
     with rows_bar() as progress, created_like(source), beside_table:
-        done = protect(
-            opened,
-            column[0] if len(column) == 1 else tuple(column),
-            domain=values,
-            epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
-            lift=None if lift is None else number(lift, "--lift"),
-            anyone=anyone if anyone == TEN_TIMES else read_anyone(anyone),
-            **read_value_limits(lift_of, ceiling, floor, values),
-            prior=read_known(prior, prior_from_table, values),
-            failure=failure,
-            given=read_names(given),
-            unrelated=read_names(unrelated),
-            drop=read_names(drop),
-            coarsen=read_coarsen(coarsen),
-            least_rows=least_rows,
-            prior_cost=None if prior_cost is None else number(prior_cost, "--prior-cost"),
-            use=use,
-            keep_frequencies=False if any_frequencies else keep_frequencies,
-            **read_masks(forbidden, keep_at_least, values),
-            mechanism=chosen,
-            time_limit=time_limit,
-            out=target,
-            overwrite=overwrite,
-            order=order,
-            allow_certainty=allow_certainty,
-            ledger=ledger,
-            dataset=dataset,
-            certified=beside_table.save,
-            progress=progress,
-        )
+        done = releasing(certified=beside_table.save, progress=progress)
     if isinstance(target, Path):
         with created_like(source):
             beside_table.bind(done.mechanism)
-    written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
     try:
         if save_config is not None:
-            written["settings"] = saved_settings(ctx, save_config, {"mechanism": keep})
+            saved_settings(ctx, save_config, {"mechanism": keep})
         done.report(page, mechanism=keep, certificate=certificate, settings=save_config or config)
         if steward_report is not None:
-            written["for the steward only"] = done.steward_report(steward_report)
+            done.steward_report(steward_report)
     except LeakwiseError as error:
         raise InvalidInput(
             f"The table was released to {str(target)!r}, but its report could not be written: {error}"
         ) from error
-    _tell(done, {name: path for name, path in written.items() if path is not None}, as_json)
+    _tell(done, written, as_json)
 
 
 def _tell(done: Protection, written: dict[str, Any], as_json: bool) -> None:

@@ -134,11 +134,7 @@ class Ledger(Shown):
         time = datetime.now(UTC).isoformat(timespec="seconds")
         new = reserved_entries(_text(dataset), releases, time)
         with self._file.writing() as db:
-            entries = self._entries(db)
-            for one in new:
-                self._refuse_other_name(one, [*entries, *(other for other in new if other.id < one.id)])
-                _refuse_outcomes(one, [*entries, *new])
-            self._refuse_beyond_budgets(db, new, entries)
+            self._refuse(db, new)
             numbers: dict[int, int] = {}
             for one in new:
                 after = tuple((name, numbers.get(number, number)) for name, number in one.outcomes)
@@ -148,6 +144,21 @@ class Ledger(Shown):
                 first = numbers[new[0].id]
                 db.executemany("UPDATE releases SET together = ? WHERE id = ?", [(first, n) for n in numbers.values()])
             return list(numbers.values())
+
+    def preview(self, dataset: str, releases: Sequence[Reservation]) -> list[LedgerTotal]:
+        """Return what the total of each secret would be with releases that are not entered; refuse what entering would.
+
+        Parameters
+        ----------
+        dataset, releases
+            As for :meth:`reserve_all`.
+        """
+        time = datetime.now(UTC).isoformat(timespec="seconds")
+        new = reserved_entries(_text(dataset), releases, time)
+        with self._file.reading() as db:
+            self._refuse(db, new)
+            after = [*self._entries(db), *new]
+            return [total_of(after, dataset, one.secret, self._budget(db, dataset, one.secret)) for one in new]
 
     def confirm(self, entry: int | Sequence[int], *, released_digest: str | Sequence[str | None] | None = None) -> None:
         """The release of a reserved entry was made; those of entries that were made together are named together.
@@ -187,6 +198,14 @@ class Ledger(Shown):
                     )
             for number in sorted(wanted):
                 _change(db, number, "cancelled", None, ("reserved",))
+
+    def _refuse(self, db: sqlite3.Connection, new: Sequence[LedgerEntry]) -> None:
+        """Refuse releases that may not be made together after those that were."""
+        entries = self._entries(db)
+        for one in new:
+            self._refuse_other_name(one, [*entries, *(other for other in new if other.id < one.id)])
+            _refuse_outcomes(one, [*entries, *new])
+        self._refuse_beyond_budgets(db, new, entries)
 
     def _refuse_beyond_budgets(
         self, db: sqlite3.Connection, new: Sequence[LedgerEntry], entries: list[LedgerEntry]
