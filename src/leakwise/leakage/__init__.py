@@ -42,6 +42,7 @@ from leakwise.leakage.measures.privacy_profile import PrivacyProfile
 from leakwise.leakage.measures.refinement import Refinement, reduced, refines
 from leakwise.leakage.measures.shannon_capacity import ShannonCapacity, shannon_capacity
 from leakwise.leakage.measures.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
+from leakwise.leakage.rows.row_lift import RowLift, row_lift
 from leakwise.leakage.stratified_audit import StratifiedAudit, also_by_stratum
 
 audit = also_by_stratum(_audit_one)
@@ -56,6 +57,7 @@ __all__ = [
     "PrivacyProfile",
     "Quantiles",
     "Refinement",
+    "RowLift",
     "SampleLeakage",
     "ShannonCapacity",
     "StratifiedAudit",
@@ -99,6 +101,7 @@ __all__ = [
     "psi2",
     "reduced",
     "refines",
+    "row_lift",
     "sample_size",
     "sensitivity_bound",
     "shannon_capacity",
