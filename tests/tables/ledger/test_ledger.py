@@ -199,7 +199,12 @@ def test_a_newer_ledger(ledger):
     with sqlite3.connect(ledger.path) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(lw.InvalidInput, match="newer Leakwise"):
+    with pytest.raises(lw.InvalidInput, match=r"format 99, written by a newer Leakwise.*pip install -U 'leakwise'"):
+        lw.Ledger(ledger.path)
+    with sqlite3.connect(ledger.path) as db:
+        db.execute("INSERT INTO keys VALUES ('reader', ?)", (b"7.1",))
+    db.close()
+    with pytest.raises(lw.InvalidInput, match=r"reads formats up to 4. One that reads it: .*'leakwise>=7.1'"):
         lw.Ledger(ledger.path)
 
 
@@ -282,7 +287,8 @@ def test_the_table_of_a_ledger_rounds_up(tmp_path):
     book = lw.Ledger(tmp_path / "l.db")
     for lift in ("1.1", "1.2", "1.3", "1.4"):
         book.confirm(book.reserve(lift, "s", lw.certify(lw.randomized_response(prior.labels, lift=lift), prior)))
-    rows = {words[0]: words for line in repr(book).splitlines() if (words := line.split())[0].startswith("1.")}
-    for total in book.totals():
-        assert Fraction(rows[total.dataset][3]) >= Fraction(total.epsilon)
-        assert Fraction(rows[total.dataset][4]) >= Fraction(total.lift)
+    for account in book.accounts():
+        rows = {words[0]: words for line in repr(account).splitlines() if (words := line.split())}
+        assert Fraction(rows["s"][1]) >= Fraction(account.totals[0].lift)
+        assert Fraction(rows["s"][2]) >= Fraction(account.totals[0].epsilon)
+        assert Fraction(rows[str(account.added[0].entry.id)][4]) >= Fraction(account.row.lift)

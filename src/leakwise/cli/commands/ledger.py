@@ -1,14 +1,17 @@
-"""``leakwise ledger``: what was released of each secret, the total, and the budget."""
+"""``leakwise ledger``: what was released, what all of it reveals together, and the budgets."""
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from leakwise.cli.options.reading import number
-from leakwise.cli.screen.output import JsonOption, print_json, print_table, show
+from leakwise.cli.screen.output import JsonOption, print_json, print_table
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -16,21 +19,37 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_HELP = """Show what was released of each secret, what all releases reveal together, and the budget.
+_HELP = """Show what was released, what all releases together reveal about a row, and what is left of the budgets.
 
 \b
 leakwise release survey.csv -c smokes --domain no,yes --lift 2 --prior uniform --ledger ledger.db
-leakwise ledger show ledger.db
+leakwise ledger ledger.db
+leakwise ledger budget ledger.db --default --lift 8
 leakwise ledger budget ledger.db --dataset survey.csv -c smokes --lift 4
+leakwise ledger settle ledger.db
 leakwise ledger export ledger.db ledger.json
 """
 
-_ledger = typer.Typer(no_args_is_help=True, help=_HELP)
+
+class _ShowFirst(TyperGroup):
+    """A group that takes the name of a file for ``show`` and that file."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and (Path(args[0]).suffix or Path(args[0]).exists()):
+            args = ["show", *args]
+        return super().resolve_command(ctx, args)
+
+
+_ledger = typer.Typer(no_args_is_help=True, help=_HELP, cls=_ShowFirst)
 
 LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.")]
 DatasetOption = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The name of the data in the ledger.")]
+OneDatasetOption = Annotated[
+    str | None, typer.Option("--dataset", metavar="NAME", help="The name of the data in the ledger.")
+]
 SecretOption = Annotated[
-    list[str], typer.Option("--column", "-c", metavar="NAME", help="The secret column; several are one joint secret.")
+    list[str] | None,
+    typer.Option("--column", "-c", metavar="NAME", help="A column; several are one set. Without it, the whole row."),
 ]
 
 
@@ -47,14 +66,30 @@ def _open(path: Path) -> Ledger:
     return Ledger(path)
 
 
+def _show(result: Any, as_json: bool) -> None:
+    """Print a result with its sentences wrapped to the terminal: a ledger has many."""
+    if as_json:
+        print_json(result.to_dict())
+        return
+    width = min(100, shutil.get_terminal_size().columns)
+    for line in repr(result).splitlines():
+        hang = "  " if line.startswith("- ") else ""
+        table = "  " in line.strip() or "─" in line
+        typer.echo(line if table else textwrap.fill(line, width, subsequent_indent=hang, break_on_hyphens=False))
+
+
 @_ledger.command("show")
-def show_all(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
-    """Show what all releases of each secret reveal together.
+def show_all(ledger: LedgerArgument, dataset: OneDatasetOption = None, as_json: JsonOption = False) -> None:
+    """Show the total for each column, each set with a budget and the whole row, and what each release added.
+
+    Also what is left of each budget, and entries of which it is not known whether they were released.
 
     \b
     leakwise ledger show ledger.db
+    leakwise ledger show ledger.db --dataset survey.csv
     """
-    show(_open(ledger), as_json)
+    book = _open(ledger)
+    _show(book if dataset is None else book.account(dataset), as_json)
 
 
 @_ledger.command()
@@ -64,46 +99,104 @@ def entries(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(found)
         return
-    heads = ["id", "time", "state", "dataset", "secret", "given", "lift", "rows", "origin"]
+    heads = ["id", "time", "state", "dataset", "secret", "given", "outcomes", "lift", "rows", "origin"]
     print_table(heads, [[one[head] if one[head] is not None else "" for head in heads] for one in found])
 
 
 @_ledger.command()
-def total(ledger: LedgerArgument, dataset: DatasetOption, column: SecretOption, as_json: JsonOption = False) -> None:
-    """Show what all releases of one secret reveal together."""
-    show(_open(ledger).total(dataset, column), as_json)
+def total(
+    ledger: LedgerArgument, dataset: DatasetOption, column: SecretOption = None, as_json: JsonOption = False
+) -> None:
+    """Show what all releases together reveal about some columns, or about the whole row."""
+    _show(_open(ledger).total(dataset, column or None), as_json)
 
 
 @_ledger.command()
 def budget(
     ledger: LedgerArgument,
-    dataset: DatasetOption,
-    column: SecretOption,
+    dataset: OneDatasetOption = None,
+    column: SecretOption = None,
     lift: Annotated[str | None, typer.Option("--lift", metavar="LIFT", help="The budget, as a lift.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", metavar="NATS", help="The budget, as ε in nats.")] = None,
+    default: Annotated[
+        bool, typer.Option("--default", help="For every dataset that has no such budget of its own.")
+    ] = False,
+    each_column: Annotated[
+        bool, typer.Option("--each-column", help="For each column that is released, by itself.")
+    ] = False,
 ) -> None:
-    """Set the most that all releases of a secret together may reveal; a release beyond it is refused.
+    """Set the most that all releases of the data together may reveal; a release beyond it is refused.
+
+    Every release of the data spends it, of whatever columns: they may be correlated.
 
     \b
     leakwise ledger budget ledger.db --dataset survey.csv -c smokes --lift 4
+    leakwise ledger budget ledger.db --dataset survey.csv --lift 8
+    leakwise ledger budget ledger.db --default --each-column --lift 4
     """
     from leakwise.tables import Ledger
 
+    if (dataset is None) != default:
+        raise InvalidInput(
+            "Name the data of the budget with --dataset NAME, or set it for every dataset with --default. Got "
+            f"{'both' if default else 'neither'}."
+        )
     book = Ledger(ledger)
     book.set_budget(
         dataset,
-        column,
+        column or None,
         None if epsilon is None else number(epsilon, "--epsilon"),
         lift=None if lift is None else number(lift, "--lift"),
+        each_column=each_column,
     )
-    typer.echo(repr(book.total(dataset, column)))
+    if dataset is not None and not each_column:
+        _show(book.total(dataset, column or None), False)
+    else:
+        _show(book, False)
+
+
+@_ledger.command()
+def settle(
+    ledger: LedgerArgument,
+    entry: Annotated[int | None, typer.Argument(metavar="ENTRY", help="The number of the entry.")] = None,
+    released: Annotated[
+        bool, typer.Option("--released", help="The table is out, or may be: the entry counts for good.")
+    ] = False,
+    not_released: Annotated[
+        bool, typer.Option("--not-released", help="Nobody has seen any of it, nor will: the entry counts no more.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say of a reserved entry, which a stopped process left behind, whether its release was made.
+
+    Without an entry it lists them and says what each choice means. Entries that were made together are settled
+    together.
+
+    \b
+    leakwise ledger settle ledger.db
+    leakwise ledger settle ledger.db 7 --released
+    """
+    from leakwise.tables.ledger.account import Unsettled
+
+    book = _open(ledger)
+    if entry is None or released == not_released:
+        if released or not_released:
+            raise InvalidInput(
+                "Name the ENTRY that is to be settled, and --released or --not-released, which exclude each other. "
+                "Without options the command says what each means."
+            )
+        found = Unsettled([one for one in book.entries() if one.state == "reserved" and entry in (None, one.id)])
+        _show(found, as_json)
+        return
+    book.settle(entry, released=released)
+    typer.echo(f"Entry {entry} {'counts for good' if released else 'no longer counts'}.")
 
 
 @_ledger.command()
 def cancel(
     ledger: LedgerArgument, entry: Annotated[int, typer.Argument(metavar="ENTRY", help="The number of the entry.")]
 ) -> None:
-    """Cancel an entry whose release was never made and of which nobody has seen anything."""
+    """Cancel an entry whose release was never made and of which nobody has seen anything (as settle --not-released)."""
     _open(ledger).cancel(entry)
     typer.echo(f"Entry {entry} no longer counts.")
 

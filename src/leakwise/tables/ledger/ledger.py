@@ -12,22 +12,21 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from leakwise.alphabet import joined
-from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.shown import Parts, Shown
 from leakwise.documents import write_atomically
-from leakwise.errors import Infeasible, InvalidInput, some_of
-from leakwise.exact import Level, level
-from leakwise.guarantee import at_most
-from leakwise.mechanism import StratifiedMechanism
+from leakwise.errors import InvalidInput, LeakwiseWarning, did_you_mean, some_of
+from leakwise.exact import level
 from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.tables.ledger.account import LedgerAccount, account_of
+from leakwise.tables.ledger.budgets import ROW, Budgets, refuse_beyond_budgets, store_budget
 from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, entry_of, row_of
 from leakwise.tables.ledger.ledger_file import ACCOUNTS, LedgerFile, insert, migrate, present, version_of
-from leakwise.tables.ledger.reservation import Reservation, names_of, reserved_entries
-from leakwise.tables.ledger.totals import LedgerTotal, beyond_budget, total_of
+from leakwise.tables.ledger.reservation import Reservation, names_of, refuse_outcomes, reserved_entries
+from leakwise.tables.ledger.totals import LedgerTotal, total_of
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
 from leakwise.tables.row_columns import RowColumns
 
@@ -72,15 +71,35 @@ class Ledger(Shown):
 
     # -- entering -----------------------------------------------------------------------------------------------
 
-    def set_budget(self, dataset: str, secret: Any, epsilon: object = None, *, lift: object = None) -> None:
-        """The most that all releases of a secret together may reveal, from now on: ε in nats, or the factor e^ε."""
+    def set_budget(
+        self,
+        dataset: str | None,
+        secret: Any = None,
+        epsilon: object = None,
+        *,
+        lift: object = None,
+        each_column: bool = False,
+    ) -> None:
+        """Set the most that all releases together may reveal, from now on: ε in nats, or the factor e^ε.
+
+        Every release of the data spends it, of whatever columns: they may be correlated.
+
+        Parameters
+        ----------
+        dataset
+            The name of the data. None for every dataset that has no budget of its own for the same columns.
+        secret
+            A column, or several as a tuple: no guess about them. None for the whole row: no guess about any function
+            of it.
+        epsilon, lift
+            How much.
+        each_column
+            A budget for each column that is released, by itself.
+        """
         asked = level(epsilon, lift)
-        kind, value = asked.stored
+        name = None if dataset is None else _text(dataset)
         with self._file.writing() as db:
-            db.execute(
-                "INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)",
-                (_text(dataset), names_of(secret), kind, str(value)),
-            )
+            store_budget(db, name, secret, each_column, asked)
 
     def reserve(
         self,
@@ -158,7 +177,7 @@ class Ledger(Shown):
         with self._file.reading() as db:
             self._refuse(db, new)
             after = [*self._entries(db), *new]
-            return [total_of(after, dataset, one.secret, self._budget(db, dataset, one.secret)) for one in new]
+            return [total_of(after, dataset, one.secret, Budgets(db).of(dataset, one.secret)) for one in new]
 
     def confirm(self, entry: int | Sequence[int], *, released_digest: str | Sequence[str | None] | None = None) -> None:
         """The release of a reserved entry was made; those of entries that were made together are named together.
@@ -176,6 +195,7 @@ class Ledger(Shown):
             warnings.warn(
                 f"Entry {joined(again)} of the ledger was cancelled while its release was being made. It was released, "
                 "and counts again.",
+                LeakwiseWarning,
                 stacklevel=2,
             )
 
@@ -204,21 +224,31 @@ class Ledger(Shown):
         entries = self._entries(db)
         for one in new:
             self._refuse_other_name(one, [*entries, *(other for other in new if other.id < one.id)])
-            _refuse_outcomes(one, [*entries, *new])
-        self._refuse_beyond_budgets(db, new, entries)
+            refuse_outcomes(one, [*entries, *new])
+        refuse_beyond_budgets(Budgets(db), new, entries)
 
-    def _refuse_beyond_budgets(
-        self, db: sqlite3.Connection, new: Sequence[LedgerEntry], entries: list[LedgerEntry]
-    ) -> None:
-        """Check every budget of the data: a release tells about all columns of the row."""
-        dataset, after = new[0].dataset, [*entries, *new]
-        for (names,) in db.execute("SELECT secret FROM budgets WHERE dataset = ?", (dataset,)).fetchall():
-            secret = tuple(json.loads(names))
-            budget = self._budget(db, dataset, secret)
-            total = total_of(after, dataset, secret, budget)
-            if not total.within_budget:
-                before = total_of(entries, dataset, secret, budget)
-                raise Infeasible(beyond_budget(new, total, before), witness=total)
+    def settle(self, entry: int, *, released: bool) -> None:
+        """Say of a reserved entry that a stopped process left behind whether its release was made.
+
+        Those that were entered together with it are settled with it.
+
+        Parameters
+        ----------
+        entry
+            Its number.
+        released
+            True where the table is somewhere, or someone may have seen any of it; False where nothing was written, or
+            it was deleted before anyone saw any of it.
+        """
+        if not released:
+            self.cancel(entry)
+            return
+        with self._file.writing() as db:
+            found = {one.id: one for one in self._entries(db)}
+            group = found[entry].together if entry in found else None
+            others = [one for one in found.values() if group is not None and one.together == group and one.id != entry]
+            for number in (entry, *(one.id for one in others if one.state == "reserved")):
+                _change(db, number, "released", None, ("reserved",))
 
     def _refuse_other_name(self, entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
         for one in entries:
@@ -252,29 +282,49 @@ class Ledger(Shown):
         rows = db.execute(f"SELECT id, {columns} FROM releases ORDER BY id").fetchall()
         return [entry_of(row, str(self.path)) for row in rows]
 
-    def _budget(self, db: sqlite3.Connection, dataset: str, secret: tuple[str, ...]) -> Level | None:
-        found = db.execute(
-            "SELECT kind, value FROM budgets WHERE dataset = ? AND secret = ?", (dataset, names_of(secret))
-        ).fetchone()
-        if found is None:
-            return None
-        value = Fraction(found[1])
-        return level(lift=value) if found[0] == "lift" else level(value)
-
-    def total(self, dataset: str, secret: Any) -> LedgerTotal:
-        """Return what all releases of a secret reveal together, and the budget it has."""
-        names = tuple(json.loads(names_of(secret)))
+    def total(self, dataset: str, secret: Any = None) -> LedgerTotal:
+        """Return what all releases of the data reveal together about a secret, or the whole row, and its budget."""
+        names = ROW if secret is None else tuple(json.loads(names_of(secret)))
         with self._file.reading() as db:
-            return total_of(self._entries(db), _text(dataset), names, self._budget(db, dataset, names))
+            return total_of(self._entries(db), _text(dataset), names, Budgets(db).of(dataset, names))
 
     def totals(self) -> list[LedgerTotal]:
         """Return the total of every secret that has an entry or a budget."""
         with self._file.reading() as db:
-            entries = self._entries(db)
-            budgets = db.execute("SELECT dataset, secret FROM budgets").fetchall()
-            known = dict.fromkeys((one.dataset, one.secret) for one in entries)
-            known.update(dict.fromkeys((dataset, tuple(json.loads(names))) for dataset, names in budgets))
-            return [total_of(entries, *key, self._budget(db, *key)) for key in known]
+            entries, budgets = self._entries(db), Budgets(db)
+        known = dict.fromkeys((one.dataset, one.secret) for one in entries)
+        for dataset in _datasets(entries, budgets):
+            known.update(dict.fromkeys((dataset, secret) for secret in budgets.sets(dataset, entries)))
+        return [total_of(entries, *key, budgets.of(*key)) for key in known]
+
+    def account(self, dataset: str) -> LedgerAccount:
+        """Return the account of a dataset: all its totals, what each release added, what is left.
+
+        Examples
+        --------
+        >>> import tempfile, leakwise as lw
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.set_budget(None, lift=4)  # the whole row, of every dataset
+        >>> response, prior = lw.randomized_response(["no", "yes"], lift=3), lw.Prior.uniform(["no", "yes"])
+        >>> ledger.confirm(ledger.reserve("survey", "smokes", lw.certify(response, prior)))
+        >>> print(ledger.account("survey").row.remaining[:56])
+        Of the budget, lift = 4, a lift of 2.6666 is left for f
+        """
+        with self._file.reading() as db:
+            entries, budgets = self._entries(db), Budgets(db)
+        known = _datasets(entries, budgets)
+        if _text(dataset) not in known:
+            raise InvalidInput(
+                f"dataset (--dataset) must be one of those in the ledger {str(self.path)!r}: "
+                f"{some_of(known) or 'there is none yet'}. Got {dataset!r}.{did_you_mean(dataset, known)}"
+            )
+        return account_of(entries, budgets, dataset)
+
+    def accounts(self) -> list[LedgerAccount]:
+        """Return the accounts of all datasets."""
+        with self._file.reading() as db:
+            entries, budgets = self._entries(db), Budgets(db)
+        return [account_of(entries, budgets, name) for name in _datasets(entries, budgets)]
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the ledger as ``.json`` (entries with their mechanisms, totals) or ``.csv`` (one line per entry).
@@ -297,29 +347,27 @@ class Ledger(Shown):
         write_atomically(path, text.encode())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: entries and totals."""
+        """Return plain data: entries, totals, accounts of the datasets and default budgets."""
+        with self._file.reading() as db:
+            defaults = Budgets(db).defaults
         return {
             "entries": [one.to_dict() for one in self.entries()],
             "totals": [one.to_dict() for one in self.totals()],
+            "accounts": [one.to_dict() for one in self.accounts()],
+            "defaults": {name: one.words for name, one in defaults},
         }
 
     def _shown(self) -> Parts:
-        totals = self.totals()
-        rows: list[list[object]] = [
-            [
-                one.dataset,
-                ", ".join(one.secret),
-                one.releases,
-                at_most(one.epsilon, 6),
-                at_most(one.lift, 6),
-                "exact" if one.exact else "bound",
-                "" if one.budget is None else one.budget.words,
-            ]
-            for one in totals
-        ]
-        headers = ["dataset", "secret", "releases", "total ε", "total lift", "how", "budget"]
-        told = [one.sentence for one in totals if one.beside is not None]
-        return [Table(headers, rows, f"Ledger {str(self.path)!r}: what is revealed in all"), *([told] if told else [])]
+        with self._file.reading() as db:
+            defaults = Budgets(db).defaults
+        said = [f"Default budget of {name}, for every dataset: {one.words}." for name, one in defaults]
+        accounts = self.accounts()
+        title = f"Ledger {str(self.path)!r}" + ("" if accounts else ": nothing was released yet")
+        return [title, *said, *(part for one in accounts for part in ("", one))]
+
+
+def _datasets(entries: Sequence[LedgerEntry], budgets: Budgets) -> list[str]:
+    return list(dict.fromkeys([*(one.dataset for one in entries), *budgets.datasets]))
 
 
 def _text(name: object) -> str:
@@ -339,24 +387,3 @@ def _change(db: sqlite3.Connection, entry: int, state: str, digest: str | None, 
         what = "does not exist" if was is None else f"is {was} already"
         raise InvalidInput(f"Entry {entry} of the ledger {what}; only a reserved one can become {state}.")
     db.execute("UPDATE releases SET state = ?, released_digest = ? WHERE id = ?", (state, digest, int(entry)))
-
-
-def _refuse_outcomes(entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
-    """Refuse a release beside an outcome that is none, or that is one of other data or of other values."""
-    known = {one.id: one for one in entries}
-    for name, number in entry.outcomes:
-        one = known.get(number)
-        if one is None or not one.counts or one.dataset != entry.dataset or number == entry.id:
-            what = "does not exist" if one is None else "was cancelled" if not one.counts else f"is of {one.dataset!r}"
-            raise InvalidInput(
-                f"outcomes must name entries of {entry.dataset!r} that count. Column {name!r} is said to hold the "
-                f"outcomes of entry {number}, which {what}."
-            )
-        drawn = entry.mechanism
-        if isinstance(drawn, StratifiedMechanism) and name in drawn.given:
-            domain = drawn.given_columns.domains[drawn.given.index(name)]
-            if domain is not None and not set(domain) <= set(one.mechanism.output_alphabet.labels):
-                raise InvalidInput(
-                    f"Column {name!r} is said to hold the outcomes of entry {number}, and has values that are none of "
-                    f"them: {some_of(list(set(domain) - set(one.mechanism.output_alphabet.labels)))}."
-                )

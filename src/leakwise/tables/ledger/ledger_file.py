@@ -15,9 +15,11 @@ __all__ = ["ACCOUNTS", "LedgerFile", "insert", "migrate", "present", "version_of
 
 _APPLICATION = 0x4C4B5753
 # 2: the order of the columns of a joint secret; 3: what went out beside the secret; 4: outcomes that a release is
-# certified beside, and releases that were entered together. A ledger becomes one of the third or fourth version with
-# the first entry that needs it: until then older programs can read it.
+# certified beside, releases that were entered together, budgets of whole rows and of every dataset. A ledger becomes
+# one of the third or fourth version with the first entry that needs it: until then older programs can read it.
 _VERSION, ACCOUNTS = 2, 4
+# The first Leakwise that reads the newest format.
+_READER = b"0.2"
 _ADDED = {"columns": 2, "beside": 3, "outcomes": 4, "together": 4}
 # Composing many releases exactly can take a while, and it is done while the ledger is held.
 _PATIENCE = 120.0
@@ -52,7 +54,10 @@ _STEPS = (
     _SCHEMA,
     "ALTER TABLE releases ADD COLUMN columns TEXT;",
     "ALTER TABLE releases ADD COLUMN beside TEXT;",
-    "ALTER TABLE releases ADD COLUMN outcomes TEXT; ALTER TABLE releases ADD COLUMN together INTEGER;",
+    """
+    ALTER TABLE releases ADD COLUMN outcomes TEXT;
+    ALTER TABLE releases ADD COLUMN together INTEGER;
+    """,
 )
 
 
@@ -128,8 +133,11 @@ class LedgerFile:
         if (application, tables) != (0, 0) and application != _APPLICATION:
             raise InvalidInput(f"{str(self.path)!r} is a database of something else, not a ledger. Name another file.")
         if version > ACCOUNTS:
+            told = db.execute("SELECT value FROM keys WHERE name = 'reader'").fetchone()
+            reader = "" if told is None else f">={bytes(told[0]).decode()}"
             raise InvalidInput(
-                f"{str(self.path)!r} was written by a newer Leakwise. Update with: pip install -U leakwise"
+                f"{str(self.path)!r} is a ledger of format {version}, written by a newer Leakwise; this one reads "
+                f"formats up to {ACCOUNTS}. One that reads it: pip install -U 'leakwise{reader}'"
             )
         (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
@@ -171,4 +179,7 @@ def migrate(db: sqlite3.Connection, version: int) -> None:
     for step in _STEPS[version_of(db) : version]:
         for statement in filter(str.strip, step.split(";")):
             db.execute(statement)
+    if version_of(db) < version == ACCOUNTS:
+        # An older program that cannot read it can say which one does.
+        db.execute("INSERT OR REPLACE INTO keys VALUES ('reader', ?)", (_READER,))
     db.execute(f"PRAGMA user_version = {max(version, version_of(db))}")

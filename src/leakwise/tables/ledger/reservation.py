@@ -10,13 +10,14 @@ from typing import Any
 from leakwise.alphabet import Bins, edges_of
 from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import float_above
+from leakwise.mechanism import StratifiedMechanism
 from leakwise.priors import AllPriors
 from leakwise.proof import Certificate, StratifiedCertificate, prior_cost
 from leakwise.tables.ledger.entries import Beside, LedgerEntry
 from leakwise.tables.ledger.joint_total import rounded_sum
 from leakwise.tables.row_columns import RowColumns
 
-__all__ = ["Reservation", "names_of", "reserved_entries"]
+__all__ = ["Reservation", "names_of", "refuse_outcomes", "reserved_entries"]
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,27 @@ def _order(secret: Any) -> tuple[str, ...] | None:
     """The columns in the order that the values of a joint secret have; None where one is named twice."""
     names = (secret,) if isinstance(secret, str) else tuple(secret)
     return names if len(set(names)) == len(names) else None
+
+
+def refuse_outcomes(entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
+    """Refuse a release beside an outcome that is none, or that is one of other data or of other values."""
+    known = {one.id: one for one in entries}
+    for name, number in entry.outcomes:
+        one = known.get(number)
+        if one is None or not one.counts or one.dataset != entry.dataset or number == entry.id:
+            what = "does not exist" if one is None else "was cancelled" if not one.counts else f"is of {one.dataset!r}"
+            raise InvalidInput(
+                f"outcomes must name entries of {entry.dataset!r} that count. Column {name!r} is said to hold the "
+                f"outcomes of entry {number}, which {what}."
+            )
+        drawn = entry.mechanism
+        if isinstance(drawn, StratifiedMechanism) and name in drawn.given:
+            domain = drawn.given_columns.domains[drawn.given.index(name)]
+            if domain is not None and not set(domain) <= set(one.mechanism.output_alphabet.labels):
+                raise InvalidInput(
+                    f"Column {name!r} is said to hold the outcomes of entry {number}, and has values that are none of "
+                    f"them: {some_of(list(set(domain) - set(one.mechanism.output_alphabet.labels)))}."
+                )
 
 
 def names_of(secret: Any) -> str:

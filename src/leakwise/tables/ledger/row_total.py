@@ -10,7 +10,7 @@ the best chain of releases, each certified beside all that come before it (the m
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,26 +100,43 @@ def _best_chain(links: Sequence[_Link]) -> list[_Link]:
 
 def _links(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]) -> list[_Link]:
     """Whatever is known beside the columns that are seen: releases by themselves, and those that can be composed."""
-    numbers = {one.id for one in counted}
+    numbers = frozenset(one.id for one in counted)
     certified = [one for one in counted if covers(one, seen)]
-    alone = [one for one in certified if not one.outcomes]
-    # Several plain releases may rest on priors that contradict one another: these are looked at together.
-    plain = [one for one in alone if isinstance(one.mechanism, Mechanism)]
-    blocks = [plain] if len(plain) > 1 else []
     found = [
         _link([one], Together(one.epsilon, set(one.secret) <= set(secret), 1), one.after & numbers)
         for one in certified
-        if len(plain) < 2 or one not in plain
+        if not any(_may_contradict(one, other) for other in certified)
     ]
-    for one in alone:
-        if isinstance(one.mechanism, StratifiedMechanism) and not any(one in block for block in blocks):
-            alike = [other for other in alone if (other.columns, other.row.strata) == (one.columns, one.row.strata)]
-            blocks.append([other for other in counted if other in alike or _fits(other, one)])
-    for block in blocks:
-        here = _plain(block, secret) if block is plain else _by_stratum(block, secret, seen)
-        if here is not None and len(block) > 1:
-            found.append(_link(block, here, frozenset()))
+    # All that can be composed, and all of it that some release is certified beside.
+    tried = set[frozenset[int]]()
+    for among in (numbers, *dict.fromkeys(one.after & numbers for one in certified if one.outcomes)):
+        here = [one for one in counted if one.id in among and not one.outcomes]
+        for block in _blocks(here, [one for one in here if covers(one, seen)]):
+            members = frozenset(one.id for one in block)
+            if len(block) < 2 or members in tried:
+                continue
+            tried.add(members)
+            plain = all(isinstance(one.mechanism, Mechanism) for one in block)
+            joint = _plain(block, secret) if plain else _by_stratum(block, secret, seen)
+            if joint is not None:
+                found.append(_link(block, joint, frozenset()))
     return [link for link in found if math.isfinite(link.found.epsilon)]
+
+
+def _may_contradict(one: LedgerEntry, other: LedgerEntry) -> bool:
+    """Whether the priors of two plain releases of common columns may differ: the worst of them counts, in a block."""
+    plain = isinstance(one.mechanism, Mechanism) and isinstance(other.mechanism, Mechanism)
+    alone = not one.outcomes and not other.outcomes
+    return plain and alone and one is not other and bool(set(one.secret).intersection(other.secret))
+
+
+def _blocks(here: Sequence[LedgerEntry], certified: Sequence[LedgerEntry]) -> Iterator[list[LedgerEntry]]:
+    """The plain releases; and for each secret beside the same columns, its releases by strata with the plain ones."""
+    yield [one for one in certified if isinstance(one.mechanism, Mechanism)]
+    for one in certified:
+        if isinstance(one.mechanism, StratifiedMechanism):
+            alike = [other for other in certified if (other.columns, other.row.strata) == (one.columns, one.row.strata)]
+            yield [other for other in here if other in alike or _fits(other, one)]
 
 
 def _link(members: Sequence[LedgerEntry], found: Together, after: frozenset[int]) -> _Link:

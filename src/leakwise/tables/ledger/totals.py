@@ -12,7 +12,7 @@ from leakwise.alphabet import joined
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import some_of
 from leakwise.exact import Level, float_above
-from leakwise.guarantee import all_releases, at_most, lift_above
+from leakwise.guarantee import all_releases, at_least, at_most, lift_above, lift_below
 from leakwise.tables.ledger.entries import Beside, LedgerEntry
 from leakwise.tables.ledger.joint_total import Together
 from leakwise.tables.ledger.row_total import for_the_row, seen_beside
@@ -26,6 +26,8 @@ class LedgerTotal(Shown):
 
     Attributes
     ----------
+    dataset, secret
+        Of what; no column stands for the whole row.
     epsilon, lift
         In nats, rounded up; and e^ε: no guess becomes more than so many times as likely by all outcomes together.
     exact
@@ -56,10 +58,11 @@ class LedgerTotal(Shown):
     @property
     def sentence(self) -> str:
         """The total in words."""
-        about = " and ".join(self.secret)
+        about = " and ".join(self.secret) or "the row"
         if self.in_clear:
             where = joined("this release" if one < 0 else f"entry {one}" for one in self.in_clear)
-            return f"{about} of {self.dataset} went out as it is, unprotected, in {where}: no limit holds."
+            what = "A secret" if not self.secret else about
+            return f"{what} of {self.dataset} went out as it is, unprotected, in {where}: no limit holds."
         beside = self.beside or Beside()
         return all_releases(self.lift, self.dataset, about, beside.given, beside.unrelated)
 
@@ -73,6 +76,37 @@ class LedgerTotal(Shown):
         """Whether the total keeps within the budget (true where there is none)."""
         return self.budget is None or self.epsilon <= self.budget.epsilon
 
+    @property
+    def left(self) -> float | None:
+        """How many nats of the budget are left, rounded down; None where there is no budget."""
+        if self.budget is None:
+            return None
+        if not self.epsilon:
+            return self.budget.epsilon
+        # One rounding of the difference of two floats: a hair less is on the safe side.
+        return max(0.0, (self.budget.epsilon - self.epsilon) * (1 - 2.0**-50))
+
+    @property
+    def remaining(self) -> str:
+        """What is left of the budget, in words."""
+        if self.left is None or self.budget is None:
+            return "There is no budget, so that nothing is refused."
+        if not self.within_budget:
+            return f"The budget, {self.budget.words}, is exceeded: every further release is refused."
+        if not self.left:
+            return (
+                f"Nothing is left of the budget, {self.budget.words}: a further release that tells anything is refused."
+            )
+        return (
+            f"Of the budget, {self.budget.words}, a lift of {at_least(lift_below(self.left))} is left for further "
+            "releases."
+        )
+
+    @property
+    def title(self) -> str:
+        """Of what it is the total."""
+        return ", ".join(self.secret) or "the whole row"
+
     def _shown(self) -> Parts:
         rows = [
             ["releases", str(self.releases)],
@@ -83,13 +117,15 @@ class LedgerTotal(Shown):
             ["budget", "none" if self.budget is None else self.budget.words],
         ]
         said = [] if self.beside is None else [self.sentence]
-        return [Table(["", "total"], rows, f"{', '.join(self.secret)} of {self.dataset}"), *said]
+        said += [] if self.budget is None else [self.remaining]
+        return [Table(["", "total"], rows, f"{self.title} of {self.dataset}"), *said]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
             "dataset": self.dataset,
             "secret": list(self.secret),
+            "whole_row": not self.secret,
             "epsilon": self.epsilon,
             "lift": self.lift,
             "exact": self.exact,
@@ -97,6 +133,8 @@ class LedgerTotal(Shown):
             "failure": self.failure,
             "budget": None if self.budget is None else self.budget.words,
             "within_budget": self.within_budget,
+            "left": self.left,
+            "remaining": self.remaining,
             "given": [] if self.beside is None else list(self.beside.given),
             "unrelated": [] if self.beside is None else list(self.beside.unrelated),
             "in_clear": list(self.in_clear),
@@ -109,18 +147,19 @@ def total_of(
 ) -> LedgerTotal:
     """Return the total for a secret over all releases of the data: a release tells about every column of the row.
 
-    Even one of another column does, where the two are correlated.
+    Even one of another column does, where the two are correlated. No column stands for the whole row.
     """
     counted = [one for one in entries if one.counts and one.dataset == dataset]
+    about = secret or tuple(sorted({name for one in counted for name in one.secret}))
     failure = min(1.0, sum(one.failure for one in counted))
     seen = seen_beside(entries, dataset)
     beside = None
-    in_clear = tuple(one.id for one in counted if {name for name, _ in one.row.seen}.intersection(secret))
+    in_clear = tuple(one.id for one in counted if {name for name, _ in one.row.seen}.intersection(about))
     if seen:
         # A column that one release assumed to tell nothing is given where another was certified beside it.
         given = {name for one in counted for name in one.row.given}
         beside = Beside(tuple(sorted(given)), tuple(sorted({name for name, _ in seen} - given)))
-    found = Together(math.inf, False, 1) if in_clear else for_the_row(counted, secret, seen)
+    found = Together(math.inf, False, 1) if in_clear else for_the_row(counted, about, seen)
     return LedgerTotal(dataset, secret, found.epsilon, found.exact, len(counted), failure, budget, beside, in_clear)
 
 
@@ -128,7 +167,8 @@ def beyond_budget(new: Sequence[LedgerEntry], total: LedgerTotal, before: Ledger
     """Say why a release, or several that are made together, are refused."""
     assert total.budget is not None
     secret = tuple(dict.fromkeys(name for one in new for name in one.secret))
-    about = "" if total.secret == secret else f" (which the budget of {some_of(total.secret)} counts, too)"
+    budgeted = some_of(total.secret) or "the whole row"
+    about = "" if total.secret == secret else f" (which the budget of {budgeted} counts, too)"
     words = f"This release of {some_of(secret)} of {total.dataset!r}{about} is refused: "
     if total.in_clear:
         words += f"{total.sentence} The budget is "

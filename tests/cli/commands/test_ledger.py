@@ -1,0 +1,78 @@
+"""``leakwise ledger``: the account at a glance, budgets, and entries that a stopped process left behind."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import leakwise as lw
+from leakwise.cli import app
+
+RESPONSE = lw.certify(lw.randomized_response(["no", "yes"], lift=3), lw.Prior.uniform(["no", "yes"]))  # lift 1.5
+
+
+def run(*words):
+    found = CliRunner().invoke(app, [str(word) for word in words])
+    return found.exit_code, found.output
+
+
+@pytest.fixture
+def book(tmp_path):
+    ledger = lw.Ledger(tmp_path / "ledger.db")
+    ledger.confirm(ledger.reserve("survey.csv", "smokes", RESPONSE))
+    ledger.confirm(ledger.reserve("clinic.csv", "ill", RESPONSE))
+    return ledger
+
+
+def test_a_ledger_is_shown_by_its_name_alone(book, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, said = run("ledger", book.path)
+    assert code == 0
+    assert said == run("ledger", "show", book.path)[1]
+    assert "what each release added to the whole row" in said
+    assert max(map(len, said.replace(str(book.path), "").splitlines())) <= 80
+    assert run("ledger", "none.db")[0] == 2
+    assert "There is no ledger 'none.db'" in run("ledger", "none.db")[1]
+    assert "No such command" in run("ledger", "shw")[1]
+
+
+def test_one_dataset_is_shown_and_as_json(book):
+    code, said = run("ledger", "show", book.path, "--dataset", "survey.csv")
+    assert code == 0
+    assert "smokes" in said
+    assert "clinic" not in said
+    found = json.loads(run("ledger", "show", book.path, "--dataset", "survey.csv", "--json")[1])
+    assert found["totals"][-1]["whole_row"]
+    assert found["releases"][0]["added"] == pytest.approx(RESPONSE.epsilon_upper)
+    assert len(json.loads(run("ledger", book.path, "--json")[1])["accounts"]) == 2
+
+
+def test_budgets_are_set_for_a_dataset_or_for_every_one(book):
+    code, said = run("ledger", "budget", book.path, "--default", "--each-column", "--lift", "4")
+    assert code == 0
+    assert "Default budget of each column, for every dataset: lift = 4." in said
+    assert run("ledger", "budget", book.path, "--dataset", "survey.csv", "--lift", "8")[0] == 0
+    said = " ".join(run("ledger", book.path)[1].split())
+    assert "the whole row: Of the budget, lift = 8, a lift of 5.3333 is left" in said
+    assert "ill: Of the budget, lift = 4, a lift of 2.6666 is left" in said
+    for words in ((), ("--default", "--dataset", "survey.csv")):
+        code, said = run("ledger", "budget", book.path, "--lift", "8", *words)
+        assert code == 2
+        assert "with --dataset NAME, or set it for every dataset with --default" in " ".join(said.split())
+
+
+def test_a_reserved_entry_is_explained_and_settled(book):
+    entry = book.reserve("survey.csv", "age", RESPONSE)
+    code, said = run("ledger", "settle", book.path)
+    assert code == 0
+    assert f"Entry {entry} (age of survey.csv" in said
+    assert "--released means: it is somewhere, or someone may have seen any of it" in " ".join(said.split())
+    assert json.loads(run("ledger", "settle", book.path, "--json")[1])["reserved"][0]["id"] == entry
+    assert run("ledger", "settle", book.path, "--released")[0] == 2
+    assert run("ledger", "settle", book.path, entry, "--released", "--not-released")[0] == 2
+    assert book.entries()[-1].state == "reserved"
+    assert run("ledger", "settle", book.path, entry, "--not-released")[1].strip() == f"Entry {entry} no longer counts."
+    assert run("ledger", "settle", book.path)[1].strip() == "Every entry is settled."
+    assert run("ledger", "settle", book.path, entry, "--released")[0] == 2
