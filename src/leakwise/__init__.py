@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.tables import SqlTable as SqlTable
     from leakwise.tables.estimate.estimate import estimate as estimate
     from leakwise.tables.estimate.regression.regress import regress as regress
+    from leakwise.tables.memo.key import MemoKey as MemoKey
     from leakwise.tables.release.release import release as release
     from leakwise.tables.strata.audit import audit_table as audit_table
     from leakwise.workflow.protect import protect as protect
@@ -105,6 +106,7 @@ __all__ = [
     "LeakwiseWarning",
     "Ledger",
     "Mechanism",
+    "MemoKey",
     "MissingExtra",
     "NotConverged",
     "Prior",
@@ -186,6 +188,7 @@ _PLACES = {
     "leakwise.tables": "Ledger SqlTable",
     "leakwise.tables.estimate.estimate": "estimate",
     "leakwise.tables.estimate.regression.regress": "regress",
+    "leakwise.tables.memo.key": "MemoKey",
     "leakwise.tables.release.release": "release",
     "leakwise.tables.strata.audit": "audit_table",
     "leakwise.workflow.protect": "protect",

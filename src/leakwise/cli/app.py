@@ -27,6 +27,7 @@ COMMANDS = (
     "sample-size",
     "records",
     "release",
+    "memo-key",
     "estimate",
     "regress",
     "ledger",

@@ -1,6 +1,6 @@
 """Files that Leakwise writes: versioned JSON with a checksum, written aside and moved into place when whole."""
 
-from leakwise.documents.atomic import created_like, private, write_atomically, written_aside
+from leakwise.documents.atomic import created_like, private, write_atomically, write_new, written_aside
 from leakwise.documents.store import (
     document_format,
     read_document,
@@ -20,5 +20,6 @@ __all__ = [
     "write_atomically",
     "write_document",
     "write_integer",
+    "write_new",
     "written_aside",
 ]

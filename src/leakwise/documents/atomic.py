@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from leakwise.errors import InvalidInput
 
-__all__ = ["created_like", "private", "write_atomically", "written_aside"]
+__all__ = ["created_like", "private", "write_atomically", "write_new", "written_aside"]
 
 _HANDLES = "/proc/self/fd"
 _MODE: ContextVar[int] = ContextVar("mode", default=0o666)
@@ -51,6 +51,16 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file atomically: all of it, or nothing."""
     with written_aside(Path(path)) as stream:
         stream.write(content)
+
+
+def write_new(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file that only its owner can read and write; one that exists stays, and is a FileExistsError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    _sync_folder(Path(path).parent)
 
 
 @contextlib.contextmanager

@@ -78,14 +78,19 @@ class Facts(ReleaseFacts):
         return None if proven is None else proven * self._factor
 
     @property
+    def every_prior(self) -> Fraction | None:
+        """The largest lift of the mechanism for any prior whatever; None where it has no bound."""
+        return ldp_ratio(self.mechanism)
+
+    @property
     def for_whom(self) -> str:
         """For whom the guarantee holds, with the looser limit for anyone where there is one."""
         who = for_anyone(self.certificate.prior)
         return who if self.anyone is None else nor_for_anyone(who, self.anyone)
 
     @property
-    def guarantee(self) -> str:
-        """The guarantee in words."""
+    def of_one_release(self) -> str:
+        """What holds for this release alone, in words."""
         shown = self.certificate
         if self.origin != "table" and not self.spoken:
             return shown.sentence
@@ -151,7 +156,7 @@ class Facts(ReleaseFacts):
         words = [
             f"The guarantee is about the value of {self.secret} in a row, for anyone who knew the prior of this "
             "report and sees that row's released value. Someone who knew more about a person beforehand had other "
-            f"odds to begin with: for any prior whatsoever {for_every_prior(ldp_ratio(self.mechanism), limited)}.",
+            f"odds to begin with: for any prior whatsoever {for_every_prior(self.every_prior, limited)}.",
             *self._of_other_columns(),
             *self._of_order(),
             *self._of_every_release(),

@@ -85,6 +85,8 @@ def _promise(facts: Facts) -> str:
         detail += f" It holds for every prior that the sample leaves possible. {misleads(certificate.prior)}"
     certain = paragraph(never_certain(ratio)) if ratio > 1 else ""
     values = [paragraph(one.sentence) for one in certificate.kept if one.sentence and not facts.spoken]
+    if facts.memo is not None and not facts.spoken:
+        values.append(paragraph(facts.repeated))
     return section(
         "The guarantee", f'<p class="promise">{escape(_strong(facts))}</p>\n', *values, paragraph(detail), certain
     )

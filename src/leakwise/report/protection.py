@@ -139,6 +139,9 @@ class Protection(Drawn):
             ["proven ε (nats, rounded up)", at_most(self.facts.certificate.epsilon_upper, 6)],
             ["prior", "given" if self.facts.origin == "given" else "estimated from the table"],
         ]
+        if self.facts.memo is not None:
+            rows.append(["draws repeat for each", self.facts.memo["person"]])
+            rows.append(["by the key", self.facts.memo["key"]])
         if isinstance(self.table, Path):
             rows.append(["released file", str(self.table)])
         if self.entry is not None:

@@ -14,7 +14,7 @@ from leakwise.exact import Level
 from leakwise.guarantee import at_most, paid_for, treated_as_public
 from leakwise.tables.row_columns import RowColumns
 
-__all__ = ["PUBLISHED", "SEEDED", "ReleaseFacts", "for_every_prior", "promised_lift"]
+__all__ = ["PUBLISHED", "SEEDED", "ReleaseFacts", "for_every_prior", "promised_lift", "repeats"]
 
 PUBLISHED = (
     "The frequencies were counted with noise. Everything in this report, the mechanism and the certificate follows "
@@ -56,6 +56,8 @@ class ReleaseFacts(ABC):
         ``"keep"`` or ``"shuffle"`` as the user chose; None where the order of the rows was tested and kept.
     row
         What goes out beside the secret, and as what; None where nothing was said of other columns.
+    memo
+        Where draws repeat: the ``person`` column, and the fingerprint of the ``key``.
     """
 
     dataset: str
@@ -74,6 +76,7 @@ class ReleaseFacts(ABC):
     certificate_file: str | None = None
     settings_file: str | None = None
     row: RowColumns | None = None
+    memo: dict[str, str] | None = None
 
     @classmethod
     def now(cls) -> datetime:
@@ -81,9 +84,24 @@ class ReleaseFacts(ABC):
         return datetime.now(UTC)
 
     @property
-    @abstractmethod
     def guarantee(self) -> str:
         """The guarantee in words."""
+        return " ".join([self.of_one_release, *([] if self.memo is None else [self.repeated])])
+
+    @property
+    @abstractmethod
+    def of_one_release(self) -> str:
+        """What holds for this release alone, in words."""
+
+    @property
+    @abstractmethod
+    def every_prior(self) -> Fraction | None:
+        """The largest lift of the mechanism for any prior whatever, asked for or not; None where it has no bound."""
+
+    @property
+    def repeated(self) -> str:
+        """What holds for all releases by one key together, in words."""
+        return repeats(self.every_prior)
 
     @property
     @abstractmethod
@@ -192,11 +210,21 @@ class ReleaseFacts(ABC):
         ]
 
     def _of_every_release(self) -> list[str]:
+        others = (
+            "The guarantee covers one release. Another release of the same column, even by the same mechanism, adds to "
+            "what is known, by more than the sum of the two ε in the worst case. The ledger keeps the true total."
+        )
+        if self.memo is not None:
+            others = (
+                f"The guarantee covers all releases by the key {self.memo['key']}, this mechanism and this column. One "
+                "by another key or another mechanism is another draw, and adds to what is known. Anyone who gets the "
+                "key can undo all of them; if it is lost, no draw can be repeated. Anyone who could enter rows under "
+                "the id of another person, and see what is released for them, could undo that person's."
+            )
         return [
             "Statistics are meant to be learned. That people like this one often have a certain value can be read "
             "from the released table, whether this person is in it or not.",
-            "The guarantee covers one release. Another release of the same column, even by the same mechanism, adds to "
-            "what is known, by more than the sum of the two ε in the worst case. The ledger keeps the true total.",
+            others,
             "Anyone who has the original table knows everything. It must be kept, or destroyed, as its own rules "
             "require.",
         ]
@@ -215,9 +243,31 @@ class ReleaseFacts(ABC):
             "use": self.use,
             "unsafe_seed": self.unsafe_seed,
         }
+        if self.memo is not None:
+            told["memo"] = {**self.memo, "sentence": self.repeated}
         if self.row is not None:
             told["row"] = [{"column": name, "is": kind, "goes_out": how} for name, kind, how in self.roles]
         return told
+
+
+def repeats(anyone: Fraction | None) -> str:
+    """Return what all releases of a person's values by one key tell together; ``anyone`` is the lift for every prior.
+
+    >>> print(repeats(Fraction(20)))
+    Draws repeat: all releases by the same key, mechanism and column together tell about a value that does not change \
+what one of them does, for ever. Each further value that a person comes to have multiplies these limits by at most 20, \
+for anyone who knows when it changed; that it changed is not hidden.
+    """
+    together = (
+        "Draws repeat: all releases by the same key, mechanism and column together tell about a value that does not "
+        "change what one of them does, for ever."
+    )
+    if anyone is None:
+        return f"{together} For values that change there is no limit, and that they change is not hidden."
+    return (
+        f"{together} Each further value that a person comes to have multiplies these limits by at most "
+        f"{at_most(anyone)}, for anyone who knows when it changed; that it changed is not hidden."
+    )
 
 
 def promised_lift(proven: Fraction, asked: Level | None, origin: str) -> Fraction:

@@ -97,14 +97,19 @@ class RowFacts(ReleaseFacts):
         return None if self.certificate.anyone is None else self.certificate.every_prior
 
     @property
+    def every_prior(self) -> Fraction | None:
+        """The largest lift of any mechanism for any prior whatever; None where it has no bound."""
+        return self.certificate.every_prior
+
+    @property
     def learned(self) -> bool:
         """Whether some mechanism was chosen by frequencies of the table."""
         priors = self.certificate.priors
         return self.origin == "table" and not all(isinstance(priors[key], AllPriors) for key in priors)
 
     @property
-    def guarantee(self) -> str:
-        """The guarantee in words."""
+    def of_one_release(self) -> str:
+        """What holds for this release alone, in words."""
         names, shown = self.mechanism.given, self.certificate
         if shown.every_prior == 1:
             return SAYS_NOTHING

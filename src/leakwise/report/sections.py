@@ -54,6 +54,8 @@ def head(facts: ReleaseFacts, made_for: str = "") -> str:
         ("Released", facts.time.strftime("%Y-%m-%d %H:%M UTC")),
         ("Made for", _USES[facts.use] + made_for),
     ]
+    if facts.memo is not None:
+        pairs.insert(-1, ("Draws repeat", f"for each {facts.memo['person']}, by the key {facts.memo['key']}"))
     if facts.unsafe_seed:
         pairs.insert(0, ("Warning", SEEDED))
     if facts.released is not None:

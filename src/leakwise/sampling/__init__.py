@@ -8,9 +8,21 @@ way.
 from __future__ import annotations
 
 from leakwise.sampling.code import CodeSampler
+from leakwise.sampling.inverse import InverseSampler
+from leakwise.sampling.keyed import ByteTexts, KeyedWords
 from leakwise.sampling.order import random_order
 from leakwise.sampling.rows import RowSampler
 from leakwise.sampling.stream import SecureStream, stream_for_this_thread
 from leakwise.sampling.structured import StructuredSampler
 
-__all__ = ["CodeSampler", "RowSampler", "SecureStream", "StructuredSampler", "random_order", "stream_for_this_thread"]
+__all__ = [
+    "ByteTexts",
+    "CodeSampler",
+    "InverseSampler",
+    "KeyedWords",
+    "RowSampler",
+    "SecureStream",
+    "StructuredSampler",
+    "random_order",
+    "stream_for_this_thread",
+]

@@ -41,6 +41,8 @@ class Request:
         The prior, or the priors by stratum, that are public; ``"table"`` where they are to be estimated.
     row
         What goes out beside the secret, and as what.
+    memo
+        Where draws repeat: the person column, and the fingerprint of the key.
     """
 
     asked: AskedLimits
@@ -55,6 +57,7 @@ class Request:
     row: RowColumns
     time_limit: float
     allow_certainty: bool
+    memo: dict[str, str] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -101,6 +104,7 @@ class Choice:
             "how": _how_found(self.design, request.keep),
             "time": Facts.now(),
             "row": request.told_row,
+            "memo": request.memo,
             **told,
         }
         if isinstance(self.shown, StratifiedCertificate):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ from leakwise.workflow.mechanism import kept_in_reading
 if TYPE_CHECKING:
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.ledger.ledger import Ledger
+    from leakwise.tables.memo.key import MemoKey
     from leakwise.tables.release.file import Progress
 
 __all__ = ["Protection", "protect"]
@@ -76,6 +77,8 @@ def protect(
     dry_run: bool = False,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
+    memo: MemoKey | str | os.PathLike[str] | None = None,
+    person: Hashable = None,
     certified: Callable[[Certificate | StratifiedCertificate], None] | None = None,
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
@@ -157,6 +160,11 @@ def protect(
         release would guarantee and tell, with exact figures of the table, which are for its owner.
     ledger, dataset
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
+    memo, person
+        A key file (:class:`leakwise.MemoKey`) and the column of persons: draws repeat, as for
+        :func:`leakwise.release`, so that next year's release of an unchanged value by the same ``mechanism`` tells
+        nothing new. The guarantee says what holds for values that change. ``given``, ``unrelated`` and ``drop`` say of
+        the person column what they say of any other.
     certified
         Called with the certificate before anything is entered or drawn, such as to save it; what it raises stops the
         release. What it saves is readable only by those who can read the file of the data.
@@ -178,6 +186,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     from leakwise.tables.ledger.column_digest import Digester
     from leakwise.tables.ledger.ledger import Ledger as LedgerBook
     from leakwise.tables.ledger.reservation import Reservation
+    from leakwise.tables.memo.draws import memo_of
     from leakwise.tables.release.draw import seeded_stream
     from leakwise.tables.release.file import refuse_partition
     from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
@@ -212,6 +221,9 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         source.names, secret, public, mechanism, given=given, unrelated=unrelated, drop=drop, coarsen=coarsen
     )
     source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
+    source.memo = memo_of(memo, person, source.names, secret, unsafe_seed)
+    files["memo"] = None if source.memo is None else source.memo.key.path
+    refuse_same_files({"memo": files["memo"]}, {"out": files["out"], **ledger_files(account, "ledger")})
     request = Request(
         asked=asked,
         use=use,
@@ -225,6 +237,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         row=row,
         time_limit=time_limit,
         allow_certainty=allow_certainty,
+        memo=None if source.memo is None else source.memo.told,
     )
     # A dry run makes no ledger, either.
     known = not dry_run or account is None or account.exists()
@@ -239,6 +252,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     refuse_labels(source, public)
     if not seen.rows:
         raise InvalidInput("data has no rows: there is nothing to release.")
+    if source.memo is not None:
+        source.memo.check(source.plain(person), stacklevel=2)
     if (ordered := watched or seen.order) is not None:
         refuse_order(ordered, request.title)
     refuse_related(source, row, letters)

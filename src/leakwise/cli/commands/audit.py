@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.commands.audit_table import GivenOption, TableOption, audit_a_table
+from leakwise.cli.options.audited_table import GivenOption, TableOption, audit_a_table
 from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,

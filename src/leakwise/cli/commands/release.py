@@ -27,6 +27,8 @@ from leakwise.cli.options.row import (
     DropOption,
     GivenOption,
     LeastRowsOption,
+    MemoOption,
+    PersonOption,
     PriorCostOption,
     UnrelatedOption,
     read_any_mechanism,
@@ -195,6 +197,8 @@ def release(
         str | None,
         typer.Option("--dataset", metavar="NAME", help="The data's name in the ledger [default: the file's]."),
     ] = None,
+    memo: MemoOption = None,
+    person: PersonOption = None,
     order: Annotated[
         str | None,
         typer.Option(
@@ -246,6 +250,7 @@ def release(
     leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
     leakwise release t.csv -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --save-config hiv.toml
     leakwise release next_year.csv --config hiv.toml
+    leakwise release y2.csv -c hiv --lift 2 --prior d.csv --mechanism y1.json --memo key.bin --person id --drop id
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
@@ -261,7 +266,12 @@ def release(
     pages = {"--report": page, "--steward-report": steward_report}
     check_paths(
         data,
-        {"--prior": prior, "--mechanism": mechanism, "--config": None if config is None else str(config)},
+        {
+            "--prior": prior,
+            "--mechanism": mechanism,
+            "--config": None if config is None else str(config),
+            "--memo": None if memo is None else str(memo),
+        },
         target,
         pages,
         {"--save-mechanism": keep, "--certificate": certificate},
@@ -304,6 +314,8 @@ def release(
         allow_certainty=allow_certainty,
         ledger=ledger,
         dataset=dataset,
+        memo=memo,
+        person=person,
         dry_run=dry_run,
     )
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}

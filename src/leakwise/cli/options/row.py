@@ -22,6 +22,8 @@ __all__ = [
     "DropOption",
     "GivenOption",
     "LeastRowsOption",
+    "MemoOption",
+    "PersonOption",
     "PriorCostOption",
     "UnrelatedOption",
     "read_any_mechanism",
@@ -67,6 +69,18 @@ LeastRowsOption = Annotated[
         help="With --prior-from-table: combinations of the given columns with fewer rows do not use frequencies of "
         "their own.",
     ),
+]
+MemoOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--memo",
+        metavar="KEYFILE",
+        help="Draws repeat by this key (leakwise memo-key makes one): an unchanged value of a person has the same "
+        "outcome in every release by the same --mechanism.",
+    ),
+]
+PersonOption = Annotated[
+    str | None, typer.Option("--person", metavar="NAME", help="With --memo: the column that says whose row it is.")
 ]
 PriorCostOption = Annotated[
     str | None,

@@ -16,6 +16,7 @@ from leakwise.mechanism import AnyMechanism
 from leakwise.tables.databases import Database, Shuffle, kind_of, open_database
 from leakwise.tables.databases.beside import moved_into_place
 from leakwise.tables.kinds import frames
+from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.checking import RowBeside, RowCheck, Seen
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, StrataCounts
@@ -83,6 +84,10 @@ class SqlTable:
     def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
         """Return the codes of a column of a batch; with ``outside``, -1 for a value that is not declared."""
         return encode_column(column, alphabet, name=name, outside=outside)
+
+    def plain(self, column: Any) -> Any:
+        """Return a column of a batch in plain values: as it is."""
+        return column
 
     def distinct(self, column: Any) -> tuple[list[Any], Array]:
         """Return the values of a column of a batch, each once, and the place of every row among them."""
@@ -192,6 +197,7 @@ def release_table(
     shuffle: bool = False,
     coarsen: Mapping[Any, Bins] | None = None,
     drop: Sequence[Any] = (),
+    memo: Memo | None = None,
 ) -> SqlTable:
     """Write the released rows of one table, of which every secret was checked, in one transaction."""
     source = checked[0][0].source
@@ -204,6 +210,7 @@ def release_table(
         after=after,
         coarsen=coarsen,
         drop=drop,
+        memo=memo,
     )
 
     def checks(rows: int) -> None:

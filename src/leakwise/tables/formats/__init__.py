@@ -114,6 +114,10 @@ class TableFile(ABC):
     def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
         """Return the codes of a column of a batch; with ``outside``, -1 for a value that is not declared."""
 
+    def plain(self, column: Any) -> Any:
+        """Return a column of a batch in plain values: as it is, where they are."""
+        return column
+
     @abstractmethod
     def distinct(self, column: Any) -> tuple[list[Any], Array]:
         """Return the values of a column of a batch, each once, and the place of every row among them."""

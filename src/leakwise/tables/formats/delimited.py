@@ -172,6 +172,13 @@ class DelimitedTable(TableFile):
         encoded = column.dictionary_encode()
         return coder.codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), name, outside)
 
+    def plain(self, column: Any) -> Any:
+        quoted = pc.starts_with(column, '"')
+        if not pc.any(quoted).as_py():
+            return column
+        inside = pc.replace_substring(pc.binary_slice(column, 1, -1), '""', '"')
+        return pc.if_else(quoted, inside, column)
+
     def distinct(self, column: Any) -> tuple[list[Any], Array]:
         encoded = column.dictionary_encode()
         known: dict[str, int] = {}

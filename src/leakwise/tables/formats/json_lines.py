@@ -141,6 +141,9 @@ class JsonLinesTable(TableFile):
         distinct, places = _distinct(column)
         return coder.codes(distinct, places, name, outside)
 
+    def plain(self, column: Any) -> Any:
+        return [json.loads(raw) for raw in column]
+
     def distinct(self, column: Any) -> tuple[list[Any], Array]:
         raws, places = _distinct(column)
         values = [json.loads(raw) for raw in raws]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from leakwise.errors import require
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.tables.formats.carried_mechanism import Carried, pack
+from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.checking import RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Watch
 from leakwise.tables.release.row_order import RowOrder, WatchedOrder, warn_of_order
@@ -59,7 +60,13 @@ class _Watched:
         self._add(codes)
 
 
-def release_reader(reader: Any, secrets: Sequence[Any], stream: SecureStream | None, order: str | None = None) -> Any:
+def release_reader(
+    reader: Any,
+    secrets: Sequence[Any],
+    stream: SecureStream | None,
+    order: str | None = None,
+    memo: Memo | None = None,
+) -> Any:
     """Yield the released rows as a reader, which DuckDB, polars and others take without a copy.
 
     The batches are drawn as they are read, and can be read once only, so that nothing is drawn twice. Values are
@@ -77,7 +84,10 @@ def release_reader(reader: Any, secrets: Sequence[Any], stream: SecureStream | N
     )
     watched = [_Watched(one) for one in secrets] if order is None else []
     exchange = Exchanger(
-        [(one.names, one.mechanism) for one in secrets], stream=stream, before=[each.see for each in watched]
+        [(one.names, one.mechanism) for one in secrets],
+        stream=stream,
+        before=[each.see for each in watched],
+        memo=memo,
     )
     replacement = Replacement(reader.schema, exchange.outputs, carried)
 

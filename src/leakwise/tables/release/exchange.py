@@ -9,6 +9,7 @@ from leakwise.alphabet import Bins, encode_column
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.tables.kinds.joint_columns import decode_parts, encode_columns, parts_of
+from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.draw import draw_codes
 from leakwise.tables.strata.given_codes import GivenCodes, bins_of, coarse_codes
 from leakwise.tables.strata.mechanisms import RowMechanisms
@@ -48,6 +49,10 @@ class Exchanger:
         The bins in which other columns go out, beside those of given columns.
     drop
         Columns that do not go out.
+    memo
+        The key and the person column of draws that repeat; ``stream`` then has no part in them.
+    plain
+        What makes plain values of a person column of the kind at hand.
     """
 
     def __init__(
@@ -60,10 +65,13 @@ class Exchanger:
         after: Sequence[Watch] = (),
         coarsen: Mapping[Any, Bins] | None = None,
         drop: Sequence[Any] = (),
+        memo: Memo | None = None,
+        plain: Callable[[Any], Any] = lambda column: column,
     ) -> None:
         given = [one.given_columns for _, one in secrets if isinstance(one, StratifiedMechanism)]
         self.coarse, self.dropped = bins_of(given, coarsen or {}), tuple(drop)
-        self._secrets = [_Secret(tuple(names), mechanism, self.coarse) for names, mechanism in secrets]
+        self._secrets = [_Secret(tuple(names), mechanism, self.coarse, memo) for names, mechanism in secrets]
+        self._memo, self._plain = memo, plain
         self._encode, self._stream, self._before, self._after = encode, stream, before, after
         self.outputs: dict[Any, Sequence[Any]] = {}
         for names, mechanism in secrets:
@@ -73,7 +81,8 @@ class Exchanger:
         self.closed = bool(beside or self.coarse or self.dropped)
         """Whether it was said of the other columns what they are: one that nobody knew of must not go out."""
         self.outputs.update((name, bins.labels) for name, bins in self.coarse.items())
-        self.reads: list[Any] = list(dict.fromkeys([*self.outputs, *beside]))
+        people = [] if memo is None else [memo.person]
+        self.reads: list[Any] = list(dict.fromkeys([*self.outputs, *beside, *people]))
 
     def __call__(self, batch: Mapping[Any, Any]) -> Drawn:
         """Encode the secret columns of a batch, and draw. It has the columns that this reads."""
@@ -90,13 +99,14 @@ class Exchanger:
         """Draw for the codes of each secret, and put columns into bins; the batch has the other columns it reads."""
         coarse = coarse_codes(batch, self.coarse, self._encode)
         new: Drawn = {name: (codes, self.coarse[name].labels) for name, codes in coarse.items()}
+        people = None if self._memo is None else self._memo.ids(self._plain(batch[self._memo.person]))
         for turn, (codes, one) in enumerate(zip(encoded, self._secrets, strict=True)):
             if turn < len(self._before):
                 self._before[turn](codes)
             if one.rows is not None and one.given is not None:
                 cells = one.rows.of(one.given.read(batch, coarse, self._encode))
                 codes = one.rows.combined(cells, codes)
-            drawn = draw_codes(codes, one.sampler, self._stream)
+            drawn = draw_codes(codes, one.sampler, self._stream) if people is None else one.sampler.draw(codes, people)
             if turn < len(self._after):
                 self._after[turn](drawn)
             if len(one.names) == 1:
@@ -111,13 +121,19 @@ class Exchanger:
 class _Secret:
     """The columns of a secret, and what draws for them."""
 
-    def __init__(self, names: tuple[Hashable, ...], mechanism: AnyMechanism, bins: Mapping[Any, Bins]) -> None:
+    def __init__(
+        self, names: tuple[Hashable, ...], mechanism: AnyMechanism, bins: Mapping[Any, Bins], memo: Memo | None
+    ) -> None:
         self.names, self.mechanism = names, mechanism
         self.rows: RowMechanisms | None = None
         self.given: GivenCodes | None = None
         if isinstance(mechanism, StratifiedMechanism):
             self.rows = RowMechanisms(mechanism)
             self.given = GivenCodes(mechanism.given_columns, bins, strict=mechanism.otherwise is None)
+        if memo is not None:
+            self.sampler: Any = memo.sampler(names, mechanism, self.rows)
+        elif isinstance(mechanism, StratifiedMechanism):
+            assert self.rows is not None
             self.sampler = self.rows.sampler()
         else:
             self.sampler = mechanism.sampler

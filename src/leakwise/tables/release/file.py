@@ -19,6 +19,7 @@ from leakwise.tables.formats import TableFile, is_path, open_table, readable, sa
 from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
+from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.checking import RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.strata.order import StratifiedOrder
@@ -116,13 +117,23 @@ def release_file(
     shuffle: bool = False,
     coarsen: Mapping[Any, Bins] | None = None,
     drop: Sequence[Any] = (),
+    memo: Memo | None = None,
 ) -> Path:
     """Write the released table of one file, of which every secret was checked, and give back its path."""
     table = checked[0][0].table
     target = Path(out)
     refuse_target(table.path, target, overwrite=overwrite)
     secrets = [(one.names, mechanism) for one, mechanism in checked]
-    exchange = Exchanger(secrets, encode=table.encode, stream=stream, after=after, coarsen=coarsen, drop=drop)
+    exchange = Exchanger(
+        secrets,
+        encode=table.encode,
+        stream=stream,
+        after=after,
+        coarsen=coarsen,
+        drop=drop,
+        memo=memo,
+        plain=table.plain,
+    )
     carried = pack(
         [Carried(one.names, mechanism) for one, mechanism in checked],
         table.metadata,

@@ -8,6 +8,8 @@ from typing import Any, TypeVar, cast
 
 from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable
+from leakwise.tables.memo.draws import memo_of
+from leakwise.tables.memo.key import MemoKey
 from leakwise.tables.release.arrow_streams import is_reader, release_reader
 from leakwise.tables.release.certain_values import warn_of_certainty
 from leakwise.tables.release.draw import seeded_stream
@@ -31,6 +33,8 @@ def release(
     out: str | os.PathLike[str] | SqlTable | None = None,
     overwrite: bool = False,
     order: str | None = None,
+    memo: MemoKey | str | os.PathLike[str] | None = None,
+    person: Hashable = None,
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
 ) -> Data:
@@ -69,6 +73,10 @@ def release(
         their order (a view of a database has none: its rows are shuffled), and a :class:`leakwise.RowOrderWarning` says
         so when a test finds that it reveals the secret. ``"shuffle"`` puts them into a random order, all orders equally
         likely; a pandas index is numbered again. ``"keep"`` keeps their order without a test.
+    memo, person
+        A key file (:class:`leakwise.MemoKey`), and the column that says whose row it is: the draw is then a function
+        of the key, the columns, the mechanism, the person and the value, so that releasing an unchanged value again
+        tells nothing new. Ids are texts or whole numbers: 7 and "7" are one person, "07" is another.
     progress
         For files: called with the stage, the rows done and the rows there are (None where unknown).
     unsafe_seed
@@ -90,10 +98,14 @@ def release(
         reader = cast(Any, data)
         read = secrets_of(reader.schema.names, mechanism, column)
         warn_of_secrets(reader.schema.names, read, stacklevel=2)
-        return cast(Data, release_reader(reader, read, stream, order))
+        drawn = [name for one in read for name in one.names]
+        kept = memo_of(memo, person, reader.schema.names, drawn, unsafe_seed)
+        return cast(Data, release_reader(reader, read, stream, order, kept))
     source = open_source(data, out, overwrite=overwrite, progress=progress, order=order)
     secrets = secrets_of(source.names, mechanism, column)
-    refuse_partition((data, out), [name for one in secrets for name in one.names])
+    drawn = [name for one in secrets for name in one.names]
+    refuse_partition((data, out), drawn)
+    source.memo = memo_of(memo, person, source.names, drawn, unsafe_seed)
     warn_of_secrets(source.names or (), secrets, stacklevel=2)
     for one in secrets:
         chosen = one.mechanism
@@ -109,6 +121,8 @@ def release(
             seen = source.check(one.names, chosen.input_alphabet, watch)
         if (found := watched or seen.order) is not None:
             warn_of_order(found, " and ".join(map(repr, one.names)) or "the secret", stacklevel=2)
+    if source.memo is not None:
+        source.memo.check(source.plain(person), stacklevel=2)
     return cast(Data, source.release([one.mechanism for one in secrets], stream))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
+from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.arrow_streams import without_relation
 from leakwise.tables.release.checking import RowBeside, RowCheck, counted
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
@@ -73,6 +74,11 @@ class Source(Protocol):
     """The bins in which columns go out."""
     closed: bool
     """Whether no column may go out that the table did not name when it was opened."""
+    memo: Memo | None
+    """The key and the person column of draws that repeat."""
+
+    def plain(self, name: Hashable) -> Iterator[Any]:
+        """Return a column in plain values, a batch at a time."""
 
     def row_labels(self) -> list[str]:
         """Return what goes out as labels of the rows, and is more than their numbers."""
@@ -154,6 +160,7 @@ class _Encoded:
 class _InMemory:
     name: str | None = None
     closed: bool = False
+    memo: Memo | None = None
 
     def __init__(self, data: Any, order: str | None, drop: Sequence[Hashable], coarsen: Mapping[Any, Bins]) -> None:
         check_data(data, "data")
@@ -169,6 +176,9 @@ class _InMemory:
     @cached_property
     def _columns(self) -> ColumnsInMemory:
         return ColumnsInMemory(self._held)
+
+    def plain(self, name: Hashable) -> Iterator[Any]:
+        yield self._columns.raw(name).column
 
     def row_labels(self) -> list[str]:
         return [] if self.order == "shuffle" else frames.index_columns(self._held)  # shuffled rows are numbered again
@@ -226,12 +236,15 @@ class _InMemory:
             after=[drawn.append for _ in after],
             coarsen=self.coarsen,
             drop=self.drop,
+            memo=self.memo,
+            plain=shown_held,
         )
         before = metadata_of(self._held)
         seeded = stream is not None and stream.seeded
         carried = pack([Carried(*one) for one in secrets], before, unsafe_seed=seeded) if before else {}
         columns = {name: column for one in self._checked for name, column in one.columns.items()}
-        beside = self._columns.beside((name for name in exchange.reads if name not in columns), exchange.coarse)
+        as_it_is = {*exchange.coarse, *([] if self.memo is None else [self.memo.person])}
+        beside = self._columns.beside((name for name in exchange.reads if name not in columns), as_it_is)
         new = exchange.draw([one.codes for one in self._checked], beside)
         released = {
             name: frames.decode(codes, _shown(codes, labels) if name in exchange.coarse else labels, like)
@@ -272,6 +285,7 @@ class _Stored:
         coarsen: Mapping[Any, Bins],
     ) -> None:
         self.drop, self.coarsen, self.closed = drop, coarsen, False
+        self.memo: Memo | None = None
         self.name: str | None
         self.names: Sequence[Hashable] | None
         self._table: TableFile | SqlTable
@@ -296,6 +310,10 @@ class _Stored:
             refuse_target(table.path, self._out, overwrite=overwrite)
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []
+
+    def plain(self, name: Hashable) -> Iterator[Any]:
+        for batch in self._table.batches([str(name)]):
+            yield self._table.plain(batch[str(name)])
 
     def row_labels(self) -> list[str]:
         return []  # in a file they are columns
@@ -354,6 +372,7 @@ class _Stored:
             shuffle=shuffle,
             coarsen=self.coarsen,
             drop=self.drop,
+            memo=self.memo,
         )
         if shuffle:
             for (one, mechanism), each in zip(secrets, after, strict=False):
