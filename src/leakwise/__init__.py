@@ -85,6 +85,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.tables.release.release import release as release
     from leakwise.tables.strata.audit import audit_table as audit_table
     from leakwise.workflow.protect import protect as protect
+    from leakwise.workflow.simulate import simulate as simulate
 
 __version__ = "0.1.0"
 
@@ -153,6 +154,7 @@ __all__ = [
     "release",
     "results",
     "sample_size",
+    "simulate",
     "sklearn",
     "spark",
     "symmetric_channel",
@@ -192,6 +194,7 @@ _PLACES = {
     "leakwise.tables.release.release": "release",
     "leakwise.tables.strata.audit": "audit_table",
     "leakwise.workflow.protect": "protect",
+    "leakwise.workflow.simulate": "simulate",
 }
 _PLACE_OF = {name: place for place, names in _PLACES.items() for name in names.split()}
 

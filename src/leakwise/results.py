@@ -26,6 +26,8 @@ from leakwise.optimize import (
 )
 from leakwise.optimize.from_data import DataDesign
 from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.report.dry_run import DryRun
+from leakwise.report.simulation import Simulation
 from leakwise.tables import Estimate, GroupedEstimate
 from leakwise.tables.estimate.joint.cross_table import CrossTable
 from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
@@ -46,6 +48,7 @@ __all__ = [
     "CrossTable",
     "DataDesign",
     "Design",
+    "DryRun",
     "Envelope",
     "EnvelopeCurve",
     "Estimate",
@@ -63,6 +66,7 @@ __all__ = [
     "RowLift",
     "SampleLeakage",
     "ShannonCapacity",
+    "Simulation",
     "StratifiedAudit",
     "StratifiedCertificate",
     "StratifiedDesign",

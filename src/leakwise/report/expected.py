@@ -22,16 +22,19 @@ __all__ = ["Group", "Guesses", "expected_errors", "expected_guesses", "groups_of
 
 @dataclass(frozen=True)
 class Group:
-    """Rows with the same given columns, the mechanism that draws for them, and how often each value occurs."""
+    """Rows with the same given columns, the mechanism that draws for them, and how often each value occurs.
+
+    That may be an expected number of rows.
+    """
 
     stratum: Label
     mechanism: Mechanism
-    counts: Counts
+    counts: Counts | Floats
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return int(self.counts.sum())
+        return int(self.counts.sum() + 0.5)
 
     @property
     def part(self) -> Part:
@@ -60,7 +63,7 @@ def expected_errors(groups: Sequence[Group]) -> list[float] | None:
     >>> from leakwise import randomized_response
     >>> groups = groups_of(randomized_response(["no", "yes"], lift=3), {(): [900, 100]})
     >>> [f"{error:.3f}" for error in expected_errors(groups)]
-    ['0.030', '0.030']
+    ['0.029', '0.029']
     """
     return pooled_worth([one.part for one in groups], sum(one.rows for one in groups)).standard_error
 
@@ -100,4 +103,4 @@ def expected_guesses(groups: Sequence[Group]) -> Guesses:
         before[one.counts.argmax()] += one.counts.max()
         np.add.at(after, guess, joint[guess, np.arange(joint.shape[1])])
     with np.errstate(invalid="ignore"):
-        return Guesses(before.sum() / rows.sum(), after.sum() / rows.sum(), before / rows, after / rows)
+        return Guesses(float(before.sum() / rows.sum()), float(after.sum() / rows.sum()), before / rows, after / rows)
