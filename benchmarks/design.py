@@ -15,9 +15,9 @@ wall-clock seconds of ``lw.design`` as a user calls it, certificate included.
 - *random designs* are certified again by ``lw.certify``: none may leak more than was asked for.
 
 Priors are Dirichlet(1, …, 1), Zipf's law, and real ones: the states of the United States, the occupations of Adult, and
-the 307 combinations of Adult's four columns. The column *target* says whether what the project set out to reach is kept; a target that
-is not kept is a figure like any other. Exit status 1 only for wrong results: optima that differ, an ε above the
-request, a value above its bound. Figures go to benchmarks/results/design.json.
+the 307 combinations of Adult's four columns. The column *target* says whether what the project set out to reach is
+kept; a target that is not kept is a figure like any other. Exit status 1 only for wrong results: optima that differ, an
+ε above the request, a value above its bound. Figures go to benchmarks/results/design.json.
 """
 
 from __future__ import annotations
