@@ -33,6 +33,8 @@ __all__ = ["compare_digest", "estimate"]
 
 # Beyond so many entries the matrix of a code is not written out: its frequencies are recovered without one.
 _DENSE = 4_000_000
+# Entries of a matrix up to which means and quantiles have score intervals; beyond, those of the normal distribution.
+_NUMBERS = 250_000
 
 
 @overload
@@ -357,7 +359,10 @@ def _estimate(counts: Counts, mechanism: Mechanism, confidence: float, simultane
             LeakwiseWarning,
             stacklevel=3,
         )
-    return Estimate(plain_alphabet(mechanism.input_alphabet), found, edges_of(mechanism.input_alphabet))
+    few = kernel.shape[0] * kernel.shape[1] <= _NUMBERS
+    every = np.ones(kernel.shape[0], dtype=np.bool_)
+    cells = [(np.asarray(mechanism.matrix), every, counts)] if few else []
+    return Estimate(plain_alphabet(mechanism.input_alphabet), found, edges_of(mechanism.input_alphabet), cells)
 
 
 def _given_counts(given: Mapping[Any, Any], mechanism: Mechanism) -> Counts:

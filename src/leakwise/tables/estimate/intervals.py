@@ -85,7 +85,9 @@ def _right_inverse(laws: Floats, half: Floats, weight: Floats) -> Floats | None:
     return np.asarray(inverse if square else (ortho @ inverse.T) / np.sqrt(weight)[:, None])
 
 
-def score_interval(estimate: Floats, own: Floats, others: Floats, n: int, delta: float) -> tuple[Floats, Floats]:
+def score_interval(
+    estimate: Floats, own: Floats, others: Floats, n: float | Floats, delta: float
+) -> tuple[Floats, Floats]:
     r"""Score intervals: all θ in [0, 1] with (p̃ - θ)² ≤ z² V(θ)/n.
 
     One row has the variance V(θ) = θ·own + (1-θ)·others - θ² when the letter has mass θ and the rest keep their

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,14 @@ from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput, some_of
 from leakwise.types import Floats
 
+if TYPE_CHECKING:
+    from leakwise.tables.estimate.joint.evidence import Evidence
+
 __all__ = ["ColumnNumbers", "Quantity", "critical_value", "quantile", "quantile_of", "values_of"]
+
+
+# Steps of regula falsi towards the end of an interval inside a bin.
+_CROSSING_STEPS = 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,31 +135,58 @@ def quantile(
     shares: Floats,
     ends: Floats,
     within: bool,
-    error_of: Callable[[Floats], float],
+    interval_of: Callable[[Floats], tuple[float, float]],
     reach: float,
     confidence: float,
 ) -> Quantity:
-    """Return a quantile with the interval of Woodruff: where the distribution function, give or take its error, is q.
+    """Return a quantile with the interval of Woodruff: every number at which the distribution function may be q.
 
-    ``error_of`` is the standard error of a sum of shares with the given coefficients. Between the ends of a bin the
-    function is the share of the bins before and a part of this one; of values, it is uncertain just below the quantile
-    and at it, and the larger error is taken.
+    ``interval_of`` is the interval of a sum of shares with the given coefficients, (0, 1) where it is not determined.
+    Between the ends of a bin the function is the share of the bins before and a part of this one.
     """
     if isinstance(q, bool) or not isinstance(q, (int, float, np.number)) or not 0 < q < 1:
         raise InvalidInput(f"q must be strictly between 0 and 1, such as 0.5 for the median. Got {q!r}.")
     value = quantile_of(shares, ends, float(q), within=within)
     at = min(int(np.searchsorted(np.cumsum(shares), q - 1e-12)), shares.size - 1)
-    parts = [(value - ends[at]) / (ends[at + 1] - ends[at])] if within else [0.0, 1.0]
-    error = 0.0
-    for part in parts:
-        coefficients = (np.arange(shares.size) < at).astype(np.float64)
-        coefficients[at] = part
-        error = max(error, error_of(coefficients)) if error == error else error
+
+    def band(up_to: float) -> tuple[float, float]:
+        """Low and high of the distribution function after so many shares."""
+        if up_to <= 0 or up_to >= shares.size:
+            return (0.0, 0.0) if up_to <= 0 else (1.0, 1.0)
+        return interval_of(np.clip(up_to - np.arange(shares.size), 0.0, 1.0))
+
+    first, last = at, at  # values (bins) that the quantile may be (lie in)
+    while first > 0 and band(first)[1] >= q:
+        first -= 1
+    while last < shares.size - 1 and band(last + 1)[0] <= q:
+        last += 1
     title = f"{q:g} quantile of {name}"
-    if not math.isfinite(error):
-        return Quantity(title, value, math.nan, (float(ends[0]), float(ends[-1])), confidence)
-    low, high = (quantile_of(shares, ends, float(q) + sign * reach * error, within=within) for sign in (-1, 1))
+    if within:
+        start, end = (_crossing(band, place, float(q), side) for place, side in ((first, 1), (last, 0)))
+        places = np.arange(ends.size)
+        low = min(float(np.interp(start, places, ends)), value)
+        high = max(float(np.interp(end, places, ends)), value)
+    else:
+        low, high = float(ends[first]), float(ends[last])
     return Quantity(title, value, (high - low) / (2 * reach), (low, high), confidence)
+
+
+def _crossing(band: Callable[[float], tuple[float, float]], place: int, q: float, side: int) -> float:
+    """Where within a bin one side of the distribution function reaches q, in bins."""
+    low, high = float(place), float(place + 1)
+    below, above = band(low)[side], band(high)[side]
+    for _ in range(_CROSSING_STEPS):
+        if not below < q < above:
+            break
+        middle = low + (high - low) * min(max((q - below) / (above - below), 0.02), 0.98)
+        found = band(middle)[side]
+        if found < q:
+            low, below = middle, found
+        else:
+            high, above = middle, found
+    if not below < q < above:
+        return low if below >= q else high
+    return low + (high - low) * (q - below) / (above - below)
 
 
 class ColumnNumbers:
@@ -186,6 +220,11 @@ class ColumnNumbers:
     def covariance(self, letters: list[Label] | None = None) -> Floats:
         """Return the covariance of the frequencies."""
 
+    @property
+    @abstractmethod
+    def evidence(self) -> Evidence | None:
+        """What the rows say; None where the values are too many for it."""
+
     def mean(self, values: Any = None) -> Quantity:
         """Return the mean of the numbers that the values stand for, with its interval.
 
@@ -193,12 +232,13 @@ class ColumnNumbers:
         their middles, and for values that are numbers.
         """
         numbers = values_of(self.labels, self.edges, values, "the column")
-        return self._sum("mean", numbers, 1.0)
+        return Quantity("mean", *self._mean(numbers), self.confidence)
 
     def total(self, values: Any = None) -> Quantity:
         """Return the total of the numbers over all rows, with its interval."""
-        numbers = values_of(self.labels, self.edges, values, "the column")
-        return self._sum("total", numbers, float(self.sample_size))
+        value, error, (low, high) = self._mean(values_of(self.labels, self.edges, values, "the column"))
+        n = float(self.sample_size)
+        return Quantity("total", n * value, n * error, (n * low, n * high), self.confidence)
 
     def quantile(self, q: float, values: Any = None) -> Quantity:
         """Return the quantile of the numbers, with the interval of Woodruff; bins are filled evenly."""
@@ -210,18 +250,22 @@ class ColumnNumbers:
             numbers = values_of(self.labels, None, values, "the column")
             order = np.argsort(numbers, kind="stable")
             ends = numbers[order]
+
+        def interval_of(coefficients: Floats) -> tuple[float, float]:
+            return self._mean(coefficients[np.argsort(order)])[2]
+
         reach = critical_value(self.confidence, None)
+        return quantile("the column", q, self.frequencies[order], ends, within, interval_of, reach, self.confidence)
 
-        def error_of(coefficients: Floats) -> float:
-            return self._error(coefficients[np.argsort(order)])
+    def _mean(self, numbers: Floats) -> tuple[float, float, tuple[float, float]]:
+        """The mean of numbers, its standard error and interval."""
+        reach = critical_value(self.confidence, None)
+        if (evidence := self.evidence) is not None:
+            from leakwise.tables.estimate.joint.score import ratio
 
-        return quantile("the column", q, self.frequencies[order], ends, within, error_of, reach, self.confidence)
-
-    def _error(self, coefficients: Floats) -> float:
-        return float(np.sqrt(np.maximum(coefficients @ self.covariance() @ coefficients, 0.0)))
-
-    def _sum(self, name: str, numbers: Floats, scale: float) -> Quantity:
-        value, error = scale * float(numbers @ self.frequencies), scale * self._error(numbers)
-        reach = critical_value(self.confidence, None) * error
-        ends = (value - reach, value + reach) if math.isfinite(error) else (-math.inf, math.inf)
-        return Quantity(name, value, error, ends, self.confidence)
+            return ratio(evidence, self.frequencies, numbers, np.ones(numbers.size), reach)
+        value = float(numbers @ self.frequencies)
+        error = float(np.sqrt(np.maximum(numbers @ self.covariance() @ numbers, 0.0)))
+        if not math.isfinite(error):
+            return value, error, (float(numbers.min()), float(numbers.max()))
+        return value, error, (value - reach * error, value + reach * error)

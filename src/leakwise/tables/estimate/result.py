@@ -15,10 +15,11 @@ from leakwise.charts.specs import dots_with_intervals
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, require, some_of
 from leakwise.tables.estimate.numbers import ColumnNumbers
-from leakwise.types import Array, Bools, Floats, Indices
+from leakwise.types import Array, Bools, Counts, Floats, Indices
 
 if TYPE_CHECKING:
     from leakwise.tables.estimate.inversion import Inversion
+    from leakwise.tables.estimate.joint.evidence import Evidence
 
 __all__ = ["Estimate", "GroupedEstimate"]
 
@@ -52,11 +53,15 @@ class Estimate(ColumnNumbers, Drawn):
         Of each interval, or of all of them together.
     edges
         The edges of the bins, where the values are bins of numbers.
+    cells
+        For every mechanism its matrix, the values it is for, and how often each outcome came; none where the values are
+        too many for a matrix.
     """
 
     alphabet: Alphabet
     inversion: Inversion
     edges: Sequence[float] | None = None
+    cells: Sequence[tuple[Floats, Bools, Counts]] = ()
 
     def __post_init__(self) -> None:
         found = self.inversion
@@ -135,6 +140,15 @@ class Estimate(ColumnNumbers, Drawn):
         if letters is None:
             return self.inversion.covariance()
         return self.inversion.covariance([self.alphabet.code(letter, name="letter") for letter in letters])
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """What the rows say about sums of frequencies; None where the values are too many for a matrix."""
+        if not self.cells:
+            return None
+        from leakwise.tables.estimate.joint.evidence import column_evidence
+
+        return column_evidence(self.cells)
 
     def __len__(self) -> int:
         return len(self.alphabet)

@@ -136,7 +136,8 @@ def _estimates(counted: Counted, rows: RowMechanisms, confidence: float, simulta
         else:
             inversion = pooled(merged, confidence=confidence, simultaneous=simultaneous)
         known = rows.mechanism.input_alphabet
-        estimates[key] = Estimate(plain_alphabet(known), inversion, edges_of(known))
+        cells = [(cell.matrix, cell.support, cell.counts) for cell in merged]
+        estimates[key] = Estimate(plain_alphabet(known), inversion, edges_of(known), cells)
     if misfits:
         warnings.warn(
             f"The outcomes do not fit this mechanism in {misfits:,} strata: it gives such counts less than once in 10⁹ "

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 
 import numpy as np
 
@@ -51,8 +50,8 @@ def pooled(cells: Sequence[Cell], *, confidence: float, simultaneous: bool) -> I
     r"""Return the frequencies :math:`\sum_u (n_u/n) p_u` of all rows, with the covariance of given stratum sizes.
 
     The covariance is :math:`\sum_u (n_u/n)^2 C_u` with :math:`C_u = (J_u^{-1} - p_u p_u^T)/n_u` (the mathematics,
-    section 8); intervals are normal. A value that some stratum's outcomes do not determine gets an interval that allows
-    for every share it can have there.
+    section 8); intervals are score intervals with it. A value that some stratum's outcomes do not determine gets an
+    interval that allows for every share it can have there.
     """
     total, size = sum(cell.rows for cell in cells), cells[0].support.size
     fits = [_fit(cell) for cell in cells]
@@ -67,13 +66,12 @@ def pooled(cells: Sequence[Cell], *, confidence: float, simultaneous: bool) -> I
         covariance += share**2 * np.where(np.outer(part.identified, part.identified), part.covariance, 0.0)
     identified: Bools = np.asarray(known.all(axis=0))
     unknown = shares @ ~known
-    claims = size if simultaneous else 1
-    width = NormalDist().inv_cdf(1 - (1 - confidence) / (2 * claims)) * np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     possible = np.any([cell.support for cell in cells], axis=0)
     frequencies = np.zeros(size)  # exactly, where no stratum can have the value
     frequencies[possible] = onto_simplex(np.where(identified, estimate, shares @ np.stack(fits))[possible])
-    low = np.minimum(np.clip(estimate - width, 0.0, 1.0), frequencies)
-    high = np.maximum(np.clip(estimate + width + unknown, 0.0, 1.0), frequencies)
+    low, high = _intervals(cells, estimate, covariance, frequencies, confidence, size if simultaneous else 1)
+    low, high = np.where(possible, low, 0.0), np.where(possible, np.minimum(high + unknown, 1.0), 0.0)
+    low, high = np.minimum(low, frequencies), np.maximum(high, frequencies)
     covariance[~identified, :] = np.nan
     covariance[:, ~identified] = np.nan
     gap = max(part.gap for part in parts)
@@ -92,6 +90,17 @@ def pooled(cells: Sequence[Cell], *, confidence: float, simultaneous: bool) -> I
         simultaneous=simultaneous,
         _covariance=partial(_chosen, covariance),
     )
+
+
+def _intervals(
+    cells: Sequence[Cell], estimate: Floats, covariance: Floats, frequencies: Floats, confidence: float, claims: int
+) -> tuple[Floats, Floats]:
+    from leakwise.tables.estimate.joint.evidence import column_evidence
+    from leakwise.tables.estimate.joint.score import cell_intervals
+
+    evidence = column_evidence([(cell.matrix, cell.support, cell.counts) for cell in cells])
+    error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    return cell_intervals(evidence, estimate, frequencies, error, confidence, claims)
 
 
 def _laws(cell: Cell) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from leakwise.errors import InvalidInput
 from leakwise.tables.estimate.joint.axes import Lens, along
 from leakwise.types import Bools, Counts, Floats, Indices
 
-__all__ = ["Entries", "Evidence", "SurveyDesign", "covariance"]
+__all__ = ["Entries", "Evidence", "SurveyDesign", "column_evidence", "covariance"]
 
 # Contributions held at once: functionals times entries.
 _BLOCK = 1 << 22
@@ -229,6 +229,20 @@ class Evidence:
                 f"{'row' if self.design.stratum_of is None else 'cluster'}, whose variance cannot be estimated. Put "
                 "such strata together with others."
             )
+
+
+def column_evidence(cells: Sequence[tuple[Floats, Bools, Counts]]) -> Evidence:
+    """Return the evidence of one column: for every mechanism its matrix, the values it is for, and counts."""
+    width = max(matrix.shape[1] for matrix, _, _ in cells)
+    lenses = [Lens(np.pad(matrix, ((0, 0), (0, width - matrix.shape[1]))), support) for matrix, support, _ in cells]
+    counts = np.stack([np.pad(seen, (0, width - seen.size)) for _, _, seen in cells]).astype(np.int64)
+    block, cell = (places.astype(np.intp) for places in np.nonzero(counts))
+    rows = counts[block, cell]
+    none = np.zeros(rows.size, dtype=np.intp)
+    inverses = [lens.inverse(seen.astype(np.float64))[0] for lens, seen in zip(lenses, counts, strict=True)]
+    weight = rows.astype(np.float64)
+    entries = Entries(block, cell, rows, weight, weight, none, none)
+    return Evidence([lenses], [inverses], [(place,) for place in range(len(cells))], entries, None)
 
 
 def _outer(masks: Sequence[Bools]) -> Bools:

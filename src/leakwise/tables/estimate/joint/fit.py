@@ -11,10 +11,10 @@ import numpy as np
 
 from leakwise.errors import LeakwiseWarning
 from leakwise.tables.estimate.fit import fits
-from leakwise.tables.estimate.intervals import score_interval
 from leakwise.tables.estimate.inversion import GAP
 from leakwise.tables.estimate.joint.axes import along
 from leakwise.tables.estimate.joint.evidence import Evidence
+from leakwise.tables.estimate.joint.score import cell_intervals
 from leakwise.tables.estimate.joint.simplex import most_likely_table, table_gap
 from leakwise.tables.estimate.numbers import critical_value
 from leakwise.tables.strata.pooling import onto_simplex
@@ -76,7 +76,7 @@ def fitted(
             stacklevel=5,
         )
     error = np.where(identified, np.sqrt(np.maximum(evidence.cell_variance, 0.0)), np.nan)
-    low, high = _intervals(evidence, error, confidence, claims)
+    low, high = cell_intervals(evidence, linear, frequencies, error, confidence, claims)
     low, high = np.minimum(low, frequencies), np.maximum(high, frequencies)
     if not identified.all():
         low = np.where(identified, low, 0.0)
@@ -97,23 +97,6 @@ def _most_likely(evidence: Evidence, identified: bool) -> tuple[Floats, str, flo
             return table, "inverse", gap
     found = most_likely_table(weights, laws, linear)
     return found.proportions, "maximum_likelihood", found.gap
-
-
-def _intervals(evidence: Evidence, error: Floats, confidence: float, claims: int) -> tuple[Floats, Floats]:
-    linear = evidence.linear
-    if evidence.design is not None or len(evidence.blocks) > 1 or linear.size == 1:
-        reach = critical_value(confidence, evidence.design.degrees if evidence.design else None, claims) * error
-        return np.clip(linear - reach, 0.0, 1.0), np.clip(linear + reach, 0.0, 1.0)
-    # Score intervals, as for one column: what a row of the cell itself adds to the variance, and what others add.
-    block = evidence.blocks[0]
-    laws, undo = evidence.laws(block), evidence.undo(block)
-    own = reduce(np.multiply.outer, [np.einsum("ij,ji->i", law, b**2) for law, b in zip(laws, undo, strict=True)])
-    total = along(evidence.tables()[0] / evidence.total_weight, [b**2 for b in undo])
-    centre = np.clip(linear, 0.0, 1.0)
-    rest = np.maximum(1.0 - centre, 1e-9)
-    others = np.maximum((total - centre * own) / rest, 0.0)
-    low, high = score_interval(linear, np.asarray(own), others, evidence.rows, (1 - confidence) / claims)
-    return low, high
 
 
 def _largest(evidence: Evidence, masks: Sequence[Sequence[Bools]], confidence: float) -> Floats:

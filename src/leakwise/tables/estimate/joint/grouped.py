@@ -15,7 +15,7 @@ from leakwise.errors import require, some_of
 from leakwise.tables.estimate.joint.cross_table import CrossTable
 from leakwise.tables.estimate.joint.evidence import Entries, covariance
 from leakwise.tables.estimate.joint.result import JointEstimate
-from leakwise.tables.estimate.numbers import critical_value
+from leakwise.types import Floats
 
 __all__ = ["GroupedJointEstimate"]
 
@@ -50,26 +50,33 @@ class GroupedJointEstimate(Drawn, Mapping[Any, JointEstimate]):
     def difference(self, one: Any, other: Any) -> CrossTable:
         """Return the table of one group minus that of another, with intervals.
 
-        Clusters that have rows in both groups are allowed for.
+        They are made of those of both groups (Newcombe), so that cells without rows keep theirs. Clusters that have
+        rows in both groups are allowed for.
         """
         a, b = self[one], self[other]
         size, design = a.frequencies.size, a.evidence.design
         entries = Entries.joined([a.evidence.entries, b.evidence.entries])
-        error = np.empty(size)
+        error, shared = np.empty(size), np.zeros(size)
         for number in range(size):
             unit = np.zeros(size)
             unit[number] = 1.0
             sums = unit.reshape(1, *a.evidence.shape)
             (d_a, known_a), (d_b, known_b) = a.evidence.deviations(sums), b.evidence.deviations(sums)
-            spread = covariance(design, entries, np.concatenate((d_a, -d_b), axis=1))[0, 0]
-            error[number] = np.sqrt(max(spread, 0.0)) if known_a[0] and known_b[0] else np.nan
+            d = np.zeros((2, d_a.shape[1] + d_b.shape[1]))
+            d[0, : d_a.shape[1]], d[1, d_a.shape[1] :] = d_a[0], d_b[0]
+            spread = covariance(design, entries, d)
+            both = float(np.sqrt(max(spread[0, 0] * spread[1, 1], 0.0)))
+            shared[number] = float(np.clip(spread[0, 1] / both, -1.0, 1.0)) if both > 0 else 0.0
+            left = max(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1], 0.0)
+            error[number] = np.sqrt(left) if known_a[0] and known_b[0] else np.nan
         value = (a.frequencies - b.frequencies).reshape(-1)
-        centre = (a.evidence.linear - b.evidence.linear).reshape(-1)
-        claims = size if a.simultaneous else 1
-        times = critical_value(a.confidence, None if design is None else design.degrees, claims)
-        reach = times * np.nan_to_num(error, nan=np.inf)
-        low = np.clip(np.minimum(centre - reach, value), -1.0, 1.0)
-        high = np.clip(np.maximum(centre + reach, value), -1.0, 1.0)
+        ends = [_reaches(estimate) for estimate in (a, b)]
+        centre = ends[0][0] - ends[1][0]
+        low = centre - _together(ends[0][1], ends[1][2], shared)
+        high = centre + _together(ends[0][2], ends[1][1], shared)
+        known = np.isfinite(error)
+        low = np.where(known, np.clip(np.minimum(low, value), -1.0, 1.0), -1.0)
+        high = np.where(known, np.clip(np.maximum(high, value), -1.0, 1.0), 1.0)
         shape = a.evidence.shape
         return CrossTable(
             a.columns,
@@ -78,7 +85,7 @@ class GroupedJointEstimate(Drawn, Mapping[Any, JointEstimate]):
             value.reshape(shape),
             error.reshape(shape),
             np.stack((low, high), axis=-1).reshape(*shape, 2),
-            np.isfinite(error).reshape(shape),
+            known.reshape(shape),
             a.confidence,
             a.simultaneous,
             f"Differences between {one} and {other}",
@@ -111,3 +118,15 @@ class GroupedJointEstimate(Drawn, Mapping[Any, JointEstimate]):
             "by": [str(name) for name in self.by],
             "groups": [{"group": label_to_plain(group), **one.to_dict()} for group, one in self.groups.items()],
         }
+
+
+def _reaches(estimate: JointEstimate) -> tuple[Floats, Floats, Floats]:
+    """The unbiased estimate of every cell, brought into [0, 1], and how far its interval reaches down and up."""
+    centre = np.clip(estimate.evidence.linear, 0.0, 1.0).reshape(-1)
+    ends = estimate.intervals.reshape(-1, 2)
+    return centre, np.maximum(centre - ends[:, 0], 0.0), np.maximum(ends[:, 1] - centre, 0.0)
+
+
+def _together(one: Floats, other: Floats, shared: Floats) -> Floats:
+    """The reach of a difference from those of its parts, whose errors have a correlation."""
+    return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * shared * one * other, 0.0)))

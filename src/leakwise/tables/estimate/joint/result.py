@@ -18,6 +18,7 @@ from leakwise.tables.estimate.joint.cross_table import CrossTable
 from leakwise.tables.estimate.joint.evidence import Evidence, covariance
 from leakwise.tables.estimate.joint.fit import Fit
 from leakwise.tables.estimate.joint.independence import Independence, outcomes_test, values_test
+from leakwise.tables.estimate.joint.score import ratio
 from leakwise.tables.estimate.numbers import Quantity, critical_value, quantile, values_of
 from leakwise.types import Bools, Floats
 
@@ -160,7 +161,7 @@ class JointEstimate(Drawn):
             whole = np.ones(self.evidence.shape)
             if within:
                 whole = self._cells({place: [at] for place, at in list(zip(places, cell, strict=True))[len(wanted) :]})
-            value[number], error[number], ends[number] = self._ratio(part, whole, claims, least=0.0, most=1.0)
+            value[number], error[number], ends[number] = self._ratio(part, whole, claims)
         known = np.isfinite(error)
         ends[~known] = (0.0, 1.0)
         return CrossTable(
@@ -194,21 +195,8 @@ class JointEstimate(Drawn):
             vectors.append(vector)
         return np.asarray(reduce(np.multiply.outer, vectors))
 
-    def _ratio(
-        self, part: Floats, whole: Floats, claims: int = 1, *, least: float = -np.inf, most: float = np.inf
-    ) -> tuple[float, float, tuple[float, float]]:
-        """The ratio of two sums over the table, its standard error and interval (the linearized variance)."""
-        below = float((whole * self.frequencies).sum())
-        value = float((part * self.frequencies).sum()) / below if below > 0 else float("nan")
-        bottom, top = self.evidence.estimates(np.stack((whole, part)))
-        if not bottom > 0:
-            return value, float("nan"), (least, most)
-        centre = top / bottom
-        error = float(np.sqrt(self.evidence.covariance((part - centre * whole)[None] / bottom)[0, 0]))
-        design = self.evidence.design
-        reach = critical_value(self.confidence, None if design is None else design.degrees, claims) * error
-        low, high = min(centre - reach, value), max(centre + reach, value)
-        return value, error, (max(low, least), min(high, most))
+    def _ratio(self, part: Floats, whole: Floats, claims: int = 1) -> tuple[float, float, tuple[float, float]]:
+        return ratio(self.evidence, self.frequencies, part, whole, self._reach(claims))
 
     # -- numbers ------------------------------------------------------------------------------------------------
 
@@ -237,43 +225,46 @@ class JointEstimate(Drawn):
             return self._totals()
         place = self._column_for(values, column)
         numbers = values_of(self.labels[place], self.axes[place].edges, values, self.columns[place])
-        part = self._cells({place: numbers})
+        part, n = self._cells({place: numbers}), self.evidence.total_weight
+        name = f"total of {self.columns[place]}"
+        if self.evidence.design is None:
+            mean, spread, (low, high) = self._ratio(part, np.ones(part.shape))
+            return Quantity(name, n * mean, n * spread, (n * low, n * high), self.confidence)
         value, error = self._totalled(part[None])
         reach = self._reach() * error[0]
         ends = (float(value[0] - reach), float(value[0] + reach))
-        return Quantity(f"total of {self.columns[place]}", float(value[0]), float(error[0]), ends, self.confidence)
+        return Quantity(name, float(value[0]), float(error[0]), ends, self.confidence)
 
     def _totals(self) -> CrossTable:
-        size = self.frequencies.size
-        value, error = np.empty(size), np.empty(size)
-        for number in range(size):
-            part = np.zeros(size)
-            part[number] = 1.0
-            found, spread = self._totalled(part.reshape(1, *self.evidence.shape))
-            value[number], error[number] = found[0], spread[0]
-        reach = self._reach() * np.nan_to_num(error, nan=np.inf)
-        ends = np.stack((np.maximum(value - reach, 0.0), value + reach), axis=-1)
-        shape = self.evidence.shape
-        arrays = (
-            value.reshape(shape),
-            error.reshape(shape),
-            ends.reshape(*shape, 2),
-            np.array(self.identifiable_cells),
-        )
-        return CrossTable(self.columns, self.labels, (), *arrays, self.confidence, False, "Totals")
+        shape, weight = self.evidence.shape, self.evidence.total_weight
+        value, error, ends = self.frequencies * weight, self.standard_error * weight, self.intervals * weight
+        if self.evidence.design is not None:
+            spread = np.empty(value.size)
+            for number in range(value.size):
+                unit = np.zeros((1, value.size))
+                unit[0, number] = 1.0
+                spread[number] = self._totalled(unit.reshape(1, *shape))[1][0]
+            error = spread.reshape(shape)
+            # The sum of the weights varies too: an interval contains that of the share, and that of the total.
+            claims = value.size if self.simultaneous else 1
+            reach = self._reach(claims) * np.nan_to_num(error, nan=np.inf)
+            low = np.minimum(ends[..., 0], np.maximum(value - reach, 0.0))
+            ends = np.stack((low, np.maximum(ends[..., 1], value + reach)), axis=-1)
+        arrays = (np.array(value), np.array(error), np.array(ends), np.array(self.identifiable_cells))
+        return CrossTable(self.columns, self.labels, (), *arrays, self.confidence, self.simultaneous, "Totals")
 
     def _totalled(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Totals by the survey weights, with their errors."""
         evidence, weight = self.evidence, self.evidence.total_weight
         value = (sums * self.frequencies).reshape(sums.shape[0], -1).sum(axis=1) * weight
-        if evidence.design is None:
-            return value, np.sqrt(np.diagonal(evidence.covariance(sums))) * weight
+        assert evidence.design is not None
         d, known = evidence.values(sums)
         spread = np.sqrt(np.diagonal(covariance(evidence.design, evidence.entries, d)))
         return value, np.where(known, spread, np.nan)
 
-    def _reach(self) -> float:
+    def _reach(self, claims: int = 1) -> float:
         design = self.evidence.design
-        return critical_value(self.confidence, None if design is None else design.degrees)
+        return critical_value(self.confidence, None if design is None else design.degrees, claims)
 
     def quantile(
         self, q: float, column: Hashable = None, values: Any = None, *, given: Mapping[Any, Any] | None = None
@@ -297,11 +288,11 @@ class JointEstimate(Drawn):
         others = tuple(at for at in range(len(self.axes)) if at != place)
         shares = (whole * self.frequencies).sum(axis=others)[order]
 
-        def error_of(coefficients: Floats) -> float:
-            return self._ratio(self._cells({**chosen, place: coefficients[np.argsort(order)]}), whole)[1]
+        def interval_of(coefficients: Floats) -> tuple[float, float]:
+            return self._ratio(self._cells({**chosen, place: coefficients[np.argsort(order)]}), whole)[2]
 
         shares = shares / shares.sum()
-        return quantile(str(axis.title), q, shares, ends, within, error_of, self._reach(), self.confidence)
+        return quantile(str(axis.title), q, shares, ends, within, interval_of, self._reach(), self.confidence)
 
     def _column_for(self, values: Any, column: Any) -> int:
         if column is not None:
