@@ -58,6 +58,7 @@ RESULTS = {
     lw.LayerCake: lambda: COUNTS.confidence(0.01, "layer-cake"),
     lw.results.LeastLeakage: lambda: lw.least_leakage(PRIOR, MASK),
     lw.Mechanism: lambda: RR,
+    lw.results.MemoLift: lambda: lw.measures.memo_lift(RR, {("a", "b"): 1, ("b", "b"): 1}),
     lw.Prior: lambda: PRIOR,
     lw.PriorByStratum: lambda: STRATA,
     lw.results.PrivacyProfile: lambda: lw.measures.privacy_profile(RR),
@@ -65,6 +66,7 @@ RESULTS = {
     lw.results.Quantity: lambda: _joint().mean([0, 1, 2], "s"),
     lw.results.Refinement: lambda: lw.measures.refines(RR, RR),
     lw.results.Regression: lambda: lw.regress("x ~ s", {"s": list("abc") * 20, "x": [0.0, 1.0] * 30}, {"s": RR}),
+    lw.results.RowLift: lambda: lw.measures.row_lift(PRIOR, {"s": RR}),
     lw.results.SampleLeakage: lambda: lw.measures.epsilon_from_sample(RR, COUNTS, failure=0.01),
     lw.results.StratifiedAudit: lambda: lw.audit(lw.design(STRATA, lift=2).mechanism, STRATA),
     lw.results.StratifiedCertificate: lambda: lw.design(STRATA, lift=2).certificate,
@@ -79,8 +81,8 @@ RESULTS = {
     lw.WorstCase: lambda: lw.WorstCase(MASK),
     lw.results.WorstCaseCurve: lambda: lw.worst_case_curve(PRIOR, MASK),
 }
-# A ledger is a file; errors and warnings are no results; a set of priors of no kind is none.
-OTHERS = {lw.Ledger, lw.PriorSet}
+# A ledger is a file, and so is a key; errors and warnings are no results; a set of priors of no kind is none.
+OTHERS = {lw.Ledger, lw.MemoKey, lw.PriorSet}
 
 
 def test_every_public_class_is_pickled():

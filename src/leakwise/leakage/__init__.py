@@ -42,6 +42,7 @@ from leakwise.leakage.measures.privacy_profile import PrivacyProfile
 from leakwise.leakage.measures.refinement import Refinement, reduced, refines
 from leakwise.leakage.measures.shannon_capacity import ShannonCapacity, shannon_capacity
 from leakwise.leakage.measures.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
+from leakwise.leakage.rows.memo_lift import MemoLift, memo_lift
 from leakwise.leakage.rows.row_lift import RowLift, row_lift
 from leakwise.leakage.stratified_audit import StratifiedAudit, also_by_stratum
 
@@ -54,6 +55,7 @@ __all__ = [
     "Envelope",
     "EnvelopeCurve",
     "InformationPrivacy",
+    "MemoLift",
     "PrivacyProfile",
     "Quantiles",
     "Refinement",
@@ -88,6 +90,7 @@ __all__ = [
     "lipschitz_bound",
     "local_information_privacy",
     "maximal_leakage",
+    "memo_lift",
     "min_entropy_leakage",
     "mutual_information",
     "output_divergence",
