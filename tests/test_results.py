@@ -21,6 +21,15 @@ def _protection():
     return lw.protect({"s": ["a", "b", "c"] * 20}, "s", prior=PRIOR, lift=2, order="keep")
 
 
+def _several():
+    return lw.protect(
+        {"s": ["a", "b", "c"] * 20, "t": ["a", "c"] * 30},
+        {"s": 2, "t": 1.5},
+        prior={"s": PRIOR, "t": PRIOR},
+        order="keep",
+    )
+
+
 def _joint(**options):
     table = {"s": list("abc") * 20, "t": list("abbcca") * 10, "g": [0, 1] * 30}
     return lw.estimate(table, {"s": RR, "t": RR}, **options)
@@ -68,6 +77,9 @@ RESULTS = {
     lw.results.Regression: lambda: lw.regress("x ~ s", {"s": list("abc") * 20, "x": [0.0, 1.0] * 30}, {"s": RR}),
     lw.results.RowLift: lambda: lw.measures.row_lift(PRIOR, {"s": RR}),
     lw.results.SampleLeakage: lambda: lw.measures.epsilon_from_sample(RR, COUNTS, failure=0.01),
+    lw.results.SecretPart: lambda: _several().certificate.parts[0],
+    lw.results.SeveralCertificate: lambda: _several().certificate,
+    lw.results.SeveralProtection: lambda: _several(),
     lw.results.StratifiedAudit: lambda: lw.audit(lw.design(STRATA, lift=2).mechanism, STRATA),
     lw.results.StratifiedCertificate: lambda: lw.design(STRATA, lift=2).certificate,
     lw.results.StratifiedDesign: lambda: lw.design(STRATA, lift=2),

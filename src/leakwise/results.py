@@ -26,7 +26,7 @@ from leakwise.optimize import (
     WorstCaseCurve,
 )
 from leakwise.optimize.from_data import DataDesign
-from leakwise.proof import Certificate, StratifiedCertificate
+from leakwise.proof import Certificate, SecretPart, SeveralCertificate, StratifiedCertificate
 from leakwise.report.dry_run import DryRun
 from leakwise.report.simulation import Simulation
 from leakwise.tables import Estimate, GroupedEstimate
@@ -37,7 +37,7 @@ from leakwise.tables.estimate.joint.result import JointEstimate
 from leakwise.tables.estimate.numbers import Quantity
 from leakwise.tables.estimate.regression.result import Regression
 from leakwise.tables.strata.audit import TableAudit
-from leakwise.workflow.protect import Protection
+from leakwise.workflow.protect import Protection, SeveralProtection
 
 __all__ = [
     "Audit",
@@ -67,6 +67,9 @@ __all__ = [
     "Regression",
     "RowLift",
     "SampleLeakage",
+    "SecretPart",
+    "SeveralCertificate",
+    "SeveralProtection",
     "ShannonCapacity",
     "Simulation",
     "StratifiedAudit",

@@ -8,6 +8,7 @@ from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
 from leakwise.proof.optimality import OptimalityClaim, ValueBox, proven_bound, value_box
 from leakwise.proof.sets import is_checked, is_exact, least_mass_prover
+from leakwise.proof.several import SecretPart, SeveralCertificate, row_guarantee
 from leakwise.proof.stratified import StratifiedCertificate, also_by_stratum, certify_by_stratum
 from leakwise.proof.stratum_limits import limits_in_stratum, prior_cost
 from leakwise.proof.verification import verify
@@ -24,6 +25,8 @@ __all__ = [
     "KeptLimit",
     "MaskCertificate",
     "OptimalityClaim",
+    "SecretPart",
+    "SeveralCertificate",
     "StratifiedCertificate",
     "ValueBox",
     "asked_limits",
@@ -36,6 +39,7 @@ __all__ = [
     "load_certificate",
     "prior_cost",
     "proven_bound",
+    "row_guarantee",
     "value_box",
     "verify",
 ]

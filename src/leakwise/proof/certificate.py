@@ -41,7 +41,7 @@ from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
 from leakwise.proof.tails import check_failure
 
-__all__ = ["Certificate", "certify", "load_certificate"]
+__all__ = ["Certificate", "LimitedBody", "certificate_from_body", "certify", "load_certificate"]
 
 FORMAT = "leakwise.certificate"
 # 2 holds further limits, a proof among mechanisms that keep the frequencies, or new sets; 3 a mechanism of a code.
@@ -226,9 +226,10 @@ class Certificate(ShownCertificate):
         new = self.further or kept or isinstance(self.prior, NEW_SETS)
         version = LIMITED if new else PLAIN
         version = VERSION if isinstance(self.mechanism.kernel, CodeKernel) else version
-        write_document(path, FORMAT, version, self._body())
+        write_document(path, FORMAT, version, self.to_body())
 
-    def _body(self) -> CertificateBody:
+    def to_body(self) -> CertificateBody:
+        """Return the certificate as a file body."""
         body = CertificateBody(
             mechanism_to_body(self.mechanism),
             self.prior.nominal.to_body(),
@@ -371,8 +372,11 @@ prior, nor more than 3 times as likely for anyone, whatever they knew (rows inde
 
 def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     """Read a certificate as it stands, unchecked; :func:`verify` reads and checks."""
-    name = str(path)
-    body = read_document(path, FORMAT, VERSION, LimitedBody)
+    return certificate_from_body(read_document(path, FORMAT, VERSION, LimitedBody), str(path))
+
+
+def certificate_from_body(body: LimitedBody, name: str) -> Certificate:
+    """Return the certificate that a file body describes, unchecked."""
     mechanism = mechanism_from_body(body.mechanism, name)
     nominal = Prior.from_body(body.prior, name)
     prior = align_prior(nominal if body.around is None else set_from_body(body.around, nominal, name), mechanism)

@@ -17,7 +17,14 @@ from leakwise.priors.by_stratum_file import PriorByStratumBody, priors_from_body
 from leakwise.proof.limits_file import LevelBody, LimitsBody, level_body, level_from_body, limits_body, limits_from_body
 from leakwise.proof.stratified import StratifiedCertificate
 
-__all__ = ["FORMAT", "load_stratified_certificate", "save_stratified_certificate"]
+__all__ = [
+    "FORMAT",
+    "StratifiedCertificateBody",
+    "load_stratified_certificate",
+    "save_stratified_certificate",
+    "stratified_body",
+    "stratified_certificate_from_body",
+]
 
 FORMAT = "leakwise.stratified-certificate"
 VERSION = 1
@@ -43,7 +50,12 @@ class StratifiedCertificateBody(msgspec.Struct, forbid_unknown_fields=True, omit
 
 def save_stratified_certificate(certificate: StratifiedCertificate, path: str | os.PathLike[str]) -> None:
     """Write a certificate, with the mechanisms and the priors it is about."""
-    body = StratifiedCertificateBody(
+    write_document(path, FORMAT, VERSION, stratified_body(certificate))
+
+
+def stratified_body(certificate: StratifiedCertificate) -> StratifiedCertificateBody:
+    """Return a certificate as a file body."""
+    return StratifiedCertificateBody(
         stratified_to_body(certificate.mechanism),
         priors_to_body(certificate.priors),
         [RatioBody(label_to_plain(key), *_written(one)) for key, one in certificate.ratios.items()],
@@ -52,13 +64,15 @@ def save_stratified_certificate(certificate: StratifiedCertificate, path: str | 
         if certificate.limits.further
         else None,
     )
-    write_document(path, FORMAT, VERSION, body)
 
 
 def load_stratified_certificate(path: str | os.PathLike[str]) -> StratifiedCertificate:
     """Read a certificate as it stands, unchecked."""
-    name = str(path)
-    body = read_document(path, FORMAT, VERSION, StratifiedCertificateBody)
+    return stratified_certificate_from_body(read_document(path, FORMAT, VERSION, StratifiedCertificateBody), str(path))
+
+
+def stratified_certificate_from_body(body: StratifiedCertificateBody, name: str) -> StratifiedCertificate:
+    """Return the certificate that a file body describes, unchecked."""
     mechanism, priors = stratified_from_body(body.mechanism, name), priors_from_body(body.priors, name)
     if priors.given_columns != mechanism.given_columns or priors.labels != mechanism.inputs:
         raise InvalidInput(f"{name!r} is not a valid certificate: its mechanisms and its priors are of other columns.")

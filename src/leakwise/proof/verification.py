@@ -9,6 +9,7 @@ from leakwise.proof import certificate, envelope, masks, stratified_file
 from leakwise.proof.certificate import Certificate
 from leakwise.proof.envelope import EnvelopeCertificate
 from leakwise.proof.masks import MaskCertificate
+from leakwise.proof.several import SeveralCertificate, several_file
 from leakwise.proof.stratified import StratifiedCertificate
 
 __all__ = ["verify"]
@@ -16,10 +17,11 @@ __all__ = ["verify"]
 
 def verify(
     path: str | os.PathLike[str],
-) -> Certificate | EnvelopeCertificate | MaskCertificate | StratifiedCertificate:
+) -> Certificate | EnvelopeCertificate | MaskCertificate | SeveralCertificate | StratifiedCertificate:
     """Read a certificate file and check it from its integers; raise CertificateRejected when it proves nothing.
 
-    Takes the certificates of a leakage or a design, of all strata of one, of an envelope, and of a least leakage.
+    Takes the certificates of a leakage or a design, of all strata of one, of several secrets of a row, of an envelope,
+    and of a least leakage.
     """
     kind = document_format(path)
     if kind == envelope.FORMAT:
@@ -28,4 +30,6 @@ def verify(
         return masks.load_mask_certificate(path).verify()
     if kind == stratified_file.FORMAT:
         return stratified_file.load_stratified_certificate(path).verify()
+    if kind == several_file.FORMAT:
+        return several_file.load_several_certificate(path).verify()
     return certificate.load_certificate(path).verify()

@@ -18,7 +18,7 @@ from leakwise.report.facts import Facts
 from leakwise.report.pictures import bar, heat_table
 from leakwise.report.release_facts import ReleaseFacts
 from leakwise.report.row_facts import RowFacts
-from leakwise.report.row_page import row_sections
+from leakwise.report.row_page import of_secret, row_sections
 from leakwise.report.sections import (
     MOST_ROWS,
     back,
@@ -31,6 +31,8 @@ from leakwise.report.sections import (
     standard_errors,
     worth,
 )
+from leakwise.report.several_facts import SeveralFacts
+from leakwise.report.several_page import several_sections
 from leakwise.report.style import STYLE
 
 __all__ = ["page"]
@@ -49,6 +51,9 @@ def page(facts: ReleaseFacts) -> str:
     """Return the whole page."""
     if isinstance(facts, RowFacts):
         body, made_for = row_sections(facts), ""
+    elif isinstance(facts, SeveralFacts):
+        parts = [of_secret(one) if isinstance(one, RowFacts) else _of_secret(one) for one in facts.parts]
+        body, made_for = several_sections(facts, parts), ""
     else:
         assert isinstance(facts, Facts)
         kept = "noisy" if facts.kept == "table" and facts.prior_cost else facts.kept
@@ -62,14 +67,15 @@ def _sections(facts: Facts) -> list[str]:
     return [
         _promise(facts),
         columns(facts),
-        _before_and_after(facts),
-        _prior(facts),
-        _picture(facts),
-        _worth(facts),
+        *_of_secret(facts),
         back(facts),
         limits(facts),
         proof(facts, exact_over([facts.mechanism.denominator])),
     ]
+
+
+def _of_secret(facts: Facts) -> list[str]:
+    return [_before_and_after(facts), _prior(facts), _picture(facts), _worth(facts)]
 
 
 def _promise(facts: Facts) -> str:

@@ -22,7 +22,7 @@ from leakwise.report.sections import (
     worth,
 )
 
-__all__ = ["row_sections"]
+__all__ = ["of_secret", "row_sections"]
 
 _MOST_PICTURES, _MOST_LETTERS = 12, 60
 
@@ -32,15 +32,16 @@ def row_sections(facts: RowFacts) -> list[str]:
     return [
         _promise(facts),
         columns(facts),
-        _posteriors(facts),
-        _prior(facts),
-        _strata(facts),
-        _pictures(facts),
-        _worth(facts),
+        *of_secret(facts),
         back(facts, "StratifiedMechanism"),
         limits(facts),
         proof(facts, exact_over(one.denominator for one in facts.mechanism.mechanisms)),
     ]
+
+
+def of_secret(facts: RowFacts) -> list[str]:
+    """Return the sections about the secret itself: what can be believed, the strata, the mechanisms, their worth."""
+    return [_posteriors(facts), _prior(facts), _strata(facts), _pictures(facts), _worth(facts)]
 
 
 def _promise(facts: RowFacts) -> str:

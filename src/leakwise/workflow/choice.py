@@ -43,6 +43,8 @@ class Request:
         What goes out beside the secret, and as what.
     memo
         Where draws repeat: the person column, and the fingerprint of the key.
+    learned
+        Whether ``public`` was learned from the table, rounded.
     """
 
     asked: AskedLimits
@@ -51,13 +53,14 @@ class Request:
     mechanism: Mechanism | StratifiedMechanism | None
     letters: Alphabet
     public: PriorSet | PriorByStratum | str
-    failure: float | None
+    failure: float | Fraction | None
     least_rows: int
     prior_cost: Fraction | None
     row: RowColumns
     time_limit: float
     allow_certainty: bool
     memo: dict[str, str] | None = None
+    learned: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -77,7 +80,7 @@ class Request:
     @property
     def origin(self) -> str:
         """Where the prior comes from: ``"given"`` or ``"table"``."""
-        return "table" if isinstance(self.public, str) else "given"
+        return "table" if self.learned or isinstance(self.public, str) else "given"
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Choice:
             "columns": request.columns,
             "use": request.use if request.mechanism is None else "given",
             "origin": request.origin,
-            "failure": request.failure,
+            "failure": None if request.failure is None else float(request.failure),
             "how": _how_found(self.design, request.keep),
             "time": Facts.now(),
             "row": request.told_row,

@@ -50,7 +50,7 @@ class Sample(NamedTuple):
     """
 
     prior: Prior
-    failure: float | None
+    failure: float | Fraction | None
     cost: Fraction | None = None
 
 

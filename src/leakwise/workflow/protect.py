@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from leakwise.documents import created_like
 from leakwise.errors import InvalidInput
+from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism, StratifiedMechanism
-from leakwise.proof import Certificate, StratifiedCertificate
-from leakwise.report import Protection
+from leakwise.report import Protection, SeveralProtection
 from leakwise.tables.formats import is_path
 from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
 from leakwise.workflow.advice import tell_accuracy
@@ -35,6 +35,8 @@ from leakwise.workflow.columns import (
 from leakwise.workflow.dry_run import ledger_words, tried
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 from leakwise.workflow.mechanism import kept_in_reading
+from leakwise.workflow.several import SeveralRequest, protect_several
+from leakwise.workflow.several_arguments import as_one_secret, refuse_options
 
 if TYPE_CHECKING:
     from leakwise.tables.databases.sql_table import SqlTable
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from leakwise.tables.memo.key import MemoKey
     from leakwise.tables.release.file import Progress
 
-__all__ = ["Protection", "protect"]
+__all__ = ["Protection", "SeveralProtection", "protect"]
 
 
 def protect(
@@ -69,6 +71,8 @@ def protect(
     forbidden: Any = None,
     keep_at_least: Any = None,
     mechanism: Mechanism | StratifiedMechanism | None = None,
+    total: object = None,
+    joint: bool = False,
     time_limit: float = 30.0,
     out: str | os.PathLike[str] | SqlTable | None = None,
     overwrite: bool = False,
@@ -79,10 +83,10 @@ def protect(
     dataset: str | None = None,
     memo: MemoKey | str | os.PathLike[str] | None = None,
     person: Hashable = None,
-    certified: Callable[[Certificate | StratifiedCertificate], None] | None = None,
+    certified: Callable[[Any], None] | None = None,
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
-) -> Protection:
+) -> Protection | SeveralProtection:
     """Release a table so that seeing a row makes no guess about its secret more than ``lift`` times as likely.
 
     More likely, that is, than the given columns of the row make it already. The best mechanism for the prior and the
@@ -94,7 +98,11 @@ def protect(
     data
         A table or a column of any kind that :func:`leakwise.release` takes, or the path of a file.
     column
-        The secret column; a tuple of columns is one joint secret. None for a bare column.
+        The secret column; a tuple of columns is one joint secret. None for a bare column. A mapping from secrets to
+        their lifts, ``{"diagnosis": 2, ("age", "sex"): 3}``, is several: each is drawn for by mechanisms for the given
+        columns and the outcomes drawn before it, and the lifts multiply to what the whole row tells. Then ``domain``
+        maps columns, ``prior`` is ``"table"``, maps secrets, or is of all of them together (over tuples), ``anyone``
+        may map secrets, and a :class:`leakwise.results.SeveralProtection` comes back.
     domain
         Every value that can occur, whether it does or not: a list, ``lw.bins(low, high, count)`` for numbers; for a
         joint secret a mapping from its columns to such domains, or a list of tuples. May be left out where the prior
@@ -142,6 +150,11 @@ def protect(
     mechanism
         A mechanism to use instead of designing one. It is refused when it exceeds ``epsilon`` or ``lift``; ``use`` and
         ``time_limit`` then have no effect.
+    total
+        With several secrets: the lift of all of them together, shared out for the best accuracy, each at most at its
+        own lift (None: at the total).
+    joint
+        With several secrets: design one mechanism for all columns together, at the total, or the product of the lifts.
     time_limit
         Seconds for the design; the best mechanism found by then is used, with a warning and a proven gap.
     out, overwrite
@@ -183,6 +196,62 @@ def protect(
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
 prior, nor more than 20 times as likely for anyone, whatever they knew (rows independent).
     """
+    whole = None if total is None else level(lift=total)
+    if not isinstance(column, Mapping) and (joint or whole is not None):
+        raise InvalidInput(
+            f"{'joint' if joint else 'total'} (--{'joint' if joint else 'total'}) goes with several secrets: a mapping "
+            "from them to their lifts (--protect NAME=LIFT). One secret has its lift."
+        )
+    if isinstance(column, Mapping) and joint:
+        refuse_options({"lift": lift, "epsilon": epsilon})
+        column, lift, anyone = as_one_secret(column, prior, anyone, whole)
+        if isinstance(lift, Level):
+            lift = lift.shown
+        column = column[0] if len(column) == 1 else column
+    if isinstance(column, Mapping):
+        about_one = {
+            "lift": lift,
+            "epsilon": epsilon,
+            "lift_of": lift_of,
+            "ceiling": ceiling,
+            "floor": floor,
+            "prior_cost": prior_cost,
+            "forbidden": forbidden,
+            "keep_at_least": keep_at_least,
+            "mechanism": mechanism,
+            "memo": memo,
+            "person": person,
+            "dry_run": dry_run or None,
+            "ledger": ledger,
+        }
+        refuse_options(about_one)
+        asked_of_all = SeveralRequest(
+            lifts=column,
+            domain=domain,
+            anyone=anyone,
+            prior=prior,
+            failure=failure,
+            given=given,
+            unrelated=unrelated,
+            drop=drop,
+            coarsen=coarsen,
+            least_rows=least_rows,
+            use=use,
+            keep_frequencies=keep_frequencies,
+            total=whole,
+            time_limit=time_limit,
+            order=order,
+            allow_certainty=allow_certainty,
+        )
+        return protect_several(
+            data,
+            asked_of_all,
+            out=out,
+            overwrite=overwrite,
+            certified=certified,
+            progress=progress,
+            unsafe_seed=unsafe_seed,
+        )
     from leakwise.tables.ledger.column_digest import Digester
     from leakwise.tables.ledger.ledger import Ledger as LedgerBook
     from leakwise.tables.ledger.reservation import Reservation

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leakwise.optimize.stratified_result import StratifiedDesign
     from leakwise.sampling import SecureStream
 
-__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum", "paired"]
+__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum", "learned_priors", "paired"]
 
 # A stratum with fewer rows never uses its own frequencies: one row would move them too far.
 LEAST_ROWS = 1000
@@ -97,6 +97,13 @@ def certified_by_stratum(
     if certificate.every_prior == 1 and len(public.labels) > 1:
         warn_of_nothing(4)
     return found, certificate, shown
+
+
+def learned_priors(basis: CountedStrata) -> tuple[PriorByStratum, PriorByStratum]:
+    """Return the sets of priors by stratum that a table leaves possible: as a receiver may see them, and exact."""
+    table = _Table(basis, None)
+    public = table.public(None)
+    return public, table.known(public)
 
 
 class _Table:

@@ -254,6 +254,7 @@ def release(
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
+    from leakwise.report import Protection
     from leakwise.tables.formats import open_table
     from leakwise.workflow.protect import protect
 
@@ -324,6 +325,7 @@ def release(
     if dry_run:
         with rows_bar() as progress:
             tried = releasing(progress=progress)
+        assert isinstance(tried, Protection)
         assert tried.dry_run is not None
         files = {name: str(path) for name, path in written.items()}
         _tell(replace(tried, dry_run=replace(tried.dry_run, files=files)), {}, as_json)
@@ -331,6 +333,7 @@ def release(
     beside_table = BesideTable(opened, place, column, keep, certificate)
     with rows_bar() as progress, created_like(source), beside_table:
         done = releasing(certified=beside_table.save, progress=progress)
+    assert isinstance(done, Protection)
     if isinstance(target, Path):
         with created_like(source):
             beside_table.bind(done.mechanism)

@@ -20,6 +20,7 @@ from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.checking import RowBeside, RowCheck, Seen
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, StrataCounts
+from leakwise.tables.strata.drawn_columns import DrawnColumns
 from leakwise.tables.strata.order import StratifiedOrder
 from leakwise.types import Array, Counts
 
@@ -95,10 +96,13 @@ class SqlTable:
 
     def order(self, asked: str | None) -> str | None:
         """The order asked for. A view has none of its own: how it is read can follow the secret, so it is shuffled."""
-        if asked is not None:
-            return asked
+        return asked if asked is not None else "shuffle" if self.is_view else None
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the database makes the rows each time that they are read."""
         with _reading(self) as source:
-            return "shuffle" if source.is_view(self.table) else None
+            return source.is_view(self.table)
 
     def __str__(self) -> str:
         return f"{self.table} in {self.database}"
@@ -198,6 +202,7 @@ def release_table(
     coarsen: Mapping[Any, Bins] | None = None,
     drop: Sequence[Any] = (),
     memo: Memo | None = None,
+    drawn: DrawnColumns | None = None,
 ) -> SqlTable:
     """Write the released rows of one table, of which every secret was checked, in one transaction."""
     source = checked[0][0].source
@@ -211,6 +216,7 @@ def release_table(
         coarsen=coarsen,
         drop=drop,
         memo=memo,
+        drawn=drawn,
     )
 
     def checks(rows: int) -> None:

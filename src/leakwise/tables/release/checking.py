@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet, Bins, GivenColumns, StratumCounts, encode_column
+from leakwise.alphabet import Alphabet, Bins, GivenColumns, Label, StratumCounts, encode_column
 from leakwise.tables.kinds.joint_columns import encode_columns
 from leakwise.tables.release.exchange import Look
+from leakwise.tables.strata.drawn_columns import DrawnColumns, encoder
 from leakwise.tables.strata.given_codes import GivenCodes, bins_of, coarse_codes
 from leakwise.tables.strata.one_form import OneForm
 from leakwise.tables.strata.order import StratifiedOrder
 from leakwise.types import Array, Counts
 
-__all__ = ["RowBeside", "RowCheck", "Seen", "counted"]
+__all__ = ["Encoded", "RowBeside", "RowCheck", "Seen", "counted"]
 
 # In blocks, because np.bincount makes an index of eight bytes for every row.
 _BLOCK = 1 << 18
@@ -44,6 +45,27 @@ def counted(codes: Array, size: int) -> Counts:
 
 
 @dataclass(frozen=True)
+class Encoded:
+    """The columns of a secret in memory, and its codes. A bare column has no name."""
+
+    columns: dict[Hashable, Any]
+    codes: Array
+    letters: int
+    strata: Mapping[Label, list[int]] | None = None
+    order: StratifiedOrder | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.codes.size
+
+    @property
+    def counts(self) -> Counts:
+        """How often each letter occurs."""
+        return counted(self.codes, self.letters)
+
+
+@dataclass(frozen=True)
 class RowBeside:
     """What is looked at beside a secret.
 
@@ -57,12 +79,16 @@ class RowBeside:
         Whether a value of a given column that is not declared is refused.
     ordered
         Whether the order of the rows within strata is looked at.
+    drawn
+        Outcomes of other secrets of the rows: a given column that is among them means the outcomes, not what the table
+        has there.
     """
 
     given: GivenColumns | None = None
     coarsen: Mapping[Any, Bins] | None = None
     strict: bool = False
     ordered: bool = False
+    drawn: DrawnColumns | None = None
 
 
 class RowCheck:
@@ -79,21 +105,25 @@ class RowCheck:
         beside: RowBeside | None = None,
         shown: Callable[[Any], Any] = lambda column: column,
     ) -> None:
-        self._names, self._alphabet, self._what, self._encode = tuple(names), alphabet, what, encode
+        beside = beside or RowBeside()
+        given, self._drawn = beside.given, beside.drawn
+        self._names, self._alphabet, self._what = tuple(names), alphabet, what
+        self._encode = encoder(encode)
         self._shown = shown
         self._watch = tuple(watch)
         self.seen = Seen(np.zeros(len(alphabet), dtype=np.int64))
-        beside = beside or RowBeside()
-        given = beside.given
+        outcomes = () if self._drawn is None else self._drawn.names
         self._bins = bins_of([] if given is None else [given], beside.coarsen or {})
         self._given = None if given is None else GivenCodes(given, self._bins, strict=beside.strict)
-        # A column that goes out in bins is written again.
-        as_they_are = [] if given is None else [name for name in given.names if name not in self._bins]
+        # A column that goes out in bins is written again, and so is one of outcomes.
+        new = (*self._bins, *outcomes)
+        as_they_are = [] if given is None else [name for name in given.names if name not in new]
         self._forms = {name: OneForm(name) for name in as_they_are}
         self._beside = () if given is None else given.names
         self.strata = None if given is None else StratumCounts(given, len(alphabet))
         self.order = StratifiedOrder(alphabet.labels) if given is not None and beside.ordered else None
-        self.reads: list[Any] = list(dict.fromkeys([*names, *self._bins, *(() if given is None else given.names)]))
+        reads = dict.fromkeys([*names, *self._bins, *(() if given is None else given.names)])
+        self.reads: list[Any] = [name for name in reads if name not in outcomes]
 
     def add(self, batch: Mapping[Any, Any], parts: Iterable[tuple[Hashable, slice]] | None = None) -> Array:
         """See a batch, which may belong to several parts of a file; gives back the codes of its secret."""
@@ -106,6 +136,10 @@ class RowCheck:
         self, codes: Array, batch: Mapping[Any, Any], parts: Iterable[tuple[Hashable, slice]] | None = None
     ) -> None:
         """See the codes of a secret, and the columns beside it."""
+        if self._drawn is not None:
+            outcomes = self._drawn.rows(self.seen.rows, codes.size)
+            others = (name for name in (*self._bins, *self._beside) if name not in outcomes)
+            batch = {**{name: batch[name] for name in others}, **outcomes}
         self.seen.add(codes)
         coarse = coarse_codes(batch, self._bins, self._encode)
         strata, given = None, list[Array]()

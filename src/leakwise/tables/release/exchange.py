@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from leakwise.alphabet import Bins, encode_column
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
-from leakwise.tables.kinds.joint_columns import decode_parts, encode_columns, parts_of
+from leakwise.tables.kinds.joint_columns import encode_columns, parts_of
 from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.draw import draw_codes
+from leakwise.tables.strata.drawn_columns import DrawnColumn, DrawnColumns, encoder, outcome_columns
 from leakwise.tables.strata.given_codes import GivenCodes, bins_of, coarse_codes
 from leakwise.tables.strata.mechanisms import RowMechanisms
 from leakwise.types import Array
@@ -18,7 +19,7 @@ from leakwise.types import Array
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["Exchanger", "Look", "Watch", "refuse_roles"]
+__all__ = ["Exchanger", "Look", "Watch", "refuse_given_secrets", "refuse_roles"]
 
 Watch = Callable[[Array], None]
 """Sees the codes of every batch as they go by."""
@@ -33,7 +34,7 @@ class Exchanger:
     """From the columns of a batch to the codes and the labels of what stands in their place.
 
     New are the secret columns, which are drawn for, and those that go out in bins. A row of a stratified mechanism is
-    drawn for by the mechanism of its stratum.
+    drawn for by the mechanism of its stratum. Where that is by the column of an earlier secret, its outcome is meant.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ class Exchanger:
         The key and the person column of draws that repeat; ``stream`` then has no part in them.
     plain
         What makes plain values of a person column of the kind at hand.
+    drawn
+        Outcomes that were drawn already: they are taken as they are.
     """
 
     def __init__(
@@ -67,16 +70,19 @@ class Exchanger:
         drop: Sequence[Any] = (),
         memo: Memo | None = None,
         plain: Callable[[Any], Any] = lambda column: column,
+        drawn: DrawnColumns | None = None,
     ) -> None:
+        self._drawn = DrawnColumns() if drawn is None else drawn
+        self._rows = 0
         given = [one.given_columns for _, one in secrets if isinstance(one, StratifiedMechanism)]
         self.coarse, self.dropped = bins_of(given, coarsen or {}), tuple(drop)
         self._secrets = [_Secret(tuple(names), mechanism, self.coarse, memo) for names, mechanism in secrets]
         self._memo, self._plain = memo, plain
-        self._encode, self._stream, self._before, self._after = encode, stream, before, after
+        self._encode, self._stream, self._before, self._after = encoder(encode), stream, before, after
         self.outputs: dict[Any, Sequence[Any]] = {}
+        beside = refuse_given_secrets(secrets, self._drawn.names)
         for names, mechanism in secrets:
             self.outputs.update(_outputs(names, mechanism))
-        beside = [name for columns in given for name in columns.names]
         refuse_roles(list(self.outputs), beside, list(self.coarse), self.dropped)
         self.closed = bool(beside or self.coarse or self.dropped)
         """Whether it was said of the other columns what they are: one that nobody knew of must not go out."""
@@ -100,21 +106,28 @@ class Exchanger:
         coarse = coarse_codes(batch, self.coarse, self._encode)
         new: Drawn = {name: (codes, self.coarse[name].labels) for name, codes in coarse.items()}
         people = None if self._memo is None else self._memo.ids(self._plain(batch[self._memo.person]))
+        columns: dict[Any, DrawnColumn] | None = None
+        size = 0
         for turn, (codes, one) in enumerate(zip(encoded, self._secrets, strict=True)):
+            size = codes.size
+            if columns is None:
+                columns = self._drawn.rows(self._rows, size)
             if turn < len(self._before):
                 self._before[turn](codes)
-            if one.rows is not None and one.given is not None:
-                cells = one.rows.of(one.given.read(batch, coarse, self._encode))
-                codes = one.rows.combined(cells, codes)
-            drawn = draw_codes(codes, one.sampler, self._stream) if people is None else one.sampler.draw(codes, people)
+            drawn = self._drawn.of(one.names, codes, self._rows)
+            if drawn is None:
+                if one.rows is not None and one.given is not None:
+                    read = {name: columns[name] if name in columns else batch[name] for name in one.beside}
+                    codes = one.rows.combined(one.rows.of(one.given.read(read, coarse, self._encode)), codes)
+                if people is None:
+                    drawn = draw_codes(codes, one.sampler, self._stream)
+                else:
+                    drawn = one.sampler.draw(codes, people)
             if turn < len(self._after):
                 self._after[turn](drawn)
-            if len(one.names) == 1:
-                new[one.names[0]] = (drawn, one.mechanism.outputs)
-                continue
-            parts = decode_parts(drawn, one.mechanism.output_alphabet, one.names)
-            for name, (labels, part) in zip(one.names, parts, strict=True):
-                new[name] = (part, labels)
+            columns |= outcome_columns(one.names, one.mechanism.output_alphabet, drawn)
+            new |= {name: (columns[name].places, columns[name].values) for name in one.names}
+        self._rows += size
         return new
 
 
@@ -127,7 +140,10 @@ class _Secret:
         self.names, self.mechanism = names, mechanism
         self.rows: RowMechanisms | None = None
         self.given: GivenCodes | None = None
+        self.beside: tuple[Any, ...] = ()
         if isinstance(mechanism, StratifiedMechanism):
+            # Columns that go out in bins have their codes already.
+            self.beside = tuple(name for name in mechanism.given if name not in bins)
             self.rows = RowMechanisms(mechanism)
             self.given = GivenCodes(mechanism.given_columns, bins, strict=mechanism.otherwise is None)
         if memo is not None:
@@ -154,6 +170,39 @@ def refuse_roles(
         raise InvalidInput(
             f"A column that is dropped must be neither the secret, nor given, nor coarsened: {some_of(both)}. What is "
             "drawn would tell of it."
+        )
+
+
+def refuse_given_secrets(secrets: Sequence[tuple[Sequence[Any], AnyMechanism]], drawn: Sequence[Any] = ()) -> list[Any]:
+    """Return the given columns that are read from the table: those that no secret is drawn for.
+
+    The mechanism of a later secret may be by the column of an earlier one: by its outcome, which anyone sees. One by
+    true values, or by a secret that comes later, is refused.
+    """
+    before: dict[Any, tuple[Sequence[Any], AnyMechanism] | None] = dict.fromkeys(drawn)
+    every = [name for names, _ in secrets for name in names]
+    found: list[Any] = []
+    for names, mechanism in secrets:
+        if isinstance(mechanism, StratifiedMechanism):
+            given = mechanism.given_columns
+            if late := [name for name in given.names if name in every and name not in before]:
+                refuse_roles(late, late)
+            for name, domain in zip(given.names, given.domains, strict=True):
+                if name not in before:
+                    found.append(name)
+                elif (earlier := before[name]) is not None:
+                    _refuse_true_values(name, domain.labels, _outputs(*earlier)[name], names)
+        before.update(dict.fromkeys(names, (names, mechanism)))
+    return found
+
+
+def _refuse_true_values(name: Any, known: Sequence[Any], outcomes: Sequence[Any], names: Sequence[Any]) -> None:
+    """Refuse a mechanism that is by other values of a released column than its outcomes."""
+    if strange := [one for one in known if one not in outcomes]:
+        raise InvalidInput(
+            f"The mechanism of {some_of(names)} is by {name!r}, which is released, too: its outcomes are meant, "
+            f"{some_of(outcomes)}, and the domain there has {some_of(strange)}. What is drawn for one secret must not "
+            "depend on the true value of another; release them together as one secret."
         )
 
 

@@ -22,6 +22,7 @@ from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
 from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.checking import RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
+from leakwise.tables.strata.drawn_columns import DrawnColumns
 from leakwise.tables.strata.order import StratifiedOrder
 from leakwise.types import Counts
 
@@ -118,8 +119,12 @@ def release_file(
     coarsen: Mapping[Any, Bins] | None = None,
     drop: Sequence[Any] = (),
     memo: Memo | None = None,
+    drawn: DrawnColumns | None = None,
 ) -> Path:
-    """Write the released table of one file, of which every secret was checked, and give back its path."""
+    """Write the released table of one file, of which every secret was checked, and give back its path.
+
+    Outcomes that were ``drawn`` already are written as they are.
+    """
     table = checked[0][0].table
     target = Path(out)
     refuse_target(table.path, target, overwrite=overwrite)
@@ -133,6 +138,7 @@ def release_file(
         drop=drop,
         memo=memo,
         plain=table.plain,
+        drawn=drawn,
     )
     carried = pack(
         [Carried(one.names, mechanism) for one, mechanism in checked],

@@ -13,7 +13,7 @@ from leakwise.tables.memo.key import MemoKey
 from leakwise.tables.release.arrow_streams import is_reader, release_reader
 from leakwise.tables.release.certain_values import warn_of_certainty
 from leakwise.tables.release.draw import seeded_stream
-from leakwise.tables.release.exchange import refuse_roles
+from leakwise.tables.release.exchange import refuse_given_secrets, refuse_roles
 from leakwise.tables.release.file import Progress, refuse_partition
 from leakwise.tables.release.row_order import RowOrder, check_order, warn_of_order
 from leakwise.tables.release.secret_columns import Secret, secrets_of
@@ -60,7 +60,8 @@ def release(
         tuples with a value for each. Numbers may be binned by ``lw.bins``; what is released are bins. Or a
         StratifiedMechanism: each row is drawn for by the mechanism of its stratum, given columns that are binned go out
         as bins, and the secret is the mechanism's own unless ``column`` names another. The guarantee is for anyone who
-        sees the given columns beside the outcome: drop other columns that go with the secret first.
+        sees the given columns beside the outcome: drop other columns that go with the secret first. In a mapping, a
+        mechanism that is by the column of an earlier secret is by its outcomes.
     column
         The secret column of a table, or a tuple of columns.
     out
@@ -107,6 +108,8 @@ def release(
     refuse_partition((data, out), drawn)
     source.memo = memo_of(memo, person, source.names, drawn, unsafe_seed)
     warn_of_secrets(source.names or (), secrets, stacklevel=2)
+    every = {name for one in secrets for name in one.names}
+    chained = any(every.intersection(getattr(one.mechanism, "given", ())) for one in secrets)
     for one in secrets:
         chosen = one.mechanism
         watched = RowOrder(chosen.inputs) if source.order is None and isinstance(chosen, Mechanism) else None
@@ -121,6 +124,8 @@ def release(
             seen = source.check(one.names, chosen.input_alphabet, watch)
         if (found := watched or seen.order) is not None:
             warn_of_order(found, " and ".join(map(repr, one.names)) or "the secret", stacklevel=2)
+        if chained:  # later ones are drawn by outcomes of this one
+            source.draw(one.mechanism, stream)
     if source.memo is not None:
         source.memo.check(source.plain(person), stacklevel=2)
     return cast(Data, source.release([one.mechanism for one in secrets], stream))
@@ -129,8 +134,8 @@ def release(
 def warn_of_secrets(known: Sequence[Hashable], secrets: Sequence[Secret], stacklevel: int) -> None:
     """Warn of what can be known to reveal more than it should, without a look at the rows."""
     drawn = [name for one in secrets for name in one.names]
+    refuse_roles(drawn, refuse_given_secrets([(one.names, one.mechanism) for one in secrets]))
     for one in secrets:
-        refuse_roles(drawn, one.mechanism.given if isinstance(one.mechanism, StratifiedMechanism) else ())
         if isinstance(one.mechanism, StratifiedMechanism):
             warn_of_others(known, drawn, one.mechanism, stacklevel=stacklevel + 1)
             warn_of_readable_strata(one.names, one.mechanism, stacklevel=stacklevel + 1)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, GivenColumns
 from leakwise.errors import InvalidInput
@@ -19,101 +20,20 @@ from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.arrow_streams import without_relation
-from leakwise.tables.release.checking import RowBeside, RowCheck, counted
+from leakwise.tables.release.checking import Encoded, RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_target, release_file
 from leakwise.tables.release.secret_columns import check_data
+from leakwise.tables.source import Checked, Source
 from leakwise.tables.strata.columns_in_memory import ColumnsInMemory, encode_held, labels_of, listed, shown_held
-from leakwise.tables.strata.order import StratifiedOrder
-from leakwise.types import Array, Counts
+from leakwise.tables.strata.drawn_columns import DrawnColumns
+from leakwise.tables.strata.rows import read_table
+from leakwise.types import Array
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
 __all__ = ["Checked", "Source", "open_source"]
-
-
-class Checked(Protocol):
-    """What a check saw: how often each letter occurs, which stays private."""
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-
-    @property
-    def counts(self) -> Counts:
-        """How often each letter occurs."""
-
-    @property
-    def strata(self) -> StrataCounts | None:
-        """How often each letter occurs in each stratum that occurs, where columns were given.
-
-        Rows with a value that is not declared are in none.
-        """
-
-    @property
-    def order(self) -> StratifiedOrder | None:
-        """What the order of the rows within strata says, where columns were given and the order is to be tested."""
-
-
-class Source(Protocol):
-    """Data whose secrets are to be released.
-
-    What becomes of the other columns (``drop``, ``coarsen``) may be said after it was opened, and before the first
-    check.
-    """
-
-    name: str | None
-    names: Sequence[Hashable] | None
-    """The columns that there are; None for a bare column."""
-    order: str | None
-    """``"keep"`` or ``"shuffle"``; None where the user has not chosen, and a test is to look at the order."""
-    drop: Sequence[Hashable]
-    """Columns that do not go out."""
-    coarsen: Mapping[Any, Bins]
-    """The bins in which columns go out."""
-    closed: bool
-    """Whether no column may go out that the table did not name when it was opened."""
-    memo: Memo | None
-    """The key and the person column of draws that repeat."""
-
-    def plain(self, name: Hashable) -> Iterator[Any]:
-        """Return a column in plain values, a batch at a time."""
-
-    def row_labels(self) -> list[str]:
-        """Return what goes out as labels of the rows, and is more than their numbers."""
-
-    def distinct(self, name: Hashable, most: int) -> list[Any] | None:
-        """Return the values of a column that goes out, as they go out; None where there are more than ``most``.
-
-        None also where they are not plain values that a mechanism can name, such as lists.
-        """
-
-    def check(
-        self,
-        names: Sequence[Hashable],
-        letters: Alphabet,
-        watch: Sequence[Look] = (),
-        given: GivenColumns | None = None,
-        *,
-        strict: bool = False,
-    ) -> Checked:
-        """Read a secret whole and refuse values that were not declared; ``watch`` sees its codes go by.
-
-        With ``given``, it is also counted by stratum. A value of a given column that is not declared is in no stratum;
-        it is refused where that is ``strict``.
-        """
-
-    def tally(self, letters: Alphabet, given: GivenColumns) -> StrataCounts:
-        """Count the secret that was checked last by the strata of other columns as well."""
-
-    def release(
-        self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
-    ) -> Any:
-        """Draw for the secrets, in the order in which they were checked, and give back the released table.
-
-        ``after`` sees the drawn codes of the first, second, … secret in the order in which the rows stand now.
-        """
 
 
 def open_source(
@@ -138,25 +58,6 @@ def open_source(
     return _InMemory(without_relation(data), order, drop, coarsen or {})
 
 
-@dataclass(frozen=True)
-class _Encoded:
-    """The columns of a secret in memory, and its codes. A bare column has no name."""
-
-    columns: dict[Hashable, Any]
-    codes: Array
-    letters: int
-    strata: StrataCounts | None = None
-    order: StratifiedOrder | None = None
-
-    @property
-    def rows(self) -> int:
-        return self.codes.size
-
-    @property
-    def counts(self) -> Counts:
-        return counted(self.codes, self.letters)
-
-
 class _InMemory:
     name: str | None = None
     closed: bool = False
@@ -166,7 +67,8 @@ class _InMemory:
         check_data(data, "data")
         self._given, self.order, self.drop, self.coarsen = data, order, drop, coarsen
         self.names: Sequence[Hashable] | None = None if frames.is_column(data) else frames.column_names(data)
-        self._checked: list[_Encoded] = []
+        self._checked: list[Encoded] = []
+        self._drawn = DrawnColumns()
 
     @cached_property
     def _held(self) -> Any:
@@ -208,21 +110,41 @@ class _InMemory:
             frames.check_row_labels(self._held, names or (getattr(self._held, "name", None),), codes, letters)
             if self.names is not None:
                 frames.refuse_index_of(self._held, [*self.drop, *bins])
-        beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None)
+        beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None, drawn=self._drawn)
         check = RowCheck(tuple(columns), letters, encode=encode_held, watch=watch, beside=beside, shown=shown_held)
         check.add_codes(codes, self._columns.beside((name for name in check.reads if name not in columns), bins))
         strata = None if check.strata is None else check.strata.strata()
-        self._checked.append(_Encoded(columns, codes, len(letters), strata, check.order))
+        self._checked.append(Encoded(columns, codes, len(letters), strata, check.order))
         return self._checked[-1]
 
-    def tally(self, letters: Alphabet, given: GivenColumns) -> StrataCounts:
-        one = self._checked[-1]
-        beside = RowBeside(given, self.coarsen)
+    def tally(self, letters: Alphabet, given: GivenColumns, place: int = -1) -> StrataCounts:
+        one = self._checked[place]
+        beside = RowBeside(given, self.coarsen, drawn=self._drawn)
         check = RowCheck(tuple(one.columns), letters, encode=encode_held, beside=beside, shown=shown_held)
         others = (name for name in check.reads if name not in one.columns)
         check.add_codes(one.codes, self._columns.beside(others, {*self.coarsen, *given.coarse()}))
         assert check.strata is not None
         return check.strata.strata()
+
+    def _beside(self, exchange: Exchanger, secret: Container[Hashable]) -> dict[Hashable, Any]:
+        """The columns beside the secrets that are read to draw for them."""
+        as_it_is = {*exchange.coarse, *([] if self.memo is None else [self.memo.person])}
+        return self._columns.beside((name for name in exchange.reads if name not in secret), as_it_is)
+
+    def draw(self, mechanism: AnyMechanism, stream: SecureStream | None) -> None:
+        one, kept = self._checked[len(self._drawn)], list[Array]()
+        names = tuple(one.columns)
+        exchange = Exchanger(
+            [(names, mechanism)],
+            encode=encode_held,
+            stream=stream,
+            after=[kept.append],
+            memo=self.memo,
+            plain=shown_held,
+            drawn=self._drawn,
+        )
+        exchange.draw([one.codes], self._beside(exchange, names))
+        self._drawn.add(names, mechanism.output_alphabet, one.codes, kept[0])
 
     def release(
         self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
@@ -238,14 +160,13 @@ class _InMemory:
             drop=self.drop,
             memo=self.memo,
             plain=shown_held,
+            drawn=self._drawn,
         )
         before = metadata_of(self._held)
         seeded = stream is not None and stream.seeded
         carried = pack([Carried(*one) for one in secrets], before, unsafe_seed=seeded) if before else {}
         columns = {name: column for one in self._checked for name, column in one.columns.items()}
-        as_it_is = {*exchange.coarse, *([] if self.memo is None else [self.memo.person])}
-        beside = self._columns.beside((name for name in exchange.reads if name not in columns), as_it_is)
-        new = exchange.draw([one.codes for one in self._checked], beside)
+        new = exchange.draw([one.codes for one in self._checked], self._beside(exchange, columns))
         released = {
             name: frames.decode(codes, _shown(codes, labels) if name in exchange.coarse else labels, like)
             for name, (codes, labels) in new.items()
@@ -310,6 +231,7 @@ class _Stored:
             refuse_target(table.path, self._out, overwrite=overwrite)
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []
+        self._drawn = DrawnColumns()
 
     def plain(self, name: Hashable) -> Iterator[Any]:
         for batch in self._table.batches([str(name)]):
@@ -344,16 +266,37 @@ class _Stored:
         strict: bool = False,
     ) -> Checked:
         frames.check_names(self._table.names, [*self.drop, *self.coarsen], repr(str(self._table.path)))
-        beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None)
+        beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None, drawn=self._drawn)
         found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress, beside=beside)
         self._checked.append(found)
         return found
 
-    def tally(self, letters: Alphabet, given: GivenColumns) -> StrataCounts:
-        beside = RowBeside(given, self.coarsen)
-        found: Checked = self._check(self._table, self._checked[-1].names, letters, beside=beside)
+    def tally(self, letters: Alphabet, given: GivenColumns, place: int = -1) -> StrataCounts:
+        beside = RowBeside(given, self.coarsen, drawn=self._drawn)
+        found: Checked = self._check(self._table, self._checked[place].names, letters, beside=beside)
         assert found.strata is not None
         return found.strata
+
+    def draw(self, mechanism: AnyMechanism, stream: SecureStream | None) -> None:
+        one, before, after = self._checked[len(self._drawn)], list[Array](), list[Array]()
+        if isinstance(self._table, SqlTable) and self._table.is_view:
+            raise InvalidInput(
+                f"{self._table} is a view, whose rows may come in another order each time that they are read: several "
+                "secrets cannot be released from it. Make a table of it first."
+            )
+        exchange = Exchanger(
+            [(one.names, mechanism)],
+            encode=self._table.encode,
+            stream=stream,
+            before=[before.append],
+            after=[after.append],
+            memo=self.memo,
+            plain=self._table.plain,
+            drawn=self._drawn,
+        )
+        for batch in read_table(self._table).batches(exchange.reads):
+            exchange(batch)
+        self._drawn.add(one.names, mechanism.output_alphabet, np.concatenate(before), np.concatenate(after))
 
     def release(
         self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
@@ -373,6 +316,7 @@ class _Stored:
             coarsen=self.coarsen,
             drop=self.drop,
             memo=self.memo,
+            drawn=self._drawn,
         )
         if shuffle:
             for (one, mechanism), each in zip(secrets, after, strict=False):

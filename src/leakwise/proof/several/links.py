@@ -1,0 +1,113 @@
+"""Whether each part of a proof about several secrets is about what was known once the earlier outcomes were drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from fractions import Fraction
+
+from leakwise.alphabet import joined
+from leakwise.errors import CertificateRejected
+from leakwise.priors import AllPriors, Box, LayerCake, Prior, PriorByStratum, PriorSet
+from leakwise.priors.sets.rounded import RoundedLayerCake
+from leakwise.proof.sets import least_mass_prover
+
+__all__ = [
+    "Known",
+    "check_implied",
+    "columns_in_words",
+    "given_of",
+    "mechanisms_possible",
+    "sets_of",
+    "uncovered",
+]
+
+Known = PriorSet | PriorByStratum
+
+
+def sets_of(known: Known) -> Iterator[PriorSet]:
+    """The sets of priors of all strata, or the one that there is."""
+    return (known[key] for key in known) if isinstance(known, PriorByStratum) else iter([known])
+
+
+def given_of(known: Known) -> tuple[Hashable, ...]:
+    """The columns that priors are by."""
+    return known.given if isinstance(known, PriorByStratum) else ()
+
+
+def columns_in_words(names: Iterable[Hashable]) -> str:
+    """Return columns as in a sentence, also where there are none."""
+    found = list(names)
+    return joined(found) if found else "nothing"
+
+
+def uncovered(known: Known, alone: Known | None, earlier: Iterable[Hashable]) -> list[Hashable]:
+    """Return the columns of earlier secrets whose outcomes a part does not account for.
+
+    It does where its priors are by them, where they are all priors, or where they are those that earlier guarantees
+    leave possible (``alone`` is then what was known before them).
+    """
+    if alone is not None or all(isinstance(one, AllPriors) for one in sets_of(known)):
+        return []
+    return [name for name in earlier if name not in given_of(known)]
+
+
+def mechanisms_possible(known: Known) -> int:
+    """Return how many mechanisms a stratum can have had, that follow from rounded frequencies of its rows; at least 1.
+
+    Later outcomes are counted beside the outcomes of one of them, and nobody knew beforehand of which: a bound that
+    fails with probability δ for each fails with at most so many times δ for the one that was chosen. The frequencies of
+    N values are rounded to positive parts, about w = √rows in all and at most w + N: there are at most (w + N over N)
+    ways. (Of exact counts it is not known whether the rows of a second stratum, at most twice as many, were rounded
+    with them.)
+    """
+    most = 1
+    for one in sets_of(known):
+        if isinstance(one, (LayerCake, RoundedLayerCake)):
+            rows = one.rows if isinstance(one, RoundedLayerCake) else 3 * one.sample_size
+            size = len(one.nominal)
+            whole = max(2, min(max(math.isqrt(rows), 2 * size), max(2, rows // 4)))
+            most = max(most, math.comb(whole + size, size))
+    return most
+
+
+def check_implied(known: Known, alone: Known, lift: Fraction, anyone: Fraction | None, name: str) -> None:
+    """Refuse priors of a later secret that leave out some which the earlier outcomes can make of what was known.
+
+    Every function of the row has a lift of at most t from the earlier outcomes, and of at least 1/a with a limit for
+    anyone: P(s | u, y) ≤ t P(s | u) and ≥ P(s | u)/a.
+    """
+    if given_of(known) != given_of(alone):
+        raise CertificateRejected(
+            f"The priors of {name} are by {columns_in_words(given_of(known))}, and what was known before by "
+            f"{columns_in_words(given_of(alone))}."
+        )
+    if isinstance(known, PriorByStratum) and isinstance(alone, PriorByStratum):
+        if set(known) != set(alone):
+            raise CertificateRejected(f"The priors of {name} and what was known before are of other strata.")
+        pairs = [(known[key], alone[key]) for key in known]
+    else:
+        assert isinstance(known, PriorSet)
+        assert isinstance(alone, PriorSet)
+        pairs = [(known, alone)]
+    for now, before in pairs:
+        if not isinstance(now, AllPriors) and not _contains(now, before, lift, anyone):
+            raise CertificateRejected(
+                f"The priors of {name} leave out some that the earlier outcomes, which make guesses up to "
+                f"{float(lift):g} times as likely, can lead to. Do not rely on the certificate."
+            )
+
+
+def _contains(now: PriorSet, before: PriorSet, lift: Fraction, anyone: Fraction | None) -> bool:
+    if not isinstance(now, Box) or now.beta is not None or now.labels != before.labels:
+        return False
+    prove = None if isinstance(before, Prior) else least_mass_prover(before)
+    for place, (low, high) in enumerate(zip(now.lower, now.upper, strict=True)):
+        alone = [int(other == place) for other in range(len(before.nominal))]
+        if prove is None:
+            least = most = before.nominal.fractions[place]
+        else:
+            least, most = prove(alone), 1 - prove([1 - one for one in alone])
+        if high < min(Fraction(1), lift * most) or low > (Fraction(0) if anyone is None else least / anyone):
+            return False
+    return True

@@ -1,0 +1,376 @@
+"""Several secrets of a row in one call: each is drawn for beside the outcomes of those before, in one account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leakwise.alphabet import GivenColumns
+from leakwise.documents import created_like
+from leakwise.errors import InvalidInput
+from leakwise.exact import Level
+from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
+from leakwise.priors.sample import coarse_prior
+from leakwise.proof import SecretPart, SeveralCertificate, certify
+from leakwise.report.several import SeveralFacts, SeveralProtection
+from leakwise.tables.formats import is_path
+from leakwise.tables.release.draw import seeded_stream
+from leakwise.tables.release.file import StrataCounts, refuse_partition
+from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
+from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
+from leakwise.tables.release.sources import Checked, Source, open_source
+from leakwise.tables.row_columns import RowColumns
+from leakwise.types import Counts
+from leakwise.workflow.advice import tell_accuracy
+from leakwise.workflow.arguments import check_costs, check_prior, check_use
+from leakwise.workflow.beside_outcomes import JointPriors, given_outcomes, implied, margin_of
+from leakwise.workflow.choice import Choice, Request, chosen_mechanism
+from leakwise.workflow.columns import (
+    columns_that_go_out,
+    given_columns,
+    refuse_labels,
+    refuse_related,
+    warn_of_determined,
+)
+from leakwise.workflow.mechanism import Kept, kept_in_reading
+from leakwise.workflow.several_arguments import Named, PriorOfAll, read_secrets
+from leakwise.workflow.split_total import Split, split_total
+from leakwise.workflow.strata import CountedStrata, learned_priors
+
+if TYPE_CHECKING:
+    from leakwise.sampling import SecureStream
+
+__all__ = ["SeveralRequest", "protect_several"]
+
+# Combinations of given columns and earlier outcomes up to which each has a mechanism of its own.
+_MOST_STRATA = 1000
+# Numbers of a joint prior that are computed with.
+_MOST_CELLS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeveralRequest:
+    """What a user asks of a release of several secrets; as for :func:`leakwise.protect`."""
+
+    lifts: Mapping[Any, Any]
+    domain: Any
+    anyone: Any
+    prior: Any
+    failure: float | None
+    given: Any
+    unrelated: Any
+    drop: Any
+    coarsen: Mapping[Any, Any] | None
+    least_rows: int
+    use: str
+    keep_frequencies: bool | None
+    total: Level | None
+    time_limit: float
+    order: str | None
+    allow_certainty: bool
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A secret that was checked, counted by other strata than it was checked with."""
+
+    rows: int
+    counts: Counts
+    strata: StrataCounts | None
+    order: None = None
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A secret with what it was drawn by: the proof, the one that the receiver may see, and what was known alone."""
+
+    named: Named
+    request: Request
+    choice: Choice
+    part: SecretPart
+    shown: SecretPart
+
+
+def protect_several(
+    data: Any,
+    asked: SeveralRequest,
+    *,
+    out: Any,
+    overwrite: bool,
+    certified: Callable[[SeveralCertificate], None] | None,
+    progress: Any,
+    unsafe_seed: int | None,
+) -> SeveralProtection:
+    """Release several secrets: every mechanism is by the given columns and the outcomes drawn before it.
+
+    Nothing is shown before all were drawn for. Where anything fails, everything that was drawn is thrown away.
+    """
+    if asked.prior is None or isinstance(asked.prior, str):
+        check_prior(asked.prior, asked.failure)
+    elif asked.failure is not None:
+        raise InvalidInput("failure (--failure) goes with prior='table': priors that are given are taken as known.")
+    check_costs(asked.prior, asked.least_rows, None)
+    check_use(asked.use)
+    check_order(asked.order)
+    files = {"data": file_of(data), "out": file_of(out)}
+    refuse_same_files(files, ledger_files(None, "ledger"))
+    source = open_source(data, out, overwrite=overwrite, progress=progress, order=asked.order)
+    secrets, joint = read_secrets(source.names, asked.lifts, asked.domain, asked.prior, asked.anyone, asked.total)
+    every = tuple(name for one in secrets for name in one.names)
+    refuse_partition((data, out), every)
+    public = _prior_for_columns(secrets, joint)
+    row = columns_that_go_out(
+        source.names,
+        every,
+        public,
+        None,
+        given=asked.given,
+        unrelated=asked.unrelated,
+        drop=asked.drop,
+        coarsen=asked.coarsen,
+    )
+    source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
+    by = given_columns(source, row, public)
+    seen = _checked(source, secrets, row, by)
+    refuse_labels(source, public)
+    stream = seeded_stream(unsafe_seed)
+    split = None if asked.total is None else _split(asked, asked.total, secrets, joint, seen)
+    if split is not None:
+        secrets = [one.with_lift(split.lifts[one.key]) for one in secrets]
+    steps = _Steps(asked, source, row, by, joint, secrets, seen)
+    for place in range(len(secrets)):
+        steps.draw(place, stream)
+    certificate, shown = steps.certificates()
+    certificate.verify()
+    if certified is not None:
+        with created_like(data if is_path(data) else getattr(data, "database", None)):
+            certified(certificate)
+    mechanisms = [one.choice.certificate.mechanism for one in steps.drawn]
+    table = source.release(mechanisms, stream)
+    told = {
+        "dataset": source.name or "a table",
+        "rows": seen[0].rows,
+        "ledger": None,
+        "released": table.name if isinstance(table, Path) else None,
+        "unsafe_seed": unsafe_seed is not None,
+        "order": source.order,
+    }
+    parts = tuple(one.choice.facts(one.request, **told) for one in steps.drawn)
+    facts = SeveralFacts.of(parts, shown, row if row.beside or row.dropped else None)
+    designs = {one.named.title: one.choice.design for one in steps.drawn}
+    counts = {one.named.title: one.choice.counts for one in steps.drawn}
+    return SeveralProtection(table, certificate, designs, facts, (), files, counts, split)
+
+
+def _split(
+    asked: SeveralRequest, total: Level, secrets: Sequence[Named], joint: PriorOfAll | None, seen: Sequence[Checked]
+) -> Split:
+    """Share a total out among the secrets, by what is public: priors, or rounded frequencies of the table."""
+    priors: dict[Any, Any] = {}
+    for place, one in enumerate(secrets):
+        if joint is not None:
+            priors[one.key] = margin_of(joint, [(each.names, each.letters) for each in secrets], place)
+        elif isinstance(one.public, str):
+            priors[one.key] = coarse_prior(seen[place].counts.tolist(), one.letters)
+        else:
+            priors[one.key] = one.public
+    limits = {one.key: one.asked.level.below for one in secrets if one.asked.level is not None}
+    keep = kept_in_reading(asked.keep_frequencies, None, None, asked.use, None)
+    anyone = {one.key: one.anyone for one in secrets}
+    return split_total(limits, priors, total.below, anyone=anyone, use=asked.use, keep=keep)
+
+
+def _prior_for_columns(secrets: Sequence[Named], joint: PriorOfAll | None) -> Any:
+    """What decides which columns may go out beside the secrets: one prior that stands for all."""
+    if joint is not None:
+        return joint
+    known = [one.public for one in secrets if not isinstance(one.public, AllPriors)]
+    if not known:
+        return secrets[0].public
+    by = [one.given_columns if isinstance(one, PriorByStratum) else None for one in known]
+    if any(one != by[0] for one in by):
+        raise InvalidInput(
+            "prior must be by the same given columns, in one order, for every secret: what is known of one where "
+            "columns are seen that another's prior does not speak of cannot be told. Give all of them by stratum "
+            "(lw.PriorByStratum), or lw.AllPriors for those of which nothing is known."
+        )
+    return known[0]
+
+
+def _checked(source: Source, secrets: Sequence[Named], row: RowColumns, by: GivenColumns | None) -> list[Checked]:
+    """Read every secret whole, and refuse what can be refused before anything is drawn."""
+    found = []
+    for one in secrets:
+        watched = RowOrder(one.letters.labels) if source.order is None and by is None else None
+        seen = source.check(one.names, one.letters, [] if watched is None else [watched.add], by)
+        if not seen.rows:
+            raise InvalidInput("data has no rows: there is nothing to release.")
+        if (ordered := watched or seen.order) is not None:
+            refuse_order(ordered, " and ".join(map(repr, one.names)))
+        refuse_related(source, replace(row, secret=one.names), one.letters)
+        if by is not None and seen.strata:
+            warn_of_determined(seen.strata, by, one.names)
+        found.append(seen)
+    return found
+
+
+class _Steps:
+    """Designs, proves and draws for one secret after the other."""
+
+    def __init__(
+        self,
+        asked: SeveralRequest,
+        source: Source,
+        row: RowColumns,
+        by: GivenColumns | None,
+        joint: PriorOfAll | None,
+        secrets: Sequence[Named],
+        seen: Sequence[Checked],
+    ) -> None:
+        self._asked, self._source, self._row, self._by = asked, source, row, by
+        self._secrets, self._seen, self._joint = secrets, seen, joint
+        self._law = None if joint is None else JointPriors(joint, [(one.names, one.letters) for one in secrets])
+        self.drawn: list[_Drawn] = []
+
+    # -- what was drawn so far ----------------------------------------------------------------------------------
+
+    @property
+    def _lift(self) -> Fraction:
+        """What the outcomes so far may make of any guess."""
+        return _certificate([one.shown for one in self.drawn]).ratio or Fraction(1)
+
+    @property
+    def _anyone(self) -> Fraction | None:
+        return _certificate([one.shown for one in self.drawn]).every_prior
+
+    def _beside(self) -> GivenColumns | None:
+        """The given columns, and those of the outcomes so far."""
+        outcomes = given_outcomes([(one.named.names, one.choice.certificate.mechanism) for one in self.drawn])
+        given = {} if self._by is None else dict(zip(self._by.names, self._by.domains, strict=True))
+        return GivenColumns({**given, **outcomes}) if given or outcomes else None
+
+    # -- one secret ---------------------------------------------------------------------------------------------
+
+    def draw(self, place: int, stream: SecureStream | None) -> None:
+        """Choose the mechanism of a secret, and draw for it."""
+        one = self._secrets[place]
+        if self._joint is not None:
+            done = self._from_joint(place)
+        elif isinstance(one.public, str):
+            done = self._from_table(place)
+        else:
+            assert one.public is not None
+            done = self._from_public(place, one.public)
+        self._source.draw(done.choice.certificate.mechanism, stream)
+        if self._law is not None:
+            self._law.draw(done.choice.certificate.mechanism)
+        self.drawn.append(done)
+
+    def _from_public(self, place: int, alone: PriorSet | PriorByStratum) -> _Drawn:
+        """What is known of the secrets one by one: later ones hold for all that earlier outcomes can make of it."""
+        now = implied(alone, self._lift, self._anyone) if place else alone
+        seen = self._seen[place]
+        request = self._request(place, now, self._by)
+        choice = chosen_mechanism(request, seen, self._by, None)
+        before = alone if place and now is not alone else None
+        return self._done(place, request, choice, before, before)
+
+    def _from_joint(self, place: int) -> _Drawn:
+        assert self._law is not None
+        assert self._joint is not None
+        public = self._law.prior()
+        if place and (self._law.strata > _MOST_STRATA or self._law.cells > _MOST_CELLS):
+            named = [(one.names, one.letters) for one in self._secrets]
+            return self._from_public(place, margin_of(self._joint, named, place))
+        by = public.given_columns if isinstance(public, PriorByStratum) else None
+        seen = self._seen[place] if by is None else self._tallied(place, by)
+        request = self._request(place, public, by)
+        return self._done(place, request, chosen_mechanism(request, seen, by, None))
+
+    def _from_table(self, place: int) -> _Drawn:
+        by = self._beside()
+        seen = self._seen[place] if by is None or not place else self._tallied(place, by)
+        if place and seen.strata is not None and len(seen.strata) > _MOST_STRATA:
+            return self._implied_by_table(place)
+        # Which mechanism the earlier outcomes were drawn by, the rows chose: of so many each has its share.
+        share = self._share / _certificate([one.part for one in self.drawn]).choices
+        request = replace(self._request(place, "table", by), failure=share)
+        choice = chosen_mechanism(request, seen, by, None)
+        if not place:
+            tell_accuracy(request, choice, by, seen.rows)
+        return self._done(place, request, choice)
+
+    def _implied_by_table(self, place: int) -> _Drawn:
+        """Too many combinations with outcomes: what the table says beside the given columns alone, made wider."""
+        one, seen = self._secrets[place], self._seen[place]
+        public: PriorSet | PriorByStratum
+        known: PriorSet | PriorByStratum
+        if self._by is not None and seen.strata:
+            counted = CountedStrata(seen.strata, one.letters, self._by, one.title, self._share, self._asked.least_rows)
+            public, known = learned_priors(counted)
+        else:
+            sample = Prior.from_integers(one.letters, seen.counts.tolist(), seen.rows)
+            public, known = (sample.confidence(self._share, f"{kind}layer-cake") for kind in ("rounded-", ""))
+        request = replace(self._request(place, implied(public, self._lift, self._anyone), self._by), learned=True)
+        choice = chosen_mechanism(request, seen, self._by, None)
+        exact = implied(known, self._lift, self._anyone)
+        proof = certify(choice.certificate.mechanism, exact, request.asked)
+        return self._done(place, request, replace(choice, certificate=proof), known, public)
+
+    @property
+    def _share(self) -> Fraction:
+        """The failure probability of each secret."""
+        return Fraction(self._asked.failure or 0) / len(self._secrets)
+
+    def _tallied(self, place: int, by: GivenColumns) -> _Counted:
+        seen = self._seen[place]
+        counts = self._source.tally(self._secrets[place].letters, by, place)
+        return _Counted(seen.rows, seen.counts, counts)
+
+    def _request(self, place: int, public: PriorSet | PriorByStratum | str, by: GivenColumns | None) -> Request:
+        asked, one = self._asked, self._secrets[place]
+        given: tuple[Hashable, ...] = self._row.given if by is None else by.names
+        return Request(
+            asked=one.asked,
+            use=asked.use,
+            keep=self._keep(),
+            mechanism=None,
+            letters=one.letters,
+            public=public,
+            failure=None,
+            least_rows=asked.least_rows,
+            prior_cost=None,
+            row=replace(self._row, secret=one.names, given=given),
+            time_limit=asked.time_limit / len(self._secrets),
+            allow_certainty=asked.allow_certainty,
+        )
+
+    def _keep(self) -> Kept | None:
+        return kept_in_reading(self._asked.keep_frequencies, None, None, self._asked.use, None)
+
+    def _done(self, place: int, request: Request, choice: Choice, alone: Any = None, public: Any = None) -> _Drawn:
+        one = self._secrets[place]
+        return _Drawn(
+            one,
+            request,
+            choice,
+            SecretPart(one.names, choice.certificate, alone),
+            SecretPart(one.names, choice.shown, public),
+        )
+
+    def certificates(self) -> tuple[SeveralCertificate, SeveralCertificate]:
+        """Return the proof of all secrets, and the one that the receiver may see."""
+        found = []
+        for parts in ([one.part for one in self.drawn], [one.shown for one in self.drawn]):
+            linked = _certificate(parts, self._asked.total, self._joint)
+            found.append(linked if linked.checks_joint else replace(linked, joint=None))
+        return found[0], found[1]
+
+
+def _certificate(
+    parts: Sequence[SecretPart], total: Level | None = None, joint: PriorOfAll | None = None
+) -> SeveralCertificate:
+    return SeveralCertificate(tuple(parts), total, joint)

@@ -1,0 +1,238 @@
+"""Several secrets as a user names them: their columns, limits, domains and priors, refused where they contradict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from leakwise.alphabet import Alphabet, as_alphabet
+from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.exact import Level, level
+from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
+from leakwise.proof import AskedLimits
+from leakwise.tables.kinds.joint_columns import Product
+from leakwise.tables.release.secret_columns import secret_columns
+from leakwise.workflow.arguments import declared_values, public_prior
+from leakwise.workflow.limits import TEN_TIMES, release_limits
+
+__all__ = ["Named", "PriorOfAll", "as_one_secret", "read_priors", "read_secrets", "refuse_options"]
+
+PriorOfAll = Prior | PriorByStratum
+
+
+@dataclass(frozen=True)
+class Named:
+    """One of several secrets.
+
+    Attributes
+    ----------
+    key
+        What the user calls it: a column, or a tuple of columns.
+    names
+        Its columns.
+    letters
+        Its declared values.
+    asked
+        The limits of what its outcome may add.
+    public
+        What is known of it beforehand, alone; ``"table"`` where that is to be estimated, None where a joint prior says.
+    anyone
+        The limit for anyone, as the user gave it.
+    """
+
+    key: Any
+    names: tuple[Hashable, ...]
+    letters: Alphabet
+    asked: AskedLimits
+    public: PriorSet | PriorByStratum | str | None
+    anyone: Any = TEN_TIMES
+
+    def with_lift(self, lift: Fraction) -> Named:
+        """Return the same secret with another lift; a limit for anyone that is ten times the lift goes with it."""
+        return replace(self, asked=release_limits(lift=lift, anyone=self.anyone, prior=self.public))
+
+    @property
+    def title(self) -> Hashable:
+        """The column, or the tuple of columns."""
+        return self.names[0] if len(self.names) == 1 else self.names
+
+
+def refuse_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that are about one secret, beside several."""
+    named = [name for name, value in options.items() if value is not None]
+    if "lift" in named or "epsilon" in named:
+        given = "lift" if "lift" in named else "epsilon"
+        raise InvalidInput(
+            f"{given} must be left out beside a mapping from secrets to lifts: each secret has its own, such as "
+            f"{{'diagnosis': 2, ('age', 'sex'): 3}}. Got {given}={options[given]!r}. To limit all of them together, "
+            "give total= (--total)."
+        )
+    if named:
+        raise InvalidInput(
+            f"{some_of(named)} must be left out beside a mapping from secrets to lifts: it is about one secret. "
+            "Release that one by itself, or leave it out."
+        )
+
+
+def as_one_secret(
+    lifts: Mapping[Any, Any], prior: Any, anyone: Any, total: Level | None
+) -> tuple[tuple[Hashable, ...], Any, Any]:
+    """Return several secrets as one: all of their columns, the lift of all together, and the limit for anyone.
+
+    Raises
+    ------
+    InvalidInput
+        What is known must be of all secrets together, or be counted in the table.
+    """
+    if not lifts:
+        raise InvalidInput("column must name at least one secret with its lift. Got an empty mapping.")
+    names = {key: key if isinstance(key, tuple) else (key,) for key in lifts}
+    _refuse_overlaps(names)
+    read, joint = read_priors(prior, names)
+    if joint is None and not all(one is None or isinstance(one, str) for one in read.values()):
+        raise InvalidInput(
+            "joint=True (--joint) needs a prior of all secrets together, over tuples, or prior='table': those of the "
+            "secrets alone do not say what goes with what."
+        )
+    if isinstance(anyone, Mapping):
+        raise InvalidInput(f"anyone must be one number with joint=True (--joint): there is one secret. Got {anyone!r}.")
+    lift: Any = total
+    if total is None:
+        lift = math.prod((level(lift=_lift(one, key)).below for key, one in lifts.items()), start=Fraction(1))
+    return tuple(name for own in names.values() for name in own), lift, anyone
+
+
+def read_secrets(
+    known: Sequence[Hashable] | None,
+    lifts: Mapping[Any, Any],
+    domain: Any,
+    prior: Any,
+    anyone: Any,
+    total: Level | None = None,
+) -> tuple[list[Named], PriorOfAll | None]:
+    """Return the secrets in their order, and the prior of all together where it is given.
+
+    A secret without a lift of its own may have all of the total.
+    """
+    if not lifts:
+        raise InvalidInput("column must name at least one secret with its lift. Got an empty mapping.")
+    if known is None:
+        raise InvalidInput("A mapping from secrets to lifts needs a table. The data is a bare column.")
+    names = {key: secret_columns(known, key) for key in lifts}
+    _refuse_overlaps(names)
+    domains = _domains(domain, names)
+    priors, joint = read_priors(prior, names)
+    limits = _by_secret(anyone, names, "anyone", TEN_TIMES)
+    found = []
+    for key, lift in lifts.items():
+        own = priors[key]
+        letters = domains.get(key)
+        if letters is None:
+            letters = (
+                _letters_of(joint, names, key) if joint is not None else declared_values(None, own, None, names[key])
+            )
+        public = None if joint is not None else public_prior(own, letters)
+        most = total.below if lift is None and total is not None else _lift(lift, key)
+        asked = release_limits(lift=most, anyone=limits[key], prior=own)
+        found.append(Named(key, names[key], letters, asked, public, limits[key]))
+    return found, joint
+
+
+def _lift(lift: Any, key: Any) -> Any:
+    if lift is None or isinstance(lift, (Mapping, list, tuple, str, bool)):
+        alone = " A lift may be None where total= is given." if lift is None else ""
+        raise InvalidInput(
+            f"The lift of {key!r} must be a number of at least 1, such as 2. Got {lift!r} instead.{alone}"
+        )
+    return lift
+
+
+def _refuse_overlaps(names: Mapping[Any, tuple[Hashable, ...]]) -> None:
+    owner: dict[Hashable, Any] = {}
+    for key, columns in names.items():
+        for name in columns:
+            if name in owner:
+                raise InvalidInput(
+                    f"Secrets of one call must not overlap: column {name!r} belongs to {owner[name]!r} and to {key!r}. "
+                    "A column is drawn for once: put all columns that belong together into one secret."
+                )
+            owner[name] = key
+
+
+def _domains(domain: Any, names: Mapping[Any, tuple[Hashable, ...]]) -> dict[Any, Alphabet]:
+    """Return the declared values of each secret for which they are declared."""
+    if domain is None:
+        return {}
+    columns = [name for own in names.values() for name in own]
+    if not isinstance(domain, Mapping):
+        raise InvalidInput(
+            f"domain must map the columns of several secrets to their values: {some_of(columns, 12)}. Got "
+            f"{type(domain).__name__} instead."
+        )
+    if strange := [name for name in domain if name not in columns and name not in names]:
+        raise InvalidInput(
+            f"domain names {some_of(strange)}, which is not a column of a secret. Those are {some_of(columns, 12)}."
+            + did_you_mean(strange[0], columns)
+        )
+    found: dict[Any, Alphabet] = {}
+    for key, own in names.items():
+        if key in domain:
+            found[key] = as_alphabet(domain[key], name=f"the domain of {key!r}")
+        elif all(name in domain for name in own):
+            parts = [as_alphabet(domain[name], name=f"the domain of {name!r}") for name in own]
+            found[key] = parts[0] if len(own) == 1 else Product(parts)
+        elif missing := [name for name in own if name not in domain and any(other in domain for other in own)]:
+            raise InvalidInput(f"domain must name the values of {some_of(missing)}, too, which belongs to {key!r}.")
+    return found
+
+
+def read_priors(prior: Any, names: Mapping[Any, tuple[Hashable, ...]]) -> tuple[dict[Any, Any], PriorOfAll | None]:
+    """Return what is known of each secret, or of all of them together."""
+    if prior is None or isinstance(prior, str):
+        return dict.fromkeys(names, prior), None
+    if isinstance(prior, AllPriors):
+        raise InvalidInput(
+            "prior must be by secret where it is every prior: {'diagnosis': lw.AllPriors(...), ...}, each over its own "
+            "values."
+        )
+    if isinstance(prior, Mapping) and all(key in names for key in prior):
+        if missing := [key for key in names if key not in prior]:
+            raise InvalidInput(f"prior must have one for each secret. Those of {some_of(missing)} are missing.")
+        if "table" in [one for one in prior.values() if isinstance(one, str)]:
+            raise InvalidInput("prior must be 'table' for all secrets or for none.")
+        return {
+            key: one if isinstance(one, (PriorSet, PriorByStratum)) else Prior(one) for key, one in prior.items()
+        }, None
+    if isinstance(prior, (Prior, PriorByStratum)):
+        return dict.fromkeys(names), prior
+    if isinstance(prior, Mapping) and all(isinstance(key, tuple) for key in prior):
+        return dict.fromkeys(names), Prior(prior)
+    columns = [name for own in names.values() for name in own]
+    raise InvalidInput(
+        f"prior must be 'table', a mapping from each secret to its prior ({some_of(names)}), or a prior of all secrets "
+        f"together over tuples of {len(columns)} values, one for each of {some_of(columns, 12)}. Got {prior!r} instead."
+    )
+
+
+def _letters_of(joint: PriorOfAll, names: Mapping[Any, tuple[Hashable, ...]], key: Any) -> Alphabet:
+    """The values of a secret that a prior of all secrets together names."""
+    columns = [name for own in names.values() for name in own]
+    start, size = columns.index(names[key][0]), len(names[key])
+    rows: list[Any] = [label if len(columns) > 1 else (label,) for label in joint.labels]
+    if wrong := [row for row in rows if not isinstance(row, tuple) or len(row) != len(columns)]:
+        raise InvalidInput(
+            f"prior must be over tuples of {len(columns)} values, one for each of {some_of(columns, 12)}. Got "
+            f"{some_of(wrong)} among them."
+        )
+    return Alphabet(dict.fromkeys(row[start] if size == 1 else row[start : start + size] for row in rows))
+
+
+def _by_secret(value: Any, names: Mapping[Any, Any], option: str, default: Any) -> dict[Any, Any]:
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(names, value)
+    if strange := [key for key in value if key not in names]:
+        raise InvalidInput(f"{option} names {some_of(strange)}, which is not among the secrets {some_of(names)}.")
+    return {key: value.get(key, default) for key in names}

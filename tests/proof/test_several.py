@@ -1,0 +1,120 @@
+"""A certificate of several secrets is believed only where its parts are linked as the mathematics needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+from leakwise.errors import CertificateRejected
+from leakwise.exact import level
+from leakwise.priors import Box
+from leakwise.proof import SecretPart, SeveralCertificate
+
+LAW = {
+    ("x", "no"): Fraction(4, 10),
+    ("x", "yes"): Fraction(1, 10),
+    ("y", "no"): Fraction(1, 10),
+    ("y", "yes"): Fraction(4, 10),
+}
+MARGINS = {"a": lw.Prior({"x": 0.5, "y": 0.5}), "b": lw.Prior({"no": 0.5, "yes": 0.5})}
+TABLE = {"a": ["x", "y"] * 20, "b": ["no", "yes"] * 20}
+
+
+def made(prior: Any = None, **options: Any) -> SeveralCertificate:
+    prior = lw.Prior(LAW) if prior is None else prior
+    done = lw.protect(TABLE, {"a": 1.5, "b": 1.25}, prior=prior, order="keep", **options)
+    certificate = done.certificate
+    assert isinstance(certificate, SeveralCertificate)
+    return certificate
+
+
+def refused(certificate: SeveralCertificate, words: str) -> None:
+    with pytest.raises(CertificateRejected, match=words):
+        certificate.verify()
+
+
+@pytest.mark.parametrize("prior", [lw.Prior(LAW), MARGINS], ids=["joint", "margins"])
+def test_the_file_is_verified_again(prior: Any, tmp_path: Path) -> None:
+    certificate = replace(made(prior), total=level(lift=2))
+    path = tmp_path / "certificate.json"
+    certificate.save(path)
+    again = lw.verify(path)
+    assert isinstance(again, SeveralCertificate)
+    assert (again.ratio, again.total, again.exact) == (certificate.ratio, certificate.total, certificate.exact)
+    assert again.sentence == certificate.sentence
+    assert again.to_dict() == certificate.to_dict()
+    damaged = path.read_text(encoding="utf-8").replace('"columns":["b"]', '"columns":["a"]')
+    path.write_text(damaged, encoding="utf-8")
+    with pytest.raises(lw.InvalidInput, match="checksum"):
+        lw.verify(path)
+
+
+def test_parts_in_another_order_are_refused() -> None:
+    certificate = made()
+    refused(replace(certificate, parts=certificate.parts[::-1], joint=None), "b is drawn for by a, which is not drawn")
+
+
+def test_a_part_that_leaves_an_outcome_out_is_refused() -> None:
+    certificate = made(MARGINS)
+    second = certificate.parts[1]
+    alone = lw.certify(lw.design(MARGINS["b"], lift=1.25, anyone=12.5).mechanism, MARGINS["b"], lift=1.25)
+    refused(replace(certificate, parts=(certificate.parts[0], SecretPart(("b",), alone))), "says nothing of someone")
+    # What was known alone, with priors that are too few.
+    box = second.known
+    assert isinstance(box, Box)
+    narrow = Box(box.nominal, box.lower, [min(one, Fraction(3, 5)) for one in box.upper])
+    smaller = SecretPart(("b",), lw.certify(second.mechanism, narrow, lift=1.25), MARGINS["b"])
+    refused(replace(certificate, parts=(certificate.parts[0], smaller)), "leave out some that the earlier outcomes")
+    # The right box, around another prior than it was made from.
+    other = replace(second, alone=lw.Prior({"no": 0.9, "yes": 0.1}))
+    refused(replace(certificate, parts=(certificate.parts[0], other)), "leave out some that the earlier outcomes")
+
+
+def test_a_prior_that_does_not_follow_from_the_joint_one_is_refused() -> None:
+    certificate = made()
+    other = lw.Prior({**LAW, ("x", "no"): Fraction(1, 10), ("x", "yes"): Fraction(4, 10)})
+    refused(replace(certificate, joint=other), "does not follow from the joint prior")
+
+
+def test_a_total_that_is_exceeded_is_refused() -> None:
+    certificate = replace(made(), total=level(lift=1.2))
+    assert not certificate.holds
+    refused(certificate, "more than asked \\(total lift = 1.2\\)")
+
+
+def test_parts_relative_to_other_columns_are_refused() -> None:
+    strata = lw.PriorByStratum({"f": MARGINS["b"], "m": MARGINS["b"]}, {"sex": ["f", "m"]})
+    box = strata.replaced({key: made(MARGINS).parts[1].known for key in strata})  # type: ignore[misc]
+    design = lw.design(box, lift=1.25, anyone=12.5)
+    part = SecretPart(("b",), design.certificate, strata)
+    refused(replace(made(MARGINS), parts=(made(MARGINS).parts[0], part)), "relative to")
+
+
+def test_a_column_twice_and_no_column_are_refused() -> None:
+    part = made(MARGINS).parts[0]
+    refused(SeveralCertificate((part, part)), "each once")
+    refused(SeveralCertificate(()), "each once")
+
+
+def test_later_frequencies_pay_for_the_choice_of_earlier_mechanisms() -> None:
+    """The mechanism of the first secret follows from rounded frequencies: each possible one has its share."""
+    generator = np.random.default_rng(0)
+    a = generator.choice(2, 5000)
+    table = {"a": np.array(["x", "y"])[a], "b": np.array(["no", "yes"])[a ^ (generator.random(5000) < 0.2)]}
+    done = lw.protect(
+        table, {"a": 1.5, "b": 1.25}, prior="table", failure=1e-6, domain={"a": ["x", "y"], "b": ["no", "yes"]}
+    )
+    first, second = done.certificate.parts
+    rows = 5000 * 3  # of exact counts it is not told which rows were rounded with them
+    parts = int(rows**0.5)
+    possible = (parts + 2) * (parts + 1) // 2
+    assert done.certificate.choices % possible == 0
+    shares = [sum(second.known[key].exact_failure for key in second.known), first.known.exact_failure]
+    assert done.certificate.exact_failure == shares[1] + possible * shares[0] <= Fraction(1e-6)
+    assert shares[0] < Fraction(1e-6) / possible
