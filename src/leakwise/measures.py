@@ -7,6 +7,7 @@
 """
 
 from leakwise.leakage import (
+    TreePrior,
     adaptive_bound,
     attaining_gain,
     capacity_bound,
@@ -43,6 +44,7 @@ from leakwise.leakage import (
 )
 
 __all__ = [
+    "TreePrior",
     "adaptive_bound",
     "attaining_gain",
     "capacity_bound",

@@ -44,6 +44,7 @@ from leakwise.leakage.measures.shannon_capacity import ShannonCapacity, shannon_
 from leakwise.leakage.measures.tail import Quantiles, pml_quantiles, psi1, psi2, tail_probability
 from leakwise.leakage.rows.memo_lift import MemoLift, memo_lift
 from leakwise.leakage.rows.row_lift import RowLift, row_lift
+from leakwise.leakage.rows.tree_prior import TreePrior
 from leakwise.leakage.stratified_audit import StratifiedAudit, also_by_stratum
 
 audit = also_by_stratum(_audit_one)
@@ -63,6 +64,7 @@ __all__ = [
     "SampleLeakage",
     "ShannonCapacity",
     "StratifiedAudit",
+    "TreePrior",
     "Vulnerability",
     "adaptive",
     "adaptive_bound",

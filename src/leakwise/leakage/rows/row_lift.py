@@ -16,6 +16,8 @@ from leakwise.guarantee import at_least, at_most
 from leakwise.leakage.rows.joint import Row, Secret, secret_name, secrets_of, strata_of
 from leakwise.leakage.rows.maximum import LargestLift, largest_lift
 from leakwise.leakage.rows.passes import Passes
+from leakwise.leakage.rows.tree_lift import tree_lift
+from leakwise.leakage.rows.tree_prior import TreePrior
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import PriorByStratum, as_prior
 
@@ -38,7 +40,8 @@ class RowLift(Shown):
     secrets, pairs
         The same for guesses about one secret, and about two of them.
     steps
-        What each mechanism adds beside the outcomes before it: its largest lift, rounded up.
+        What each mechanism adds beside the outcomes before it: its largest lift, rounded up. Empty where nothing
+        bounds it.
     """
 
     row: LargestLift
@@ -47,14 +50,15 @@ class RowLift(Shown):
     steps: Mapping[Hashable, Fraction]
 
     @property
-    def product(self) -> Fraction:
-        """The product of what each mechanism adds: a bound that needs no joint distribution, never below the truth."""
-        return math.prod(self.steps.values(), start=Fraction(1))
+    def product(self) -> Fraction | None:
+        """The product of what each mechanism adds, never below the truth; None where nothing bounds it."""
+        return math.prod(self.steps.values(), start=Fraction(1)) if self.steps else None
 
     @property
     def lift(self) -> Fraction:
         """No guess about the row becomes more likely than by this factor: the least number that is proven."""
-        return min(self.row.upper, self.product)
+        product = self.product
+        return self.row.upper if product is None else min(self.row.upper, product)
 
     def _shown(self) -> Parts:
         told = [("the whole row", self.row), *((secret_name(key), one) for key, one in self.secrets.items())]
@@ -66,15 +70,17 @@ class RowLift(Shown):
         ]
         title = (
             f"All outcomes of a row together: no guess about the row becomes more than {at_most(self.lift)} times as "
-            f"likely for anyone who knew the prior. The mechanisms one by one, multiplied: {at_most(self.product)}."
+            "likely for anyone who knew the prior."
         )
+        if (product := self.product) is not None:
+            title += f" The mechanisms one by one, multiplied: {at_most(product)}."
         return [Table(["guess about", "lift", "", "from the outcomes"], rows, title)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
             "lift": float(self.lift),
-            "product": float(self.product),
+            "product": None if self.product is None else float(self.product),
             "row": _plain(self.row),
             "secrets": {secret_name(key): _plain(one) for key, one in self.secrets.items()},
             "pairs": {f"{secret_name(a)}, {secret_name(b)}": _plain(one) for (a, b), one in self.pairs.items()},
@@ -97,7 +103,13 @@ def _plain(one: LargestLift) -> dict[str, Any]:
     }
 
 
-def row_lift(prior: Any, mechanisms: Mapping[Any, Mechanism | StratifiedMechanism], *, pairs: bool = True) -> RowLift:
+def row_lift(
+    prior: Any,
+    mechanisms: Mapping[Any, Mechanism | StratifiedMechanism],
+    *,
+    pairs: bool = True,
+    seconds: float = 20.0,
+) -> RowLift:
     r"""Return the largest lift of any guess about a row from the outcomes of several mechanisms together.
 
     :math:`\max_{y, s} \prod_i P_i(y_i | s_i, u, y_{<i}) / P(y | u)` over all joint outcomes and all rows that can
@@ -110,13 +122,16 @@ def row_lift(prior: Any, mechanisms: Mapping[Any, Mechanism | StratifiedMechanis
     prior
         The joint distribution of the secrets: a Prior over tuples with a value for each secret (or for each of their
         columns), in the order of the mechanisms; or one for each stratum (:class:`PriorByStratum`): then the largest
-        lift over all strata is found, for anyone who sees the given columns.
+        lift over all strata is found, for anyone who sees the given columns. Or a :class:`TreePrior` for many columns:
+        then the largest lift of the row is found between two numbers.
     mechanisms
         From each secret, a column or a tuple of columns, to its mechanism, in the order in which they are drawn. A
         stratified one is by the given columns of the prior and, after them, by none or all of the outcomes of the
         earlier secrets.
     pairs
         Whether pairs are looked at, too.
+    seconds
+        For a tree: how long the upper bound is improved, in seconds of one core.
 
     Examples
     --------
@@ -127,6 +142,9 @@ def row_lift(prior: Any, mechanisms: Mapping[Any, Mechanism | StratifiedMechanis
     >>> f"{float(found.row.upper):.3f} for the row, {float(found.secrets['smokes'].upper):.3f} for smokes alone"
     '3.333 for the row, 2.162 for smokes alone'
     """
+    if isinstance(prior, TreePrior):
+        whole, added = tree_lift(prior, mechanisms, seconds=seconds)
+        return RowLift(whole, {}, {}, added)
     known = prior if isinstance(prior, PriorByStratum) else as_prior(prior)
     secrets, places = secrets_of(known, mechanisms)
     largest: dict[tuple[int, ...], LargestLift] = {}
