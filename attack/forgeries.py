@@ -25,7 +25,7 @@ METHODS = ["weissman", "weissman-phi", "clopper-pearson", "kl", "layer-cake", "b
 NAMES = [
     *METHODS,
     *("ball", "box", "hull", "all"),
-    *("mutual_information", "total_variation", "chi_square", "hellinger", "guessing", "gain", "frequencies"),
+    *("mutual_information", "total_variation", "chi_square", "hellinger", "guessing", "gain", "frequencies", "margin"),
     *("epsilon", "lift"),
 ]
 UTILITIES = ["mutual_information", "total_variation", "chi_square", "hellinger", "guessing", "frequencies"]
@@ -54,6 +54,8 @@ def honest(kind: str, counted: Sequence[int] = (5, 3, 2)) -> Any:
     goal: Any = utility
     if utility == "expected":
         goal = lw.Expected(-np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float))
+    if utility == "margin":
+        return lw.design(prior, margin=0.05, rows=2000, anyone=8 if constraint == "both" else None).certificate
     if constraint == "code":
         return lw.design(lw.Prior.uniform(25), lift=5, utility=goal).certificate
     limits = {"lift": {"lift": 2}, "ldp": {"ldp": 0.7}, "lip": {"lip": 0.6}, "both": {"epsilon": 0.4, "ldp": 0.9}}
@@ -98,6 +100,8 @@ KINDS = [
     ),
     "design frequencies ldp",
     "design frequencies code",
+    "design margin lift",
+    "design margin both",
     "design expected lift",
     *(f"design mutual_information {name}" for name in ("ball", "box", "hull", "all", "weissman")),
     "design guessing ball",

@@ -271,6 +271,9 @@ def _optimality(c: lw.results.Certificate) -> None:
             must(claim.value <= 1e9, "a value where none is known")
             return
         true = float((p**2).sum() - np.trace(np.linalg.inv(information)))
+    elif claim.utility == "margin":
+        _margin(claim, c.prior, p, masses, lifts)
+        return
     else:
         guesses = [None] * len(lifts)
         if claim.guesses is not None:
@@ -287,6 +290,27 @@ def _optimality(c: lw.results.Certificate) -> None:
         must(claim.bound >= best - NEAR * (1 + abs(best)), f"{best} is reached where at most {claim.bound} is claimed")
 
 
+def _margin(claim: object, priors: lw.PriorSet, p: np.ndarray, masses: list, lifts: list) -> None:
+    """The margins are met, and by none of the mechanisms with smaller lifts that are made of columns of two values."""
+
+    def largest(columns: np.ndarray, shares: np.ndarray) -> float:
+        inverse = np.linalg.pinv((columns[p > 0] * shares) @ columns[p > 0].T)
+        contrasts = claim.gains[p > 0]
+        return float((np.diag(contrasts.T @ inverse @ contrasts) - (p[p > 0] @ contrasts) ** 2).max())
+
+    true = largest(np.array(lifts).T, np.array(masses))
+    must(-claim.value >= true - NEAR * (1 + true), f"a variance of {true} where {-claim.value} is claimed")
+    must(-claim.value <= 1 < -claim.bound, "margins that are not met, or are met with less")
+    columns = np.array(_two_valued(claim, priors, p)).T
+    for seed in range(20):
+        costs = np.random.default_rng(seed).random(columns.shape[1]) - columns.max(axis=0)
+        shares = linprog(costs, A_eq=columns[p > 0], b_eq=np.ones(int((p > 0).sum())), bounds=(0, None)).x
+        there = (
+            largest(columns, shares) if np.linalg.matrix_rank(columns[p > 0] * shares) == (p > 0).sum() else math.inf
+        )
+        must(there >= -claim.bound * (1 - NEAR), f"a variance of {there} where at least {-claim.bound} is claimed")
+
+
 def _allowed(claim: object, priors: lw.PriorSet, lift: np.ndarray, near: float = 1e-6) -> bool:
     here = np.array(priors.support)
     top, low = float(lift[here].max()), float(lift[here].min())
@@ -294,8 +318,8 @@ def _allowed(claim: object, priors: lw.PriorSet, lift: np.ndarray, near: float =
     return inside and (claim.high is None or top <= float(claim.high) * least_mass(priors, lift) * (1 + near) + near)
 
 
-def _best_known(claim: object, priors: lw.PriorSet, p: np.ndarray) -> float:
-    """The best mixture of columns with two values that are allowed, each pushed as far as it goes."""
+def _two_valued(claim: object, priors: lw.PriorSet, p: np.ndarray) -> list[np.ndarray]:
+    """Columns with two values that are allowed, each pushed as far as it goes."""
     size, columns = len(p), [np.ones(len(p))]
     for chosen in itertools.product([False, True], repeat=size):
         raised = np.array(chosen)
@@ -308,6 +332,12 @@ def _best_known(claim: object, priors: lw.PriorSet, p: np.ndarray) -> float:
             good = _allowed(claim, priors, 1 - share + share * raised / mass, near=0.0)
             start, stop = (share, stop) if good else (start, share)
         columns.append(1 - start + start * raised / mass)
+    return columns
+
+
+def _best_known(claim: object, priors: lw.PriorSet, p: np.ndarray) -> float:
+    """The best mixture of columns with two values."""
+    columns = _two_valued(claim, priors, p)
     values = [worth(claim, p, column) for column in columns]
     seen = p > 0
     found = linprog(-np.array(values), A_eq=np.array(columns).T[seen], b_eq=np.ones(int(seen.sum())), bounds=(0, None))

@@ -66,6 +66,7 @@ RESULTS = {
     lw.KLBall: lambda: lw.KLBall(PRIOR, 0.01),
     lw.LayerCake: lambda: COUNTS.confidence(0.01, "layer-cake"),
     lw.results.LeastLeakage: lambda: lw.least_leakage(PRIOR, MASK),
+    lw.results.MarginDesign: lambda: lw.design(PRIOR, margin=0.05, rows=2000),
     lw.Mechanism: lambda: RR,
     lw.results.MemoLift: lambda: lw.measures.memo_lift(RR, {("a", "b"): 1, ("b", "b"): 1}),
     lw.Prior: lambda: PRIOR,

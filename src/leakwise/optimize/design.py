@@ -56,6 +56,9 @@ def design(
     forbidden: Any = None,
     keep_at_least: Any = None,
     outcomes: int | None = None,
+    margin: Any = None,
+    rows: int | None = None,
+    values: Any = None,
     method: str = "auto",
     tolerance: float = 1e-11,
     time_limit: float | None = None,
@@ -100,6 +103,13 @@ def design(
     within
         A cone of columns of your own that every outcome must be in, with the other limits or alone: see "Extend the
         engine" in the documentation.
+    margin, rows
+        Instead of a limit: the accuracy that is needed. The least lift is found with which every frequency is known
+        within ``margin`` (the half-width of a 95% interval for the population) from so many released rows, with the
+        proof that less does not suffice. A mapping states margins for single values: ``{"HIV": 0.01}``.
+    values
+        With ``margin``: numbers that the values stand for (a mapping, or a list in their order). Their mean is then
+        what is to be known.
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
         generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values and
@@ -118,15 +128,25 @@ def design(
     >>> d = design(Prior({"a": 0.5, "b": 0.3, "c": 0.2}), lift=2)
     >>> print(f"{d.value:.6f}", d.mechanism.outputs)
     0.693147 ('{a}', 'not a')
+    >>> d = design({"a": 0.5, "b": 0.3, "c": 0.2}, margin=0.02, rows=15000)
+    >>> print(f"{d.lift:.2f} is enough, {d.bound:.2f} is not")
+    1.42 is enough, 1.41 is not
     """
     if method not in _METHODS:
         raise InvalidInput(
             f"method must be one of {', '.join(_METHODS)}. Got {method!r}.{did_you_mean(method, _METHODS)}"
         )
     if outcomes is not None:
-        _check_outcomes(outcomes, utility)
+        _check_outcomes(outcomes, "frequencies" if margin is not None else utility)
     limits = Limits(tolerance, time_limit, progress, outcomes=outcomes)
     asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, lift_of=lift_of, ceiling=ceiling, floor=floor)
+    if margin is None and (rows is not None or values is not None):
+        raise InvalidInput("rows and values go with margin (--margin): how accurately frequencies are to be known.")
+    if margin is not None:
+        from leakwise.optimize.least_lift import at_lift, margin_design, refuse_beside_margin
+
+        refuse_beside_margin(asked, utility, keep_frequencies)
+        return margin_design(prior, (margin, rows, values), at_lift(asked), method, limits, within)
     if not isinstance(keep_frequencies, bool):
         raise InvalidInput(f"keep_frequencies must be True or False. Got {keep_frequencies!r} instead.")
     if keep_frequencies:
@@ -226,7 +246,7 @@ def designed(
     # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
     shape = goal if goal.labelled else restricted
     found = _closed(letters, asked, shape, cone) if method == "auto" else None
-    if found is None and method == "auto" and known and goal.kind == "frequencies" and within is None:
+    if found is None and method == "auto" and known and goal.name == "frequencies" and within is None:
         found = code_solution(priors.nominal, asked, cone, limits)
     if found is None:
         found = _searched(cone, restricted, method, limits)

@@ -85,6 +85,11 @@ class Design(Drawn):
         return self.certificate.epsilon_upper
 
     @property
+    def lift(self) -> float:
+        """The proven largest lift e^ε, rounded up."""
+        return self.certificate.largest_lift
+
+    @property
     def gap(self) -> float:
         """How far the value may be from the optimum: upper bound minus value, never negative."""
         return max(0.0, self.bound - self.value)

@@ -16,7 +16,7 @@ from leakwise.alphabet import Alphabet, Label
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import Level, float_above, log_upper
-from leakwise.guarantee import at_least, at_most, failure_at_most, no_guess
+from leakwise.guarantee import at_most, failure_at_most, no_guess
 from leakwise.mechanism import CodeKernel, Mechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
 from leakwise.mechanism.mechanism import align_prior
@@ -44,8 +44,9 @@ from leakwise.proof.tails import check_failure
 __all__ = ["Certificate", "LimitedBody", "certificate_from_body", "certify", "load_certificate"]
 
 FORMAT = "leakwise.certificate"
-# 2 holds further limits, a proof among mechanisms that keep the frequencies, or new sets; 3 a mechanism of a code.
-PLAIN, LIMITED, VERSION = 1, 2, 3
+# 2 holds further limits, a proof among mechanisms that keep the frequencies, or new sets; 3 a mechanism of a code; 4 a
+# proof that margins are met, and that a smaller lift does not do.
+PLAIN, LIMITED, CODED, VERSION = 1, 2, 3, 4
 
 
 class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -225,7 +226,8 @@ class Certificate(ShownCertificate):
         kept = self.optimality is not None and self.optimality.kept is not None
         new = self.further or kept or isinstance(self.prior, NEW_SETS)
         version = LIMITED if new else PLAIN
-        version = VERSION if isinstance(self.mechanism.kernel, CodeKernel) else version
+        version = CODED if isinstance(self.mechanism.kernel, CodeKernel) else version
+        version = VERSION if self.optimality is not None and self.optimality.utility == "margin" else version
         write_document(path, FORMAT, version, self.to_body())
 
     def to_body(self) -> CertificateBody:
@@ -268,10 +270,7 @@ class Certificate(ShownCertificate):
         if self.failure:
             rows.append(["failure probability of the prior", failure_at_most(self.prior)])
         if self.optimality is not None:
-            claim = self.optimality
-            rows.append([f"{claim.utility} of at least", at_least(claim.value, 6)])
-            rows.append(["of any mechanism at most", at_most(claim.bound, 6)])
-            rows.append(["that is, of all with", claim.words])
+            rows += self.optimality.rows
             rows += [["and within", "the limits of single values"]] if self.further.by_value else []
         elif self.remark is not None:
             rows.append(["optimality is not checked:", self.remark])

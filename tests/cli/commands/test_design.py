@@ -89,6 +89,38 @@ def test_the_number_of_outcomes_is_an_option() -> None:
     assert run(*PRIOR, "--lift", "2", "--outcomes", "9")[0] == 2
 
 
+def test_a_margin_takes_the_place_of_a_limit(tmp_path: Path) -> None:
+    proof = tmp_path / "proof.json"
+    code, said, _ = run(*PRIOR, "--margin", "0.02", "--rows", "15000", "--certificate", str(proof))
+    assert code == 0
+    assert "least lift" in said
+    assert "frequency of c" in said
+    assert lw.verify(proof).optimality.utility == "margin"
+    code, said, _ = run(*PRIOR, "--margin", "c=0.02", "--rows", "15000", "--json")
+    assert json.loads(said)["lift"] == lw.design({"a": 0.5, "b": 0.3, "c": 0.2}, margin={"c": 0.02}, rows=15000).lift
+    numbers = ("--values", "a=0", "--values", "b=1", "--values", "c=4")
+    code, said, _ = run(*PRIOR, "--margin", "0.05", *numbers, "--rows", "15000", "--json")
+    assert [one["name"] for one in json.loads(said)["margins"]] == ["mean"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--margin", "0.02"), "rows is missing"),
+        (("--margin", "0.02", "--rows", "-5"), "rows must be a positive integer"),
+        (("--margin", "0.02", "--rows", "5000", "--lift", "2"), "does not go with a lift"),
+        (("--margin", "0.02", "--margin", "c=0.01", "--rows", "5000"), "VALUE=NUMBER"),
+        (("--margin", "0.02", "--rows", "500"), "rows would do"),
+        (("--rows", "500", "--lift", "2"), "go with margin"),
+        (("--margin", "0.02", "--rows", "500", "--failure", "1e-6"), "does not go with --margin"),
+    ],
+)
+def test_bad_margins_are_told(words: tuple[str, ...], said: str) -> None:
+    code, _, told = run(*PRIOR, *words)
+    assert code == 2
+    assert said in " ".join(told.split())
+
+
 def test_a_picture(tmp_path: Path) -> None:
     where = tmp_path / "design.svg"
     code, _, told = run("--prior", "uniform:5", "--epsilon", "0.5", "--plot", str(where))

@@ -15,7 +15,11 @@ from leakwise.cli.options.limits import (
     ForbiddenOption,
     KeepAtLeastOption,
     LiftOfOption,
+    MarginOption,
+    RowsOption,
+    ValuesOption,
     read_anyone,
+    read_margin,
     read_masks,
     read_value_limits,
 )
@@ -100,6 +104,9 @@ def design(
         str | None,
         typer.Option("--lift", metavar="LIFT", help="The same limit as a lift: 2 means 'at most twice as likely'."),
     ] = None,
+    margin: MarginOption = None,
+    rows: RowsOption = None,
+    values: ValuesOption = None,
     utility: UtilityOption = None,
     utility_matrix: UtilityMatrixOption = None,
     anyone: AnyoneOption = None,
@@ -157,6 +164,9 @@ def design(
     the gap the difference between them. An outcome is named after the values that it makes more likely: {a,c} raises a
     and c, 'not b' raises all but b. With guessing or a utility matrix the outcomes have labels of their own.
 
+    With --margin and --rows no limit is given: the least lift is found with which the frequencies are known as
+    accurately as that, with the proof that less does not suffice.
+
     Frequencies in a sample are not the prior: with --failure the limit is kept for the true prior, whatever it is,
     unless the sample misleads, and the result lists what the other strategies achieve.
 
@@ -164,6 +174,8 @@ def design(
     leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2
     leakwise design --counts no=700,yes=300 --epsilon 0.5 --save mechanism.json --certificate proof.json
     leakwise design --prior uniform:7 --epsilon 0.8 --utility frequencies --plot mechanism.svg
+    leakwise design --prior HIV=0.02,flu=0.58,none=0.4 --margin 0.02 --rows 5000
+    leakwise design --prior HIV=0.02,flu=0.58,none=0.4 --margin HIV=0.01 --rows 5000 --certificate proof.json
     leakwise design --prior uniform:20 --ldp 2 --utility frequencies --outcomes 400
     leakwise design --prior prior.csv --lift 2 --anyone 20 --utility-matrix worth.csv
     leakwise design --prior HIV=0.02,flu=0.58,none=0.4 --lift 3 --lift-of HIV=1.2 --ceiling HIV,flu=0.8
@@ -176,13 +188,19 @@ def design(
         utility = "guessing"
     goal = read_utility(utility, utility_matrix, known)
     masks = read_masks(forbidden, keep_at_least, known.labels)
-    values = read_value_limits(lift_of, ceiling, floor, known.labels)
+    own = read_value_limits(lift_of, ceiling, floor, known.labels)
+    accuracy = read_margin(margin, values, known.labels)
     found: Design | DataDesign
     if failure is None and strategy is not None:
         raise InvalidInput("--strategy goes with --failure: how often the sample may mislead, such as 1e-6.")
     if failure is not None:
         if lip is not None or method != "auto" or outcomes is not None:
             raise InvalidInput("--failure does not go with --lip, --method or --outcomes.")
+        if margin is not None or rows is not None or values is not None:
+            raise InvalidInput(
+                "--failure does not go with --margin, --rows or --values: find the lift for the frequencies of the "
+                "sample first, then design with --lift and --failure."
+            )
         from leakwise.optimize.from_data import design_from_data
 
         if keep_frequencies:
@@ -200,7 +218,7 @@ def design(
             utility=goal,
             anyone=read_anyone(anyone),
             ldp=_given(ldp, "--ldp"),
-            **values,
+            **own,
             time_limit=60.0 if time_limit is None else time_limit,
         )
     else:
@@ -213,7 +231,9 @@ def design(
                 lift=_given(lift, "--lift"),
                 utility=goal,
                 anyone=read_anyone(anyone),
-                **values,
+                **own,
+                **accuracy,
+                rows=rows,
                 ldp=_given(ldp, "--ldp"),
                 lip=_given(lip, "--lip"),
                 keep_frequencies=keep_frequencies,

@@ -18,7 +18,11 @@ __all__ = [
     "ForbiddenOption",
     "KeepAtLeastOption",
     "LiftOfOption",
+    "MarginOption",
+    "RowsOption",
+    "ValuesOption",
     "read_anyone",
+    "read_margin",
     "read_masks",
     "read_value_limits",
 ]
@@ -46,6 +50,27 @@ FloorOption = Annotated[
     list[str] | None,
     typer.Option("--floor", metavar="VALUE=LIFT", help="The least lift of a value: HIV=0.5 is 'at least half as'."),
 ]
+MarginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--margin",
+        metavar="[VALUE=]NUMBER",
+        help="Instead of a limit: the least lift is found with which every frequency is known within the margin (the "
+        "half-width of a 95% interval), or that of a value, HIV=0.01. May be repeated.",
+    ),
+]
+RowsOption = Annotated[
+    int | None, typer.Option("--rows", metavar="NUMBER", help="With --margin: how many rows will be released.")
+]
+ValuesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--values",
+        metavar="VALUE=NUMBER",
+        help="With --margin: the number that a value stands for. The mean of the numbers is then what is to be known. "
+        "Once for each value.",
+    ),
+]
 ForbiddenOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -71,6 +96,18 @@ def read_anyone(text: str | None) -> Any:
     return None if text is None or text.strip().lower() == "none" else number(text, "--anyone")
 
 
+def read_margin(margin: list[str] | None, values: list[str] | None, letters: Iterable[Any] | None) -> dict[str, Any]:
+    """Return the margin and the numbers as ``lw.design`` takes them, with the values of the domain.
+
+    >>> read_margin(["HIV=0.01"], None, ["HIV", "TB"]), read_margin(["0.02"], None, None)["margin"]
+    ({'margin': {'HIV': Fraction(1, 100)}, 'values': None}, Fraction(1, 50))
+    """
+    named = {str(one): one for one in letters or ()}
+    if margin is not None and len(margin) == 1 and "=" not in margin[0]:
+        return {"margin": number(margin[0], "--margin"), "values": _pairs("--values", values, named)}
+    return {"margin": _pairs("--margin", margin, named), "values": _pairs("--values", values, named)}
+
+
 def read_value_limits(
     lift_of: list[str] | None, ceiling: list[str] | None, floor: list[str] | None, letters: Iterable[Any] | None
 ) -> dict[str, Any]:
@@ -81,29 +118,31 @@ def read_value_limits(
     """
     named = {str(one): one for one in letters or ()}
 
-    def value(word: str) -> Any:
-        return named.get(word, label(word))
-
-    def pairs(option: str, given: list[str] | None, *, several: bool = False) -> dict[Any, Any] | None:
-        found: dict[Any, Any] = {}
-        for text in given or ():
-            name, equals, amount = text.rpartition("=")
-            if not equals:
-                raise InvalidInput(f"{option} must be VALUE=NUMBER, such as HIV=1.2. Got {text!r} instead.")
-            words = _names(name, option) if name not in named else [name]
-            if len(words) > 1 and not several:
-                words = [name.strip()]
-            key = value(words[0]) if len(words) == 1 else tuple(value(word) for word in words)
-            if key in found:
-                raise InvalidInput(f"{option} names {name!r} twice. Give each value once.")
-            found[key] = number(amount, option)
-        return found or None
-
     return {
-        "lift_of": pairs("--lift-of", lift_of),
-        "ceiling": pairs("--ceiling", ceiling, several=True),
-        "floor": pairs("--floor", floor),
+        "lift_of": _pairs("--lift-of", lift_of, named),
+        "ceiling": _pairs("--ceiling", ceiling, named, several=True),
+        "floor": _pairs("--floor", floor, named),
     }
+
+
+def _pairs(
+    option: str, given: list[str] | None, named: dict[str, Any], *, several: bool = False
+) -> dict[Any, Any] | None:
+    """Return numbers by value, or (``several``) by a tuple of values."""
+    found: dict[Any, Any] = {}
+    for text in given or ():
+        name, equals, amount = text.rpartition("=")
+        if not equals:
+            raise InvalidInput(f"{option} must be VALUE=NUMBER, such as HIV=1.2. Got {text!r} instead.")
+        words = _names(name, option) if name not in named else [name]
+        if len(words) > 1 and not several:
+            words = [name.strip()]
+        values = [named.get(word, label(word)) for word in words]
+        key = values[0] if len(values) == 1 else tuple(values)
+        if key in found:
+            raise InvalidInput(f"{option} names {name!r} twice. Give each value once.")
+        found[key] = number(amount, option)
+    return found or None
 
 
 def _names(text: str, option: str) -> list[str]:

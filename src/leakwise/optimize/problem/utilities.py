@@ -19,7 +19,17 @@ from leakwise.priors import Prior, PriorSet
 from leakwise.proof import OptimalityClaim
 from leakwise.types import Floats, Indices
 
-__all__ = ["Expected", "FInformation", "Frequencies", "Gain", "LinearUtility", "Utility", "as_utility"]
+__all__ = [
+    "Expected",
+    "FInformation",
+    "Frequencies",
+    "Gain",
+    "LinearUtility",
+    "Utility",
+    "as_utility",
+    "inverted",
+    "to_eleven_digits",
+]
 
 # Larger alphabets are proven by chords, without duals.
 _MOST_LETTERS = 4096
@@ -125,6 +135,10 @@ class Frequencies(Utility):
     def __init__(self, root: Floats | None = None) -> None:
         self.root = root
 
+    def contrasts_at(self, prior: Prior) -> Floats | None:
+        """Return the contrasts whose largest variance counts, centred at the prior; None for the sum of all."""
+        return None
+
     def columns_worth(self, lifts: Floats, prior: Prior) -> Floats:
         root = np.diag(prior.probabilities) if self.root is None else self.root
         worth: Floats = np.sum((root @ lifts) ** 2, axis=0)
@@ -153,7 +167,7 @@ class Frequencies(Utility):
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
         lifts, law = seen(kernel, prior)
         value = self.value(lifts, law, prior)
-        lower = _to_eleven_digits(value - _lost_by_inverting(lifts, law, prior.probabilities))
+        lower = to_eleven_digits(value - _lost_by_inverting(lifts, law, prior.probabilities))
         return lower, 2 * value - lower if math.isfinite(lower) else value
 
     def closed_form_proof(
@@ -168,7 +182,14 @@ class Frequencies(Utility):
 
 
 def _lost_by_inverting(lifts: Floats, law: Floats, p: Floats) -> float:
-    """How far trace J⁻¹ may be above what floats find, ∞ where J is not safely invertible.
+    """How far trace J⁻¹ may be above what floats find, ∞ where J is not safely invertible."""
+    inverse, miss = inverted(lifts, law, p)
+    trace = float(p @ np.diag(inverse))
+    return miss + (1 + trace) * (len(p) + 16) * 2.0**-48
+
+
+def inverted(lifts: Floats, law: Floats, p: Floats) -> tuple[Floats, float]:
+    """Return the inverse of J, scaled by 1/√π on both sides, and a norm of what it may be off; ∞ without a safe one.
 
     J is known to N units of its entries, the inverse to as many of the condition that they have with it: from
     ‖J⁻¹‖·e/(1-e), the bound on a perturbed inverse. The checker measures the same with its own order of sums, so that
@@ -178,20 +199,18 @@ def _lost_by_inverting(lifts: Floats, law: Floats, p: Floats) -> float:
     scaled = root[:, None] * ((lifts * law) @ lifts.T) * root
     values, vectors = np.linalg.eigh(scaled)
     if not values[0] > 0:
-        return math.inf
+        return scaled, math.inf
     inverse = (vectors / values) @ vectors.T
     units = 4 * (lifts.shape[0] + lifts.shape[1] + 16) * 2.0**-50
     error = float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * units
     error += 4 * float(np.linalg.norm(np.eye(len(p)) - scaled @ inverse))
     if not error < 0.5:
-        return math.inf
-    trace = float(p @ np.diag(inverse))
-    lost: float = float(np.linalg.norm(inverse)) * error / (1 - error) + (1 + trace) * (len(p) + 16) * 2.0**-48
-    return lost
+        return inverse, math.inf
+    return inverse, float(np.linalg.norm(inverse)) * error / (1 - error)
 
 
-def _to_eleven_digits(value: float) -> float:
-    """A float rounded down to 36 bits: the digits of an inverse that machines agree on."""
+def to_eleven_digits(value: float) -> float:
+    """Return a float rounded down to 36 bits: the digits of an inverse that machines agree on."""
     if not math.isfinite(value) or not value:
         return value
     unit = math.ldexp(1.0, math.frexp(value)[1] - 36)

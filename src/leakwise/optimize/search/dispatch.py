@@ -10,12 +10,12 @@ from typing import Any
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.optimize.pricing.vertex_list import list_vertices, vertex_count
 from leakwise.optimize.problem.cones import Cone, LiftBox
-from leakwise.optimize.problem.utilities import FInformation
+from leakwise.optimize.problem.utilities import FInformation, Frequencies
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.any_cone import search_any, search_vertices
 from leakwise.optimize.search.blas_threads import one_blas_thread
 from leakwise.optimize.search.exact_windows import search_windows, windows_fit
-from leakwise.optimize.search.frequencies import search_frequencies
+from leakwise.optimize.search.frequencies import Aim, search_frequencies
 from leakwise.optimize.search.labelled import search_labelled
 from leakwise.optimize.search.letter_blocks import search_blocks
 from leakwise.optimize.search.lift_ranges import search_ranges
@@ -89,7 +89,7 @@ def _range(cone: Cone, utility: FInformation, limits: Limits) -> Answer:
     return Answer(search_ranges(cone, where, utility.f, limits), "columns of two values, priced set by set")
 
 
-def _frequencies(cone: Cone, utility: Utility, limits: Limits, every: Floats | None = None) -> Answer:
+def _frequencies(cone: Cone, utility: Frequencies, limits: Limits, every: Floats | None = None) -> Answer:
     rarest = float(cone.prior.probabilities.min())
     if not rarest:
         raise InvalidInput(
@@ -103,7 +103,9 @@ def _frequencies(cone: Cone, utility: Utility, limits: Limits, every: Floats | N
             upper=0.0,
         )
     what = "columns" if every is None else "all vertices"
-    return Answer(search_frequencies(cone, limits, every), f"{what}, least trace of the inverse information")
+    contrasts = utility.contrasts_at(cone.prior)
+    how = "least trace of the inverse information" if contrasts is None else "least largest variance of the contrasts"
+    return Answer(search_frequencies(cone, limits, every, Aim(contrasts)), f"{what}, {how}")
 
 
 def _listed(cone: Cone, utility: Utility, limits: Limits) -> Answer:
@@ -114,7 +116,7 @@ def _listed(cone: Cone, utility: Utility, limits: Limits) -> Answer:
             f"Got utility {utility.name!r}: leave method= out."
         )
     vertices = list_vertices(cone)
-    if utility.kind == "frequencies":
+    if isinstance(utility, Frequencies):
         return _frequencies(cone, utility, limits, vertices)
 
     def inner() -> tuple[Floats, Floats] | None:

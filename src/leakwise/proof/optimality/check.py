@@ -13,22 +13,17 @@ from leakwise.exact import float_above, float_below
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.proof.limits import AskedLimits
+from leakwise.proof.optimality.allowed import lift_ends, lift_region, shared_range
 from leakwise.proof.optimality.balls import ball_bound
 from leakwise.proof.optimality.boxes import largest_in_box, widest_box
 from leakwise.proof.optimality.branching import Region
 from leakwise.proof.optimality.claim import OptimalityClaim
-from leakwise.proof.optimality.frequencies import (
-    box_vertices,
-    largest_square,
-    letter_bound,
-    lift_error,
-    trace_bound,
-)
 from leakwise.proof.optimality.functions import FUNCTIONS, Function, Late, chords, fill, highest, never, sum_up
 from leakwise.proof.optimality.kept_frequencies import frequencies_kept, kept_bound
-from leakwise.proof.optimality.mean_squares import largest_mean_square, range_box
+from leakwise.proof.optimality.margins import meets
 from leakwise.proof.optimality.members import nominal_inside
-from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
+from leakwise.proof.optimality.ranges import largest_in_range
+from leakwise.proof.optimality.statistics import frequencies_bound, margin_bound
 from leakwise.proof.optimality.value import proven_value
 from leakwise.proof.optimality.value_boxes import ValueBox, value_box
 from leakwise.proof.ratio import worst_outcome
@@ -39,7 +34,6 @@ __all__ = ["check_optimality", "proven_bound"]
 
 _NOT_AMONG = "The mechanism is not one of those the proof of optimality speaks of ({words})."
 _NODES = 1500
-_STEEPEST = 1e14  # larger coefficients are too much for linear programs
 
 
 # Squares of lifts overflow at masses of 1e-200, and masses of 1e-400 are 0. An infinity bounds nothing, and a number
@@ -50,7 +44,8 @@ def check_optimality(
 ) -> None:
     """Raise CertificateRejected unless both sides of the claim follow from the integers and the duals."""
     _check_request(claim, priors, asked)
-    _check_columns(claim, mechanism, priors)
+    if claim.utility != "margin":  # of margins it is said that mechanisms with a smaller lift do not meet them
+        _check_columns(claim, mechanism, priors)
     value = proven_value(claim, mechanism, priors.nominal)
     if not value >= claim.value:
         raise CertificateRejected(
@@ -74,8 +69,15 @@ def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: AskedLimits 
     fits &= isinstance(priors, Prior) or (not claim.low and claim.ldp is None)
     fits &= claim.kept is None or (claim.kept >= 0 and claim.guesses == priors.nominal.labels)
     fits &= bool(np.isfinite(claim.duals).all()) and (claim.root is None or bool(np.isfinite(claim.root).all()))
+    if claim.utility == "margin":
+        fits &= claim.gains is not None and len(claim.gains) == len(priors.support) and claim.guesses is None
+        fits &= claim.gains is not None and bool(np.isfinite(claim.gains).all())
     if not fits:
         raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
+    if claim.utility == "margin":
+        if not meets(claim.value, claim.bound):
+            raise CertificateRejected("The proof does not say that the margins are met here, and nowhere below.")
+        return
     if asked is None:
         return
     within = True
@@ -126,8 +128,10 @@ def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never, b
     nominal = priors.nominal
     here = priors.support
     p = nominal.probabilities[here]
+    if claim.utility == "margin":
+        return margin_bound(claim, priors, p, box)
     if claim.utility == "frequencies":
-        return _frequencies(claim, priors, p, box)
+        return frequencies_bound(claim, priors, p, box)
     if len(claim.duals) not in (0, len(p)):
         raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
     if claim.utility in FUNCTIONS:
@@ -141,47 +145,16 @@ def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never, b
     if claim.kept is not None:
         # Outcome j has the mass π_j, so that each column counts with its own largest reduced cost.
         plain = isinstance(priors, Prior) and claim.ldp is None and box is None
-        region = None if plain else _region(claim, priors, p, box)
+        region = None if plain else lift_region(claim, priors, p, box)
         each = [_largest(claim, p, column, region) for column in values[:, here].T]
         return kept_bound(start, each, p, float_above(claim.kept))
     largest = _linear(claim, priors, p, values, claim.bound - start, box)
     return claim.bound if largest <= claim.bound - start else start + largest + abs(start) * 2.0**-50
 
 
-def _ends(claim: OptimalityClaim) -> tuple[float, float]:
-    """The least and the largest lift, rounded outwards; rows within a factor of t have no lift above t."""
-    low = float_below(claim.low) * (1 - 2.0**-52)
-    high = min(end for end in (claim.high, claim.ldp) if end is not None)
-    return low, float_above(high) * (1 + 2.0**-52)
-
-
-def _range(claim: OptimalityClaim, priors: PriorSet) -> Range | None:
-    """The range of lifts, where the constraint is one: LDP, alone or with others; all priors; an l1 ball."""
-    low, high = _ends(claim)
-    if claim.ldp is not None:
-        pieces = [(0.0, float_above(claim.ldp))]
-        return Range(low, tuple(pieces if claim.high is None else [*pieces, (high, 0.0)]))
-    assert claim.high is not None
-    if isinstance(priors, AllPriors):
-        return Range(0.0, ((0.0, high),))
-    if isinstance(priors, Ball) and priors.beta:
-        c, least = priors.moved, min(priors.nominal.fractions)
-        t = claim.high
-        if c <= least:
-            alpha, beta = t / (1 + c * t), c * t / (1 + c * t)
-        elif least == 1:
-            return None
-        else:
-            # An outer range: the top mass c holds the largest lift with mass π_min at least, the rest at least average.
-            below = 1 + t * least * (1 - c) / (1 - least)
-            alpha, beta = t * (1 - c) / (1 - least) / below, c * t / below
-        return Range(0.0, ((float_above(alpha), float_above(beta)),))
-    return None
-
-
 def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats, late: Late) -> float:
     weights = [int(weight) for weight in priors.nominal.weights[priors.support]]
-    low, high = _ends(claim)
+    low, high = lift_ends(claim)
     if isinstance(priors, Prior) and claim.ldp is None:
         if not len(claim.duals):
             return _chord_value(f, p, low, high)
@@ -190,7 +163,7 @@ def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Float
     if known <= claim.bound:
         return claim.bound
     bounds = [known]
-    where, wide = _range(claim, priors), isinstance(priors, Ball) and priors.moved > min(priors.nominal.fractions)
+    where, wide = shared_range(claim, priors), isinstance(priors, Ball) and priors.moved > min(priors.nominal.fractions)
     if wide and isinstance(priors, Ball):
         least = float_below(min(priors.nominal.fractions))
         bounds.append(ball_bound(f, float_below(priors.moved), least, high, claim.bound))
@@ -200,7 +173,7 @@ def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Float
         elif not wide:
             bounds.append(largest_in_range(f, weights, p, np.zeros(len(p)), where, claim.bound))
     if min(bounds) > claim.bound and (where is None or wide) and len(claim.duals) and not late():
-        region = _region(claim, priors, p)
+        region = lift_region(claim, priors, p)
         if region is not None:
             bounds.append(_with_duals(claim, lambda y, room: region.largest(f, y, room, _NODES, late)))
     return min(bounds)
@@ -210,8 +183,8 @@ def _within_box(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats
     """The bound of an f-information where single values have limits of their own: chords, then cuts where they lose."""
     known = math.inf
     if nominal_inside(priors) and p.all():
-        known = _chords_at_one(f, p, *box.narrowed(*widest_box(p, *_ends(claim))))
-    region = None if known <= claim.bound or late() or not len(claim.duals) else _region(claim, priors, p, box)
+        known = _chords_at_one(f, p, *box.narrowed(*widest_box(p, *lift_ends(claim))))
+    region = None if known <= claim.bound or late() or not len(claim.duals) else lift_region(claim, priors, p, box)
     if region is None:
         return known
     return min(known, _with_duals(claim, lambda y, room: region.largest(f, y, room, _NODES, late)))
@@ -237,43 +210,13 @@ def _chords_at_one(f: Function, p: Floats, floor: Floats, ceiling: Floats) -> fl
     return sum_up(terms) + size * (math.sqrt(len(p)) + 16) * 2.0**-50
 
 
-def _region(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox | None = None) -> Region | None:
-    """The lift vectors of an intersection, or of a set of priors, for linear programs."""
-    low, high = _ends(claim)
-    size = len(p)
-
-    def within(ceiling: Floats, ratio: float, around: PriorSet | None) -> Region:
-        floor = np.full(size, low)
-        if box is None:
-            return Region(p, floor, ceiling, ratio, around)
-        floor, ceiling = box.narrowed(floor, ceiling)
-        return Region(p, floor, ceiling, ratio, around, box.sums)
-
-    if isinstance(priors, Prior):
-        ceiling = np.minimum(high, 1 / p * (1 + 2.0**-50))
-        if claim.ldp is None:  # only the prior itself bounds a lift
-            return (
-                within(ceiling, high, priors.reordered(np.flatnonzero(priors.support))) if high <= _STEEPEST else None
-            )
-        return within(ceiling, float_above(claim.ldp), None) if float_above(claim.ldp) <= _STEEPEST else None
-    if not priors.support.all() or not high <= _STEEPEST:
-        return None
-    if nominal_inside(priors):
-        ceiling = np.full(size, high)
-    elif p.all():
-        ceiling = 1 / p * (1 + 2.0**-50)
-    else:
-        return None
-    return within(ceiling, high, None if isinstance(priors, AllPriors) else priors)
-
-
 def _linear(
     claim: OptimalityClaim, priors: PriorSet, p: Floats, values: Floats, room: float, box: ValueBox | None
 ) -> float:
     """A number above values_w·λ for every guess w; within the room where that can be shown."""
-    low, high = _ends(claim)
+    low, high = lift_ends(claim)
     if box is not None:
-        region = _region(claim, priors, p, box)
+        region = lift_region(claim, priors, p, box)
         return math.inf if region is None else highest(region.linear(column) for column in values.T)
     if isinstance(priors, Prior) and claim.ldp is None:
         floor, ceiling = np.full(len(p), low), np.full(len(p), high)
@@ -286,7 +229,7 @@ def _linear(
         error = (np.abs(values).sum(axis=0) + abs(room)) * ratio * (len(p) + 16) * 2.0**-50
         if bool((totals + error <= 0).all()):
             return room
-    region = _region(claim, priors, p)
+    region = lift_region(claim, priors, p)
     return math.inf if region is None else highest(region.linear(column) for column in values.T)
 
 
@@ -296,76 +239,5 @@ def _largest(claim: OptimalityClaim, p: Floats, column: Floats, region: Region |
         return region.linear(column)
     if claim.ldp is not None:
         return math.inf
-    low, high = _ends(claim)
+    low, high = lift_ends(claim)
     return fill(column, p, np.full(len(p), low), np.full(len(p), high))
-
-
-def _frequencies(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox | None = None) -> float:
-    """Σπ² less a bound on trace J⁻¹."""
-    squares = float((p**2).sum()) * (1 + (len(p) + 16) * 2.0**-52)
-    low, high = _ends(claim)
-    size = len(p)
-    if not p.all():
-        return math.inf
-    if claim.root is not None:
-        if claim.root.shape != (size, size) or len(claim.duals) != size:
-            raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
-        vertices = _vertices(claim, priors, p, box)
-        if vertices is None:
-            return math.inf
-        largest = largest_square(claim.root, claim.duals, vertices, lift_error(p, float(vertices.max())))
-        trace = math.fsum(np.diag(claim.root))
-        error = (float(np.abs(np.diag(claim.root)).sum()) + abs(largest)) * 2.0**-49
-        return squares - 2 * trace + sum_up(claim.duals) + max(largest, 0.0) + error
-    where = _range(claim, priors)
-    if len(claim.duals) in (size, 2 * size + 1):
-        return squares - _letter_by_letter(claim, priors, p, where)
-    if len(claim.duals) != 2 * size and (len(claim.duals) != 3 * size or where is None):
-        raise CertificateRejected("The proof of optimality does not fit the prior it speaks of.")
-    if where is not None and len(claim.duals) == 3 * size:
-        d, v, y = np.split(claim.duals, 3)
-        if (d < 0).any():
-            return math.inf
-        return squares - trace_bound(d, v, p, range_box(p, where), largest_mean_square(d, y, p, where))
-    if isinstance(priors, Prior) and claim.ldp is None and box is None:
-        floor, ceiling = widest_box(p, low, high)
-    else:
-        region = _region(claim, priors, p, box)
-        if region is None:
-            return math.inf
-        floor, ceiling = region.tightened()
-        if isinstance(priors, Prior) and claim.high is not None:
-            wide = widest_box(p, low, high)
-            floor, ceiling = np.maximum(floor, wide[0]), np.minimum(ceiling, wide[1])
-    d, v = np.split(claim.duals, 2)
-    return squares - trace_bound(d, v, p, (floor, ceiling))
-
-
-def _letter_by_letter(claim: OptimalityClaim, priors: PriorSet, p: Floats, where: Range | None) -> float:
-    """A number below trace J⁻¹ from multipliers of single letters, with duals of the mean of squares for a range."""
-    d = claim.duals[: len(p)]
-    if not isinstance(priors, Prior) or (d < 0).any():
-        return -math.inf
-    if where is None:
-        floor, ceiling = widest_box(p, *_ends(claim))
-        return letter_bound(d, p, sum_up(d * (floor + ceiling - floor * ceiling) * (1 + 2.0**-48)))
-    y = claim.duals[len(p) : 2 * len(p)] if len(claim.duals) > len(p) else np.full(len(p), math.nan)
-    return letter_bound(d, p, largest_mean_square(d, y, p, where))
-
-
-def _vertices(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox | None) -> Floats | None:
-    low, high = _ends(claim)
-    # Of more than two values the limits are left out: what holds for more mechanisms holds for these.
-    if isinstance(priors, Prior) and claim.ldp is None and (box is None or len(p) > 2):
-        return box_vertices(p, low, high)
-    if len(p) == 2:
-        region = _region(claim, priors, p, box)
-        if region is None:
-            return None
-        floor, ceiling = region.tightened()
-        first = np.array([floor[0], ceiling[0]])
-        return np.stack([first, np.maximum((1 - p[0] * first) / p[1], 0.0)])
-    if isinstance(priors, Ball) and priors.moved > min(priors.nominal.fractions):
-        return None  # its range is only an outer one
-    where = _range(claim, priors)
-    return None if where is None else range_vertices(p, where)

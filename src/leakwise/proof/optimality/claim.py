@@ -13,6 +13,7 @@ import numpy as np
 from leakwise.alphabet import Label, alphabet_from_plain, label_to_plain
 from leakwise.documents import read_integer, write_integer
 from leakwise.errors import InvalidInput
+from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import Mechanism
 from leakwise.proof.optimality.functions import FUNCTIONS
 from leakwise.types import Floats
@@ -51,7 +52,8 @@ class OptimalityClaim:
     ----------
     utility
         The name of an f-information, ``"guessing"``, ``"gain"`` with the matrix ``gains`` (letters × guesses), or
-        ``"frequencies"``.
+        ``"frequencies"``; or ``"margin"``, minus the largest variance of the contrasts in ``gains`` (letters ×
+        contrasts), in units of what is allowed: this mechanism reaches -1, and none within the bounds does.
     low, high
         The lifts that are allowed, at the prior or at every prior of the set; ``high`` is None where only LDP bounds
         them.
@@ -59,9 +61,10 @@ class OptimalityClaim:
         The largest ratio within a column, for local differential privacy.
     duals
         One number per letter of positive mass; none for the chords of f, which the checker knows itself. For
-        ``frequencies`` without ``root``: the multipliers d, v of the trace bound.
+        ``frequencies`` without ``root``: the multipliers d, v of the trace bound. For ``margin`` the shares of the
+        contrasts come first.
     root
-        For ``frequencies``: a matrix H close to J⁻¹.
+        For ``frequencies``: a matrix H close to J⁻¹; for ``margin`` close to its product with the contrasts.
     guesses
         For gains whose outputs have labels: the labels of the columns of ``gains``.
     kept
@@ -85,6 +88,21 @@ class OptimalityClaim:
     def speaks_of(utility: str) -> bool:
         """Return whether the checker knows a utility by name."""
         return utility in FUNCTIONS or utility in ("guessing", "frequencies")
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The claim as rows of a table."""
+        if self.utility == "margin":
+            return [
+                ["largest variance, of what margins allow", at_most(-self.value, 6)],
+                ["of any mechanism at least", at_least(-self.bound, 6)],
+                ["that is, of all with", self.words],
+            ]
+        return [
+            [f"{self.utility} of at least", at_least(self.value, 6)],
+            ["of any mechanism at most", at_most(self.bound, 6)],
+            ["that is, of all with", self.words],
+        ]
 
     @property
     def words(self) -> str:
@@ -146,11 +164,11 @@ def claim_from_body(body: KeptBody, mechanism: Mechanism, name: str) -> Optimali
         raise InvalidInput(f"{name!r} is not a valid certificate: its proof of optimality is damaged.") from error
     assert low is not None
     letters = mechanism.shape[0]
-    if body.utility == "gain":
+    if body.utility in ("gain", "margin"):
         known = gains is not None and gains.ndim == 2 and len(gains) == letters and bool(np.isfinite(gains).all())
     else:
         known = OptimalityClaim.speaks_of(body.utility) and gains is None
-    known &= root is None or (body.utility == "frequencies" and root.ndim == 2)
+    known &= root is None or (body.utility in ("frequencies", "margin") and root.ndim == 2)
     guesses = None
     if body.guesses is not None:
         guesses = alphabet_from_plain(body.guesses, declared=True, name=name).labels

@@ -21,6 +21,7 @@ from leakwise.proof.codes import code_value
 from leakwise.proof.optimality.claim import OptimalityClaim
 from leakwise.proof.optimality.frequencies import recovered
 from leakwise.proof.optimality.functions import FUNCTIONS, Function
+from leakwise.proof.optimality.margins import largest_variance
 from leakwise.types import Floats
 
 __all__ = ["proven_value"]
@@ -40,6 +41,13 @@ def proven_value(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> 
         law = prior.probabilities @ mechanism.matrix
         used = law > 0
         return recovered(mechanism.matrix[here][:, used] / law[used], law[used], prior.probabilities[here])
+    if claim.utility == "margin":
+        assert claim.gains is not None  # what is claimed of margins names the contrasts
+        here = prior.support
+        law = prior.probabilities @ mechanism.matrix
+        used = law > 0
+        lifts = mechanism.matrix[here][:, used] / law[used]
+        return -largest_variance(lifts, law[used], prior.probabilities[here], claim.gains[here])
     if claim.utility in FUNCTIONS:
         # By Jensen's inequality every column of an f-information is worth at least f(1) = 0.
         if isinstance(kernel, CommonLawKernel):

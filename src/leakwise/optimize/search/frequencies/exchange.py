@@ -17,11 +17,13 @@ from leakwise.optimize.pricing.balanced_sets import (
     set_columns,
 )
 from leakwise.optimize.problem.cones import Cone
+from leakwise.optimize.search.frequencies.aim import TRACE, Aim
+from leakwise.optimize.search.frequencies.growth import climb
 from leakwise.optimize.search.frequencies.weights import (
     Linearised,
     adding_up,
     interior,
-    least_trace,
+    least_variance,
     linearised,
     regular,
 )
@@ -41,6 +43,10 @@ _FINE = 1100  # columns, up to which the weights are found by Newton's method in
 _SMALL = 450  # columns, up to which that takes no time to speak of
 _WORK = 2.5e7  # N² times the rounds
 _ROUNDS = 8, 700
+_REFINED, _PATIENCE, _NEAR = 30, 5, 2e-3  # rounds, how many without progress, and a relative gap to stop at
+_ACCURACIES = 1e-2, 1e-3  # relative, of the weights in the first rounds and in the last
+_ASTRAY = 0.01  # so much worse than the best, relatively, a round begins again from there
+_USED, _LIGHTER = 0.02, 0.3
 _PROGRAM_ROUNDS = 12  # where each new column is a linear program
 
 
@@ -50,26 +56,25 @@ def rounds_of(size: int, quick: bool) -> int:
     return max(least, min(most, 8 * size, int(_WORK / size**2))) if quick else _PROGRAM_ROUNDS
 
 
-def exchanged(cone: Cone, most: int, bound: float, limits: Limits) -> tuple[Floats, Floats, bool]:
+def exchanged(cone: Cone, most: int, bound: float, limits: Limits, aim: Aim = TRACE) -> tuple[Floats, Floats, bool]:
     """Return at most ``most`` columns with weights, and whether the time limit ended the search.
 
-    ``bound`` is the value -trace J⁻¹ that nothing exceeds.
+    ``bound`` is the value, minus the variance aimed at, that nothing exceeds.
     """
-    p = cone.prior.probabilities
-    size = len(p)
+    size, constant = len(cone.prior), aim.constant(cone.prior.probabilities)
     generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
-    columns, weights = _start(cone, most, generator, limits)
+    columns, weights = _start(cone, most, generator, limits, aim)
     rounds = rounds_of(size, cone.lift_range() is not None)
     best: tuple[float, Floats, Floats] = (-np.inf, columns, weights)
     stopped = False
     for number in range(rounds + 1):
         try:
-            here = linearised(columns, weights)
+            here = linearised(columns, weights, aim)
         except np.linalg.LinAlgError:
             break
         if here.value > best[0]:
             best = here.value, columns, weights
-        limits.tell("columns", best[0] + float(p @ p), bound + float(p @ p))
+        limits.tell("columns", best[0] + constant, bound + constant)
         if number == rounds or bound - best[0] <= _CLOSE_ENOUGH * abs(best[0]):
             break
         if limits.exhausted:
@@ -82,12 +87,57 @@ def exchanged(cone: Cone, most: int, bound: float, limits: Limits) -> tuple[Floa
             columns, weights = best[1], best[2]
     value, columns, weights = best
     if len(weights) <= (_SMALL if stopped else _FINE):
-        polished = least_trace(columns, weights, 1e-3 * abs(value), Limits() if stopped else limits, steps=8)
-        columns, weights = max(((columns, weights), (columns, polished)), key=lambda pair: linearised(*pair).value)
+        polished = least_variance(columns, weights, 1e-3 * abs(value), Limits() if stopped else limits, 8, aim)
+        weights = max((weights, polished), key=lambda found: linearised(columns, found, aim).value)
+        if aim.contrasts is not None and not stopped:
+            columns, weights, stopped = _refined(cone, columns, weights, bound, limits, aim, generator)
     return columns, weights, stopped
 
 
-def _start(cone: Cone, most: int, generator: np.random.Generator, limits: Limits) -> tuple[Floats, Floats]:
+def _refined(
+    cone: Cone,
+    columns: Floats,
+    weights: Floats,
+    bound: float,
+    limits: Limits,
+    aim: Aim,
+    generator: np.random.Generator,
+) -> tuple[Floats, Floats, bool]:
+    """Rounds of column generation from columns that are good already: what is worst moves from one value to another.
+
+    The weights are found by Newton's method in every round, the best columns of a climb join, and the least useful ones
+    leave.
+    """
+    most, number = columns.shape[1], len(cone.prior)
+    best, waited, stopped = (linearised(columns, weights, aim).value, columns, weights), 0, False
+    for turn in range(_REFINED):
+        if bound - best[0] <= _NEAR * abs(best[0]) or waited >= _PATIENCE:
+            break
+        if limits.exhausted:
+            stopped = True
+            break
+        accuracy = max(_ACCURACIES[0] / 2 ** (turn / 3), _ACCURACIES[1]) * abs(best[0])
+        weights = least_variance(columns, weights, accuracy, limits, aim=aim)
+        here = linearised(columns, weights, aim, accuracy)
+        waited = 0 if here.value > best[0] + 1e-4 * abs(best[0]) else waited + 1
+        if here.value > best[0] and columns.shape[1] <= most + number:
+            best = here.value, columns, weights
+        elif here.value < best[0] * (1 + _ASTRAY):
+            _, columns, weights = best
+            here = linearised(columns, weights, aim, accuracy)
+        found, _ = climb(cone, here.centre, here.duals, generator, number)
+        use = here.worth - here.duals @ columns + _USED * np.log(weights * len(weights))
+        keep = np.argsort(-use, kind="stable")[:most]
+        kept, light = weights[keep], _LIGHTER * np.median(weights)
+        columns = np.concatenate([columns[:, keep], found], axis=1)
+        weights = np.concatenate([kept, np.full(found.shape[1], light)])
+        weights, miss = adding_up(columns, weights / float(cone.prior.probabilities @ (columns @ weights)))
+        if not miss < _ADDS_UP:
+            _, columns, weights = best
+    return best[1], best[2], stopped
+
+
+def _start(cone: Cone, most: int, generator: np.random.Generator, limits: Limits, aim: Aim) -> tuple[Floats, Floats]:
     """The best of several families of sets, with weights that add up to one."""
     size, share = len(cone.prior), raised_share(cone)
     families = [balanced_sets(size, share, most, generator)]
@@ -101,7 +151,7 @@ def _start(cone: Cone, most: int, generator: np.random.Generator, limits: Limits
         weights, miss = adding_up(columns, np.full(columns.shape[1], 1 / columns.shape[1]))
         if not miss < _ADDS_UP or not regular(columns, weights):
             continue
-        value = linearised(columns, weights).value
+        value = linearised(columns, weights, aim).value
         if best is None or value > best[0]:
             best = value, columns, weights
     if best is not None:
@@ -131,7 +181,7 @@ def _round(
     ratio = here.worth / np.maximum(asked, 1e-9 * here.worth)
     weights = weights * np.clip(ratio, 0.2, 5.0) ** 0.7
     number = max(4, int(share * len(weights)))
-    centre = here.inverse @ here.inverse
+    centre = here.centre
     tried = number * next((times for size, times in _TRIED if len(p) <= size), 1)
     new = cone.linear_max(p[:, None] * generator.standard_normal((len(p), tried)))[1]
     for _ in range(_CLIMBS):

@@ -13,7 +13,8 @@ import numpy as np
 from leakwise.errors import NotConverged
 from leakwise.optimize.pricing.vertex_list import box_vertices, list_vertices, listed
 from leakwise.optimize.problem.cones import Cone, LiftBox
-from leakwise.optimize.search.frequencies.weights import interior, least_trace, linearised
+from leakwise.optimize.search.frequencies.aim import TRACE, Aim
+from leakwise.optimize.search.frequencies.weights import interior, least_variance, linearised
 from leakwise.optimize.search.limits import Limits
 from leakwise.types import Floats
 
@@ -30,7 +31,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Grown:
-    """Columns with weights, and the bound with its proof: duals, and J⁻¹ where every vertex was priced."""
+    """Columns with weights, and the bound with its proof: duals, and H = J⁻¹B where every vertex was priced."""
 
     columns: Floats
     weights: Floats
@@ -50,14 +51,21 @@ def every_vertex(cone: Cone) -> Floats | None:
     return list_vertices(cone) if cone.lift_range() is not None or listed(cone) else None
 
 
-def grown(cone: Cone, start: Floats, every: Floats | None, bound: float, multipliers: Floats, limits: Limits) -> Grown:
-    """Return the weights and columns of least trace J⁻¹; ``start`` are columns that tell all letters apart."""
-    p = cone.prior.probabilities
-    size = len(p)
+def grown(
+    cone: Cone,
+    start: Floats,
+    every: Floats | None,
+    bound: float,
+    multipliers: Floats,
+    limits: Limits,
+    aim: Aim = TRACE,
+) -> Grown:
+    """Return the weights and columns of least variance; ``start`` are columns that tell all letters apart."""
+    size, constant = len(cone.prior), aim.constant(cone.prior.probabilities)
     freedom = size * (size + 1) // 2  # of J
     generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
     # The constant column makes the start feasible, those of the bound make it good.
-    promising = _promising(cone, multipliers[:size], every, generator, freedom)
+    promising = _promising(cone, multipliers[aim.terms : aim.terms + size], every, generator, freedom)
     columns = distinct(np.concatenate([np.ones((size, 1)), start, promising], axis=1))
     # So few columns need a start more than they need the time that it takes.
     weights = interior(columns, Limits(seconds=None if limits.remaining is None else max(limits.remaining, _START)))
@@ -67,10 +75,10 @@ def grown(cone: Cone, start: Floats, every: Floats | None, bound: float, multipl
         if number and limits.exhausted:
             stopped = True
             break
-        weights = least_trace(columns, weights, accuracy, limits)
-        here = linearised(columns, weights)
-        value, worth, y = float(p @ p) + here.value, here.worth, _duals(columns, here.worth, weights)
-        centre = here.inverse @ here.inverse
+        weights = least_variance(columns, weights, accuracy, limits, aim=aim)
+        here = linearised(columns, weights, aim, accuracy)
+        value, worth, y = constant + here.value, here.worth, _duals(columns, here.worth, weights)
+        centre = here.centre
         if every is not None:
             costs = _costs(every, centre, y)
             largest = float(costs.max())
@@ -80,8 +88,9 @@ def grown(cone: Cone, start: Floats, every: Floats | None, bound: float, multipl
         # For convex Φ: Φ* ≥ Φ(ρ) - (max over mechanisms of Σ worth·ρ' - Σ worth·ρ), where the maximum is at most
         # Σ y + largest if that is the largest of all columns.
         slack = float(y.sum()) + max(largest, 0.0) - float(worth @ weights)
-        if every is not None and value + slack < bound:
-            bound, proof = value + slack, (y, here.inverse)
+        shown = constant + here.slope_at + slack
+        if every is not None and shown < bound:
+            bound, proof = shown, (np.concatenate([here.shares[: aim.terms], y]), here.root)
         limits.tell("columns", value, bound)
         waited = 0 if value > best + (_PROGRESS if every is None else 1e-9) * abs(value) else waited + 1
         if value > best:
@@ -90,7 +99,7 @@ def grown(cone: Cone, start: Floats, every: Floats | None, bound: float, multipl
         if bound - best <= max(limits.tolerance, _RELATIVE_GAP[exact] * abs(best)) or waited >= _PATIENCE:
             break
         finest = 1e-10 * abs(value) if every is not None else 1e-3 * (bound - value)
-        accuracy = max(min(0.3 * accuracy, 1e-2 * slack), finest)
+        accuracy = max(min(0.3 * accuracy, 1e-2 * (shown - value)), finest)
         try:
             columns, weights = _extended(columns, weights, worth - y @ columns, found, freedom + 8 * size, limits)
         except NotConverged:  # no time for it: what was found so far stands

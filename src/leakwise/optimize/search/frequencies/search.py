@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from leakwise.errors import InvalidInput, NotConverged
+from leakwise.optimize.bounds.largest_variance import largest_variance_bound
 from leakwise.optimize.bounds.least_trace import least_trace_bound
 from leakwise.optimize.problem.cones import Cone
+from leakwise.optimize.search.frequencies.aim import TRACE, Aim
 from leakwise.optimize.search.frequencies.exchange import exchanged
 from leakwise.optimize.search.frequencies.growth import distinct, every_vertex, grown
 from leakwise.optimize.search.frequencies.weights import adding_up
@@ -24,10 +26,10 @@ _DUST = 1e-7
 _RELATED = 1e-9
 
 
-def search_frequencies(cone: Cone, limits: Limits, every: Floats | None = None) -> Found:
-    """Return the weights and columns of least trace J⁻¹, with a bound on all others; ``every`` vertex may be given."""
+def search_frequencies(cone: Cone, limits: Limits, every: Floats | None = None, aim: Aim = TRACE) -> Found:
+    """Return the weights and columns of least variance, with a bound on all others; ``every`` vertex may be given."""
     try:
-        return _search(cone, limits, every)
+        return _search(cone, limits, every, aim)
     except np.linalg.LinAlgError as error:
         raise NotConverged(
             "the columns are so much alike that the information matrix is singular in doubles.",
@@ -52,28 +54,32 @@ def most_outcomes(size: int, asked: int | None) -> int:
     return min(most, fitting)
 
 
-def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
-    p = cone.prior.probabilities
-    size = len(p)
-    most = most_outcomes(size, limits.outcomes)
-    few = every is not None or (size * (size + 1) // 2 - 1 <= most and size <= 2 * _PER_LETTER)
+def _search(cone: Cone, limits: Limits, every: Floats | None, aim: Aim) -> Found:
+    size = len(cone.prior)
+    most, freedom = most_outcomes(size, limits.outcomes), size * (size + 1) // 2 - 1
+    if aim.contrasts is not None and limits.outcomes is None and size <= 2 * _PER_LETTER:
+        most = max(most, freedom)
+    few = every is not None or (freedom <= most and size <= 2 * _PER_LETTER)
     if few:
         generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
         objectives = np.concatenate([np.eye(size), -np.eye(size), generator.standard_normal((size, 6 * size))], axis=1)
         start = distinct(cone.linear_max(objectives)[1])
-        constant = bool(np.linalg.matrix_rank(start) < size)
+        nothing = bool(np.linalg.matrix_rank(start) < size)
     else:
-        constant = bool((cone.entry_box()[1] <= 1 + 1e-12).all())
-    if constant:
+        nothing = bool((cone.entry_box()[1] <= 1 + 1e-12).all())
+    if nothing:
         # Only where nothing but the constant column is allowed: then no mechanism tells the letters apart.
         return Found(np.ones((size, 1)), np.ones(1), np.empty(0), 0.0, "rank", proven=-np.inf)
     if few and every is None:
         every = every_vertex(cone)
     # Where every vertex is listed the search ends with a bound of its own.
-    least, multipliers = least_trace_bound(cone, limits.part(0.3), rough=every is not None)
-    squares = float(p @ p)
+    rough, part, constant = every is not None, limits.part(0.3), aim.constant(cone.prior.probabilities)
+    if aim.contrasts is None:
+        least, multipliers = least_trace_bound(cone, part, rough=rough)
+    else:
+        least, multipliers = largest_variance_bound(cone, aim.contrasts, part, rough=rough)
     if few:
-        best = grown(cone, start, every, squares - least, multipliers, limits)
+        best = grown(cone, start, every, constant - least, multipliers, limits, aim)
         columns, weights, bound, duals, root, stopped = (
             best.columns,
             best.weights,
@@ -83,8 +89,8 @@ def _search(cone: Cone, limits: Limits, every: Floats | None) -> Found:
             best.stopped,
         )
     else:
-        columns, weights, stopped = exchanged(cone, most, -least, limits)
-        bound, duals, root = squares - least, multipliers, None
+        columns, weights, stopped = exchanged(cone, most, -least, limits, aim)
+        bound, duals, root = constant - least, multipliers, None
     used = weights > _DUST / len(weights)
     columns, weights = columns[:, used], weights[used]
     if few:

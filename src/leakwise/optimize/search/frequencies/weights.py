@@ -1,4 +1,4 @@
-"""Weights of given columns: so that they add up to one, and so that the frequencies are recovered best."""
+"""Weights of given columns: so that they add up to one, and so that what is aimed at is recovered best."""
 
 from __future__ import annotations
 
@@ -6,24 +6,39 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leakwise.optimize.search.frequencies.aim import TRACE, Aim
 from leakwise.optimize.search.limits import Limits
 from leakwise.types import Floats
 
-__all__ = ["Linearised", "adding_up", "interior", "least_trace", "linearised", "regular"]
+__all__ = ["Linearised", "adding_up", "interior", "least_variance", "linearised", "regular"]
 
 _TILTS = 12
 _LARGEST_TILT = 1.0
 _CLOSE = 1e-13
+_SMOOTH = 1e-3  # of the largest variance, where weights were not found by the barrier method
 
 
 @dataclass(frozen=True)
 class Linearised:
-    """The value -trace J⁻¹, J⁻¹ itself, what each column is worth, and duals y with y·λ ≈ worth on those in use."""
+    """The value at some weights, and its slope in each column.
+
+    ``value`` is minus the variance aimed at, ``slope_at`` the same with the shares of the slope (both agree for a sum);
+    ``root`` is H = J⁻¹B, ``worth`` is |Hᵀλ|² of each column, and ``duals`` are y with y·λ ≈ worth on those in use.
+    """
 
     value: float
+    slope_at: float
     inverse: Floats
+    root: Floats
     worth: Floats
     duals: Floats
+    shares: Floats
+
+    @property
+    def centre(self) -> Floats:
+        """HHᵀ, by which every column is worth λᵀHHᵀλ."""
+        centre: Floats = self.root @ self.root.T
+        return centre
 
 
 def information(columns: Floats, weights: Floats) -> Floats:
@@ -33,14 +48,21 @@ def information(columns: Floats, weights: Floats) -> Floats:
     return matrix
 
 
-def linearised(columns: Floats, weights: Floats) -> Linearised:
-    """Return the objective at these weights, and its slope in each column."""
-    matrix = information(columns, weights)
-    inverse: Floats = np.linalg.inv(matrix).astype(np.float64)
-    half = inverse @ columns
+def _inverse(columns: Floats, weights: Floats) -> Floats:
+    return np.linalg.inv(information(columns, weights)).astype(np.float64)
+
+
+def linearised(columns: Floats, weights: Floats, aim: Aim = TRACE, accuracy: float | None = None) -> Linearised:
+    """Return the objective at these weights, to which they were found to an accuracy, and its slope in each column."""
+    inverse = _inverse(columns, weights)
+    variances, root = aim.variances(inverse)
+    barrier = _SMOOTH * float(variances.max()) if accuracy is None else accuracy / (len(weights) + aim.terms)
+    _, shares = aim.smooth(variances, barrier)
+    root = root * np.sqrt(shares)
+    half = root.T @ columns
     worth: Floats = np.einsum("ij,ij->j", half, half)
-    duals: Floats = half @ (weights * worth)  # the least squares that weigh each column by its weight
-    return Linearised(-float(np.trace(inverse)), inverse, worth, duals)
+    duals: Floats = inverse @ (columns @ (weights * worth))  # the least squares that weigh each column by its weight
+    return Linearised(-aim.total(variances), -float(shares @ variances), inverse, root, worth, duals, shares)
 
 
 def regular(columns: Floats, weights: Floats) -> bool:
@@ -84,26 +106,34 @@ def _solved(matrix: Floats, right: Floats) -> Floats:
     return np.linalg.lstsq(matrix, right, rcond=None)[0].astype(np.float64)
 
 
-def least_trace(columns: Floats, weights: Floats, accuracy: float, limits: Limits, steps: int = 40) -> Floats:
-    """Barrier method for min trace J(ρ)⁻¹ s.t. columns·ρ = 1, ρ > 0, from an interior start to an accuracy."""
+def least_variance(
+    columns: Floats, weights: Floats, accuracy: float, limits: Limits, steps: int = 40, aim: Aim = TRACE
+) -> Floats:
+    """Barrier method for the least variance s.t. columns·ρ = 1, ρ > 0, from an interior start to an accuracy."""
     size, count = columns.shape
+    terms = count + aim.terms
     # A start from old weights and new columns is far from any central path: begin with a barrier that it can follow.
-    barrier = max(accuracy, 1e-4, 1e-4 * abs(_objective(columns, weights, 0.0))) / count
+    barrier = max(accuracy, 1e-4, aim.start * abs(_objective(columns, weights, 0.0, aim))) / terms
     ones = np.ones(size)
     while True:
-        current = _objective(columns, weights, barrier)
+        current = _objective(columns, weights, barrier, aim)
         for _ in range(steps):
-            inverse = np.linalg.inv(information(columns, weights))
-            half = inverse @ columns
+            inverse = _inverse(columns, weights)
+            variances, root = aim.variances(inverse)
+            _, shares = aim.smooth(variances, barrier)
+            half = root.T @ columns
+            weighed = half * np.sqrt(shares)[:, None]
             # In units of the weights themselves the barrier's part of the Hessian is a multiple of the identity.
-            hessian = 2 * (columns.T @ half) * (half.T @ half) * weights[:, None] * weights
+            hessian = 2 * (columns.T @ (inverse @ columns)) * (weighed.T @ weighed)
+            hessian += aim.curvature(half, shares, barrier)
+            hessian *= weights[:, None] * weights
             hessian[np.diag_indices(count)] += barrier
-            gradient = -np.einsum("ij,ij->j", half, half) * weights - barrier
+            gradient = -np.einsum("ij,ij->j", weighed, weighed) * weights - barrier
             step = _newton_step(hessian, gradient, columns * weights, ones - columns @ weights)
             decrement = float(step @ hessian @ step)
             length = min(1.0, 0.95 / max(-float(step.min()), 1e-300))
             while length > 1e-9:
-                following = _objective(columns, weights * (1 + length * step), barrier)
+                following = _objective(columns, weights * (1 + length * step), barrier, aim)
                 if following <= current + 1e-12 * abs(current):
                     break
                 length /= 2
@@ -112,11 +142,11 @@ def least_trace(columns: Floats, weights: Floats, accuracy: float, limits: Limit
             weights, current = weights * (1 + length * step), following
             if limits.exhausted:
                 return weights
-            if decrement < 0.1 * barrier * count:
+            if decrement < 0.1 * barrier * terms:
                 break
-        if barrier * count <= 1.01 * accuracy:
+        if barrier * terms <= 1.01 * accuracy:
             return weights
-        barrier = max(barrier / 10, accuracy / count)
+        barrier = max(barrier / 10, accuracy / terms)
 
 
 def _newton_step(hessian: Floats, gradient: Floats, columns: Floats, missing: Floats) -> Floats:
@@ -128,13 +158,14 @@ def _newton_step(hessian: Floats, gradient: Floats, columns: Floats, missing: Fl
     return step
 
 
-def _objective(columns: Floats, weights: Floats, barrier: float) -> float:
+def _objective(columns: Floats, weights: Floats, barrier: float, aim: Aim) -> float:
     if (weights <= 0).any():
         return np.inf
     try:
-        return float(np.trace(np.linalg.inv(information(columns, weights))) - barrier * np.log(weights).sum())
+        variances = aim.variances(_inverse(columns, weights))[0]
     except np.linalg.LinAlgError:
         return np.inf
+    return aim.smooth(variances, barrier)[0] - barrier * float(np.log(weights).sum())
 
 
 def interior(columns: Floats, limits: Limits) -> Floats:

@@ -1,0 +1,85 @@
+"""The result of a design from margins: the least lift, what is known how accurately, and the mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from leakwise.charts.shown import Parts, Table
+from leakwise.guarantee import at_least, at_most
+from leakwise.optimize.design_result import Design
+from leakwise.optimize.problem.margins import Margins
+
+__all__ = ["MarginDesign"]
+
+
+@dataclass(frozen=True, repr=False)
+class MarginDesign(Design):
+    """The mechanism of least lift that meets the margins; see :class:`Design` for what it shares with others.
+
+    Attributes
+    ----------
+    value
+        The least lift that was found.
+    bound
+        The lower bound: no lift up to it suffices, proven by the certificate; 1 where nothing is proven.
+    margins
+        What is to be known, and how accurately.
+    """
+
+    margins: Margins
+
+    @property
+    def lift(self) -> float:
+        """The least lift with which the margins are met."""
+        return self.value
+
+    @property
+    def gap(self) -> float:
+        """How far the lift may be from the least one."""
+        return max(0.0, self.value - self.bound)
+
+    @property
+    def half_widths(self) -> dict[str, float]:
+        """The half-width of the 95% interval of each thing that is to be known, from so many rows, rounded up."""
+        found = self.margins.half_widths(self.mechanism, self.prior.nominal)
+        return {one.name: width for one, width in zip(self.margins.margins, found, strict=True) if one.stated}
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        less = (
+            f"no lift up to {at_least(self.bound)} suffices"
+            if self.bound > 1
+            else "whether less suffices is not proven"
+        )
+        return (
+            f"A lift of {at_most(self.value)} is enough for every margin (95% intervals from {self.margins.rows:,} "
+            f"rows); {less}."
+        )
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            ["least lift", at_most(self.value)],
+            ["no lift suffices up to", at_least(self.bound) if self.bound > 1 else "not proven"],
+            ["asked", self.constraint],
+            ["proven ε (nats, rounded up)", at_most(self.epsilon, 6)],
+            ["outcomes", self._outcomes()],
+            ["method", self.method],
+        ]
+
+    def _shown(self) -> Parts:
+        asked = {one.name: one.half_width for one in self.margins.margins}
+        known = [[name, at_most(asked[name]), at_most(width, 3)] for name, width in self.half_widths.items()]
+        return [
+            Table(["", "design"], self._rows(), f"{self.sentence} {self.certificate.sentence}"),
+            Table(["to be known", "margin", "95% interval ±"], known),
+            self.mechanism,
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: the numbers, the certificate and the mechanism."""
+        told = super().to_dict()
+        asked = {one.name: one.half_width for one in self.margins.margins}
+        margins = [{"name": name, "margin": asked[name], "half_width": w} for name, w in self.half_widths.items()]
+        return {"lift": self.lift, "rows": self.margins.rows, "margins": margins, **told}
