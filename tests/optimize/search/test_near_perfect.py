@@ -31,3 +31,13 @@ def test_near_perfect_columns_are_vertices_that_average_to_one(epsilon):
     assert prior.probabilities @ found.lifts == pytest.approx(np.ones(found.lifts.shape[1]), abs=1e-9)
     assert found.lifts @ found.weights == pytest.approx(np.ones(48), abs=1e-9)
     assert (found.weights > 0).all()
+
+
+@pytest.mark.parametrize("size", [31, 35])
+def test_thirty_letters_and_a_few_more_need_no_list_of_subsets_at_a_lift_of_five(size):
+    """What is wanted of a column must reach the letters that make its mass right, or few columns are steered at all."""
+    prior = lw.Prior(np.random.default_rng(size + 100).dirichlet(np.ones(size)))
+    f = FUNCTIONS["mutual_information"]
+    found = search_near_perfect(pml_cone(prior, Fraction(5)), f, Limits())
+    value = prior.probabilities @ f(found.lifts) @ found.weights
+    assert value <= found.bound <= value * (1 + 1e-5)

@@ -34,7 +34,7 @@ _RAREST = 1e-9
 _MANY = 31
 # A relative gap that columns of nearly perfect mass leave where few letters hold most of the mass; and one that is left
 # open where windows, which take seconds, would close it.
-_OPEN, _CLOSED = 1e-4, 1e-6
+_OPEN, _CLOSED = 1e-4, 1e-5
 # Larger lifts have weights that are roundings of zero.
 _LARGEST_LIFT = 1e12
 # So many vertices make a linear program of less than a second.

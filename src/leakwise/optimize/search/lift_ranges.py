@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from leakwise.optimize.bounds.chord import Function
+from leakwise.optimize.bounds.chord import Function, chord_slopes
 from leakwise.optimize.bounds.ranges import range_bound
 from leakwise.optimize.finish.permutations import Patterns, spread
 from leakwise.optimize.pricing.lift_box import Groups, LiftPricing
@@ -27,6 +27,8 @@ __all__ = ["search_ranges"]
 _MOST_SETS = 1 << 20
 _WINDOW = 400_000
 _SLOW = 1e-9  # a round that brings less than this share of the value ends a search without a complete list
+_CLIMBS = 3
+_APART = 1e-6  # relative, where slopes are taken
 
 
 def search_ranges(cone: Cone, where: LiftRange, f: Function, limits: Limits) -> Found:
@@ -132,7 +134,10 @@ class _EverySet:
 
 
 class _SomeSets:
-    """Two-valued columns on sets of about the best mass: any of them is worth nearly as much as any column can be."""
+    """Two-valued columns on sets of about the best mass: any of them is worth nearly as much as any column can be.
+
+    Letters that are heavier than that are in none of them: for these there are the vertices of linear functionals.
+    """
 
     def __init__(self, groups: Groups, where: LiftRange, f: Function, generator: np.random.Generator) -> None:
         self.masses, self.where, self.f, self.generator = groups.masses, where, f, generator
@@ -140,6 +145,7 @@ class _SomeSets:
         low, high, real = where.levels(grid, 1 - grid)
         worth = grid * f(high) + (1 - grid) * f(np.maximum(low, 0.0))
         self.target = float(grid[int(np.where(real, worth, -np.inf).argmax())])
+        self.heavy = bool(self.masses.max() > self.target)
 
     def _filled(self, orders: Indices) -> Patterns:
         """For each order of the letters the sets that it fills up to the target: as far as each next letter still fits,
@@ -162,7 +168,37 @@ class _SomeSets:
         size = len(self.masses)
         wild = np.argsort(generator.random((size, number)), axis=0)
         single = np.argsort(-np.eye(size) + 0.1 * generator.random((size, size)), axis=0)
-        return self._filled(wild).joined(self._filled(single))
+        found = self._filled(wild).joined(self._filled(single))
+        if not self.heavy:
+            return found
+        functionals = np.concatenate([np.eye(size), -np.eye(size), self._noise(6 * size)], axis=1)
+        return found.joined(self._vertices(self._highest(functionals)))
+
+    def _noise(self, number: int) -> Floats:
+        noise: Floats = self.masses[:, None] * self.generator.standard_normal((len(self.masses), number))
+        return noise
+
+    def _highest(self, functionals: Floats) -> Floats:
+        return self.where.linear_max(functionals, self.masses)[1]
+
+    def _climbed(self, y: Floats, number: int) -> Patterns:
+        """Vertices from which the reduced cost does not rise along its slope, from random starts."""
+        lifts = self._highest(self._noise(number))
+        for _ in range(_CLIMBS):
+            slopes = chord_slopes(self.f, lifts * (1 - _APART), lifts * (1 + _APART))
+            lifts = self._highest(self.masses[:, None] * slopes - y[:, None])
+        return self._vertices(lifts)
+
+    def _vertices(self, lifts: Floats) -> Patterns:
+        """Vertices (columns) as patterns: two values, and at most one letter between."""
+        low, high = lifts.min(axis=0), lifts.max(axis=0)
+        close = 1e-12 * high
+        raised = lifts > high - close
+        between = ~raised & (lifts > low + close)
+        kept = np.flatnonzero((between.sum(axis=0) <= 1) & (high > low + 2 * close))
+        free = np.where(between.any(axis=0), between.argmax(axis=0), -1)
+        counts = raised.T.astype(np.int64)
+        return Patterns(counts, free, lifts[free, np.arange(len(free))], low, high).take(kept)
 
     def priced(self, y: Floats, most: int, above: float) -> tuple[Patterns, float]:
         """Sets in the order of the duals, slightly shuffled; nothing is known of the others."""
@@ -170,6 +206,7 @@ class _SomeSets:
         rate = np.divide(y, self.masses, out=np.zeros(size), where=self.masses > 0)
         noise = self.generator.standard_normal((size, most)) * np.linspace(0, 0.5, most) * float(rate.std() + 1e-12)
         found = self._filled(np.argsort(rate[:, None] + noise, axis=0))
+        found = found.joined(self._climbed(y, most)) if self.heavy else found
         ones = np.ones(size, dtype=np.int64)
         costs = found.utilities(self.f, self.masses, ones) - y @ found.averages(ones)
         return found.take(np.flatnonzero(costs > above)), np.inf

@@ -20,9 +20,10 @@ __all__ = ["search_near_perfect"]
 
 
 _FREE_LETTERS = 26  # 2^13 sums in each half: a millisecond a column
+_AMONG = (400, 100, 25)  # of the 2^13 best completions
 _ROUNDS = 12
 _RELATIVE_GAP = 1e-8  # further rounds cost more than they bring
-_SLOW = 0.05  # a round that closes less than this share of the gap is the last
+_SLOW, _PATIENCE = 0.05, 2  # rounds in a row that close less than this share of the gap are the last
 _ONE_SOLVE = 15.0  # seconds for one master problem: among columns of equal worth the simplex method can wander
 
 
@@ -54,8 +55,11 @@ def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
 
     def slow(before: float, value: float, bound: float, priced: Priced) -> bool:
         # Masses on a lattice (counts) leave every column the same rest: then more columns bring nothing.
-        return value - before < _SLOW * (bound - before)
+        nonlocal waited
+        waited = waited + 1 if value - before < _SLOW * (bound - before) else 0
+        return waited == _PATIENCE
 
+    waited = 0
     first = Proof(chords, chord_maximum(f, p, low, high, chords), "chord")
     done = generate(master, price, limits, rounds=_ROUNDS, proof=first, enough=enough, ended=slow, longest=_ONE_SOLVE)
     used = done.solution.weights > 0
@@ -89,14 +93,15 @@ def _columns(
             break
         strength = (1.0, 0.1, 0.3, 3.0)[attempt % 4] * (spread or 1.0)
         wanted = density + strength * generator.standard_normal(size)
-        for raised in _completions(cone, wanted, generator):
+        for raised in _completions(cone, wanted, _AMONG[attempt % len(_AMONG)], generator):
             column = _vertex(cone, f, raised)
             if column is not None:
                 columns.append(column)
     return np.stack(columns, axis=1) if columns else np.empty((size, 0))
 
 
-def _completions(cone: LiftBox, wanted: Floats, generator: np.random.Generator) -> list[Bools]:
+def _completions(cone: LiftBox, wanted: Floats, among: int, generator: np.random.Generator) -> list[Bools]:
+    """Sets of nearly perfect mass with wanted letters: the closest ones, and the best liked ``among`` the closest."""
     p = cone.prior.probabilities
     target = (1 - cone.low_float) / (cone.high_float - cone.low_float)
     size = len(p)
@@ -108,6 +113,8 @@ def _completions(cone: LiftBox, wanted: Floats, generator: np.random.Generator) 
     half = len(free) // 2
     left, right = free[:half], free[half:]
     left_sums, right_sums = _sums(p[left]), _sums(p[right])
+    worth = p * wanted
+    left_wants, right_wants = _sums(worth[left]), _sums(worth[right])
     sorted_order = np.argsort(right_sums, kind="stable")
     sorted_sums = right_sums[sorted_order]
     place = np.searchsorted(sorted_sums, rest - left_sums)
@@ -115,7 +122,10 @@ def _completions(cone: LiftBox, wanted: Floats, generator: np.random.Generator) 
     for step in (-1, 0):  # just below and just above the target
         position = np.clip(place + step, 0, len(sorted_sums) - 1)
         miss = np.abs(rest - left_sums - sorted_sums[position])
-        for code in np.argpartition(miss, 1)[:2]:
+        # Of the many that are close enough those with the letters that are wanted: else only the fixed ones follow.
+        close = np.argpartition(miss, min(among, len(miss) - 1))[:among]
+        liked = left_wants[close] + right_wants[sorted_order[position[close]]]
+        for code in (int(miss.argmin()), int(close[liked.argmax()])):
             mask = np.zeros(size, dtype=bool)
             mask[taken] = True
             mask[left] = (code >> np.arange(len(left))) & 1
