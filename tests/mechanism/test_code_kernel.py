@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import leakwise as lw
 from leakwise.mechanism import CodeKernel, Mechanism
 from leakwise.mechanism.code_kernel import Places, places_of
+from leakwise.proof.codes import code_columns
 from small_codes import KINDS, dense, small
 
 
@@ -76,3 +78,33 @@ def test_what_is_no_code_is_refused(change):
 def test_what_are_no_places_is_refused(numbers):
     with pytest.raises(lw.InvalidInput, match="prime"):
         Places(*numbers)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_over_symbols_and_letters_are_those_of_every_pair(kind):
+    kernel = small(*kind)
+    generator, places = np.random.default_rng(2), kernel.places
+    symbols = places.spelled(kernel.words) @ places.functions.T % places.q  # N × places
+    has = symbols[:, :, None] == np.arange(places.q)
+    values, tables = generator.random((kernel.shape[0], 2)), generator.random((places.count, places.q, 2))
+    assert kernel.by_symbol(values) == pytest.approx(np.einsum("irs,ik->rsk", has, values))
+    assert kernel.by_letter(tables) == pytest.approx(np.einsum("irs,rsk->ik", has, tables))
+    order = generator.permutation(kernel.shape[0])
+    first = np.where(has.any(axis=0), order[has[order].argmax(axis=0)], -1)
+    assert np.array_equal(kernel.first_of(order), first)
+
+
+def test_the_answers_of_thousands_of_letters_make_no_table_of_letters_times_places():
+    """Such a table took five CPU-seconds for a release of 10,000 values, whatever the number of rows."""
+    places = places_of(4000, 2, 1)
+    low, step = np.ones((places.count, 2), dtype=int), np.full(places.count, 3)
+    kernel = CodeKernel(places, np.arange(4000), low, step, 1 << 20)
+    assert kernel.shape[0] * places.count > 16e6
+    tracemalloc.start()
+    try:
+        assert (kernel.column_max() == 4).sum() == 2 * places.count
+        assert kernel.by_letter(np.ones((places.count, 2, 1))) == pytest.approx(np.full((4000, 1), places.count))
+        assert len(list(code_columns(kernel, lw.Prior.uniform(4000), [True] * 4000))) == kernel.shape[1]
+        assert tracemalloc.get_traced_memory()[1] < 8e6
+    finally:
+        tracemalloc.stop()

@@ -10,7 +10,6 @@ weigh.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["CodeKernel", "Places", "places_of"]
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
-_CELLS = 1 << 24  # symbols that are made at a time
 _LIMB = 26  # bits: sums of so many letters as there can be stay exact in doubles
 _MOST_WORDS = 1 << 26
 
@@ -66,6 +64,39 @@ class Places:
             block[:, leading] = 1
             rows.append(block * multiple % self.q)
         return np.concatenate(rows)
+
+    def by_symbol(self, words: Counts, values: Floats, joined: np.ufunc) -> Floats:
+        """Return the values of the words with each symbol, joined (added, or the least of them): places × q.
+
+        Added integers stay exact, as long as doubles hold the sums.
+        """
+        nothing = np.inf if joined is np.minimum else 0.0
+        table = np.full((self.q**self.digits, self.q), nothing)
+        table[words, 0] = values
+        return self._digit_by_digit(table, -1, joined, nothing)[self._numbers]
+
+    def by_word(self, tables: Floats) -> Floats:
+        """Return for each word the sum over the places of what the table (places × q) has for its symbol there."""
+        table = np.zeros((self.q**self.digits, self.q))
+        table[self._numbers] = tables
+        return self._digit_by_digit(table, 1, np.add, 0.0)[:, 0]
+
+    def _digit_by_digit(self, table: Floats, sign: int, joined: np.ufunc, nothing: float) -> Floats:
+        """Σ_w table[w, s ± f·w] for every function f and symbol s: q passes for each digit, and none over all pairs."""
+        q = self.q
+        for digit in range(self.digits):
+            parts = table.reshape(-1, q, q**digit, q)
+            following = np.full((len(parts), q**digit, q, q), nothing)  # by the function's digit and the symbol
+            for value in range(q):
+                turned = (np.arange(q) + sign * value * np.arange(q)[:, None]) % q
+                joined(following, parts[:, value][:, :, turned], out=following)
+            table = following.swapaxes(1, 2).reshape(-1, q)
+        return table
+
+    @cached_property
+    def _numbers(self) -> Indices:
+        """Where the functions of the places are among all functions, counted as words are."""
+        return (self.functions @ self.q ** np.arange(self.digits)).astype(np.intp)
 
     def spelled(self, words: Counts) -> Counts:
         """Return the digits of words, a row for each."""
@@ -115,45 +146,22 @@ class CodeKernel(Kernel):
         numbers = (tuple(array.ravel().tolist()) for array in (self.words, self.low, self.step))
         return (places.q, places.digits, places.raised, self.denominator, *numbers)
 
-    # -- passes over the symbols ----------------------------------------------------------------------------------
-
-    def chunks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield some places at a time, and the symbols of all letters there (N × places, small integers)."""
-        digits = self.places.spelled(self.words).astype(np.float64)
-        step = max(1, _CELLS // len(self.words))
-        for start in range(0, self.places.count, step):
-            here = slice(start, min(start + step, self.places.count))
-            # Products of floats are fast, and exact for numbers so small.
-            values = digits @ self.places.functions[here].T.astype(np.float64)
-            yield here, (values.astype(np.int32) % self.places.q).astype(np.uint8)
+    # -- sums over symbols ----------------------------------------------------------------------------------------
 
     def by_symbol(self, values: Floats) -> Floats:
         """Return the sums of values (N × k) over the letters with each symbol: places × q × k."""
-        count, q = self.places.count, self.places.q
-        sums = np.empty((count, q, values.shape[1]))
-        total = values.sum(axis=0)
-        for here, symbols in self.chunks():
-            for symbol in range(1, q):
-                sums[here, symbol] = (symbols == symbol).T.astype(np.float64) @ values
-            sums[here, 0] = total - sums[here, 1:].sum(axis=1)
-        return sums
+        return np.stack([self.places.by_symbol(self.words, column, np.add) for column in values.T], axis=2)
 
     def by_letter(self, tables: Floats) -> Floats:
         """Return the sums over all places of table[r, symbol of the letter at r]: N × k, of places × q × k."""
-        found = np.zeros((len(self.words), tables.shape[2]))
-        for here, symbols in self.chunks():
-            for symbol in range(self.places.q):
-                found += (symbols == symbol).astype(np.float64) @ tables[here, symbol]
-        return found
+        each = [self.places.by_word(tables[:, :, k])[self.words] for k in range(tables.shape[2])]
+        return np.stack(each, axis=1)
 
     def first_of(self, order: Indices) -> Indices:
         """Return for each place and symbol the first letter in this order that has it there, -1 where none has."""
-        found = np.empty((self.places.count, self.places.q), dtype=np.intp)
-        for here, symbols in self.chunks():
-            for symbol in range(self.places.q):
-                has = symbols[order] == symbol
-                found[here, symbol] = np.where(has.any(axis=0), order[has.argmax(axis=0)], -1)
-        return found
+        first = self.places.by_symbol(self.words[order], np.arange(len(order), dtype=np.float64), np.minimum)
+        there = np.isfinite(first)
+        return np.where(there, order[np.where(there, first, 0).astype(np.intp)], -1)
 
     def windows(self, sums: Array) -> Array:
         """Return sums over the symbols of each window, of those over each symbol (places × q × …)."""

@@ -9,6 +9,7 @@ trace J⁻¹ - Σπ² from above.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -20,33 +21,23 @@ from leakwise.types import Array
 
 __all__ = ["code_column", "code_columns", "code_value"]
 
-_CELLS = 1 << 23
-_BITS = 24
+_BITS = 24  # sums of so many letters as there can be stay in 63
 
 
 def code_columns(kernel: CodeKernel, prior: Prior, support: list[bool]) -> Iterator[tuple[int, int, int, int]]:
     """Yield of each outcome the largest weight over the support, a letter that has it, and its mass as a ratio."""
-    total, present, q = prior.denominator, np.array(support), kernel.places.q
-    lows, steps, first = kernel.low.tolist(), kernel.step.tolist(), int(present.argmax())
+    total, first = prior.denominator, support.index(True)
     numbers = [int(weight) for weight in prior.weights.tolist()]
-    limbs = range(-(-max(numbers).bit_length() // _BITS))
-    parts = np.array([[(number >> _BITS * k) % (1 << _BITS) for k in limbs] for number in numbers], dtype=np.float64)
-    for start, symbols in _symbols(kernel):
-        # Of each symbol: a letter of the support, -1 where there is none, and the masses, which doubles add exactly.
-        letters, masses = [], []
-        for symbol in range(q):
-            here = symbols == symbol
-            masses.append((here.T.astype(np.float64) @ parts).astype(np.int64).tolist())
-            here &= present[:, None]
-            letters.append(np.where(here.any(axis=0), here.argmax(axis=0), -1).tolist())
-        for offset in range(symbols.shape[1]):
-            for symbol in range(q):
-                inside = [(symbol + turn) % q for turn in range(kernel.places.raised)]
-                letter = max(letters[one][offset] for one in inside)
-                low, step = lows[start + offset][symbol], steps[start + offset]
-                mass = sum(masses[one][offset][k] << _BITS * k for one in inside for k in limbs)
-                largest = low + step if letter >= 0 else low
-                yield largest, letter if letter >= 0 else first, low * total + step * mass, total
+    masses = np.zeros((kernel.places.count, kernel.places.q), dtype=np.object_)
+    for k in range(-(-max(numbers).bit_length() // _BITS)):
+        part = np.array([(number >> _BITS * k) % (1 << _BITS) for number in numbers])
+        masses += _in_windows(kernel, part, np.add).astype(np.object_) << _BITS * k
+    # Of the letters of the support in a window the last, counted from one; zero where there is none.
+    letters = _in_windows(kernel, np.where(support, np.arange(1, len(support) + 1), 0), np.maximum)
+    rows = zip(kernel.low.tolist(), kernel.step.tolist(), masses.tolist(), letters.tolist(), strict=True)
+    for lows, step, inside, last in rows:
+        for low, mass, letter in zip(lows, inside, last, strict=True):
+            yield low + step * (letter > 0), letter - 1 if letter else first, low * total + step * mass, total
     if kernel.rest:
         yield kernel.rest, first, kernel.rest * total, total
 
@@ -71,13 +62,8 @@ def code_value(kernel: CodeKernel, prior: Prior) -> float:
     q, d, size = places.q, places.raised, int(present.sum())
     if min(kernel.step.tolist()) <= 0 or size < 2:
         return -math.inf
-    values = np.stack([present.astype(np.float64), prior.probabilities], axis=1)
-    sums = np.empty((places.count, q, 2))
-    for start, symbols in _symbols(kernel):
-        for symbol in range(q):
-            sums[start : start + symbols.shape[1], symbol] = (symbols == symbol).T.astype(np.float64) @ values
-    windows = np.sum([sums[:, (np.arange(q) + turn) % q] for turn in range(d)], axis=0)
-    counts, masses = windows[:, :, 0], windows[:, :, 1]
+    counts = _in_windows(kernel, present.astype(np.float64), np.add)
+    masses = _in_windows(kernel, prior.probabilities, np.add)
     unit = float(kernel.denominator)
     low, step = kernel.low.astype(np.float64) / unit, kernel.step.astype(np.float64) / unit
     law = low + step[:, None] * masses
@@ -88,12 +74,23 @@ def code_value(kernel: CodeKernel, prior: Prior) -> float:
     return -math.fsum(moments) * (1 + q * (size + places.count + 64) * 2.0**-49)
 
 
-def _symbols(kernel: CodeKernel) -> Iterator[tuple[int, Array]]:
-    """Some places at a time, from which on, and the symbols of all letters there (N × places)."""
+def _in_windows(kernel: CodeKernel, values: Array, joined: np.ufunc) -> Array:
+    """For each place and window the values (not negative) of the letters in it, added, or the largest of them.
+
+    Digit by digit: of all functions with given coefficients for the digits so far, the letters with the same later
+    digits and the same sum so far are one.
+    """
     places = kernel.places
     q = places.q
-    digits = np.array([[word // q**k % q for k in range(places.digits)] for word in kernel.words.tolist()], dtype=float)
-    step = max(1, _CELLS // len(digits))
-    for start in range(0, places.count, step):
-        functions: Array = places.functions[start : start + step].astype(np.float64)
-        yield start, np.fmod(digits @ functions.T, q).astype(np.uint8)  # exact: the sums are small integers
+    table = np.zeros((q**places.digits, q), dtype=values.dtype)
+    table[kernel.words, 0] = values
+    for digit in range(places.digits):
+        before = table.reshape(-1, q, q**digit, q)
+        after = np.zeros_like(before)
+        for coefficient, value in itertools.product(range(q), repeat=2):
+            turned = np.roll(before[:, value], coefficient * value % q, axis=2)
+            joined(after[:, coefficient], turned, out=after[:, coefficient])
+        table = after.reshape(-1, q)
+    by_symbol = table[places.functions @ q ** np.arange(places.digits)]
+    windows: Array = joined.reduce([np.roll(by_symbol, -turn, axis=1) for turn in range(places.raised)])
+    return windows

@@ -86,21 +86,24 @@ class MeanSquare:
             return Priced(np.full(len(d), total / float(d.sum())), np.full(len(d), total / len(d)))
         first, last = 0.0, float(self.high.max()) * 2
 
-        def priced(s: float) -> Priced:
-            return self._proven(d, np.where(self.shared, s * d, own), self.rough())
+        def duals(s: float) -> Floats:
+            return np.where(self.shared, s * d, own)
+
+        def about(s: float) -> float:
+            return float(duals(s).sum()) + self._at_ends(d, duals(s))
 
         left, right = last - _GOLDEN * (last - first), first + _GOLDEN * (last - first)
-        found = {s: priced(s) for s in (left, right)}
+        found = {s: about(s) for s in (left, right)}
         for _ in range(_CUTS):
-            if d @ found[left].ceilings <= d @ found[right].ceilings:
+            if found[left] <= found[right]:
                 last, right, left = right, left, right - _GOLDEN * (right - first)
-                found[left] = priced(left)
+                found[left] = about(left)
             else:
                 first, left, right = left, right, left + _GOLDEN * (last - left)
-                found[right] = priced(right)
+                found[right] = about(right)
             if last - first < 1e-3 * last:
                 break
-        best = min(found.values(), key=lambda one: float(d @ one.ceilings))
+        best = self._proven(d, duals(min(found, key=found.__getitem__)), self.rough())
         return best if d @ best.ceilings < d @ self.box else self.boxed(d)
 
     def priced(self, d: Floats) -> Priced:
@@ -143,6 +146,11 @@ class MeanSquare:
     def _proven(self, d: Floats, y: Floats, shares: Floats) -> Priced:
         total = (float(y.sum()) + self._largest(d, y)) * _UP
         return Priced(shares * (total / float(d @ shares)), y)
+
+    def _at_ends(self, d: Floats, y: Floats) -> float:
+        """What the largest Σ d λ² - y·λ is about: at the ends of the intervals of m, which proves nothing."""
+        ends = np.unique(self._grid())
+        return float(self._knapsacks(d, y, ends, ends)[0].max())
 
     def _largest(self, d: Floats, y: Floats) -> float:
         """A number above Σ d λ² - y·λ for every column of the range: intervals of m, cut in two where they matter."""

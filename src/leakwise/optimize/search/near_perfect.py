@@ -39,7 +39,7 @@ def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
     heavy = 4 * float(p.max()) * (cone.high_float - cone.low_float) > 1 - cone.low_float
     wild = cone.linear_max(p[:, None] * generator.standard_normal((size, 6 * size if heavy else 0)))[1]
     columns = np.concatenate([np.ones((size, 1)), _special(cone), found, wild], axis=1)
-    master = Master(p @ f(columns), columns)
+    master, waited = Master(p @ f(columns), columns), 0
 
     def price(solution: MasterSolution) -> Priced:
         largest = chord_maximum(f, p, low, high, solution.duals)
@@ -59,7 +59,6 @@ def search_near_perfect(cone: LiftBox, f: Function, limits: Limits) -> Found:
         waited = waited + 1 if value - before < _SLOW * (bound - before) else 0
         return waited == _PATIENCE
 
-    waited = 0
     first = Proof(chords, chord_maximum(f, p, low, high, chords), "chord")
     done = generate(master, price, limits, rounds=_ROUNDS, proof=first, enough=enough, ended=slow, longest=_ONE_SOLVE)
     used = done.solution.weights > 0

@@ -128,3 +128,15 @@ def test_for_large_limits_outcomes_are_single_values(limits):
     law = p @ matrix
     inverse = np.linalg.inv((matrix / law) @ matrix.T)
     assert design.value == pytest.approx(p @ p - np.trace(inverse), rel=1e-6)
+
+
+def test_a_time_limit_too_short_for_listed_columns_takes_a_code():
+    """The first listed columns of a thousand values took twenty seconds, whatever the time limit was."""
+    weights = 1 / np.arange(1, 401)
+    prior = lw.Prior(weights / weights.sum())
+    design = designed(prior, lift=2, anyone=20, time_limit=1)
+    assert isinstance(design.mechanism.kernel, CodeKernel)
+    assert design.certificate.verify().anyone <= 20
+    assert design.value <= design.bound <= 0
+    unhurried = lw.design(lw.Prior(weights[:20] / weights[:20].sum()), lift=2, utility="frequencies", time_limit=1)
+    assert unhurried.method.startswith("columns")

@@ -17,6 +17,7 @@ from leakwise.proof import AskedLimits
 __all__ = ["code_solution"]
 
 _LISTED = 1200  # letters, up to which columns are searched for one by one
+_LISTING = 2.5e-8  # seconds times N³ that the columns of a first mechanism take, before any are exchanged
 _FEW = 16  # up to so many letters every vertex is listed
 _PER_LETTER = 8
 
@@ -27,7 +28,9 @@ def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) 
     if AskedLimits(asked.level, asked.anyone) != asked or size <= _FEW:
         return None
     uniform = len(set(prior.weights.tolist())) == 1
-    if size <= _LISTED and not uniform:
+    remaining = limits.remaining
+    listed = size <= _LISTED and (remaining is None or remaining > _LISTING * size**3)
+    if listed and not uniform:
         return None
     lift, anyone = (None if one is None else one.below for one in (asked.level, asked.anyone))
     if any(one is not None and one <= 1 for one in (lift, anyone)):
@@ -38,7 +41,7 @@ def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) 
     most = _PER_LETTER * size if limits.outcomes is None else limits.outcomes
     found = optimal_code(prior, lift, anyone, most, bound)
     how = "balanced code, optimal for a uniform prior"
-    if found is None and size > _LISTED:
+    if found is None and not listed:
         found, how = coded(prior, lift, anyone, most), "balanced code, bound letter by letter"
         single = single_values(prior, lift, anyone)
         if single is not None and (found is None or single.value > found.value):
@@ -46,9 +49,9 @@ def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) 
     if found is None or not math.isfinite(found.value):
         return None
     limits.tell("code", found.value, bound)
-    limits.stopped |= limits.exhausted  # there is nothing to cut short, but it is said
+    limits.stopped |= limits.exhausted or (not listed and size <= _LISTED)  # more time would have served
     # Few outcomes are named by the values that they raise, as everywhere; many by short codes.
-    coded_names = size > _LISTED and isinstance(found.kernel, CodeKernel)
+    coded_names = not listed and isinstance(found.kernel, CodeKernel)
     named = _coded(found.kernel, prior) if coded_names else None
     return Solution(found.kernel, bound, how, duals, mechanism=named, value=found.value)
 
