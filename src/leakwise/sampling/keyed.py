@@ -10,6 +10,7 @@ beginning of another; on such messages it cannot be told from a random function 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -103,11 +104,11 @@ class KeyedWords:
             starts, lengths = texts.starts[part], texts.lengths[part]
             state = np.empty((starts.size, 2), dtype="<u8")
             state[:, 0], state[:, 1] = lengths, codes[part]
-            state = self._encrypted(self._encrypted(state) ^ table[places[part]])
+            state = self._encrypted(self._encrypted(state) ^ (table if len(table) == 1 else table[places[part]]))
             for done in range(0, int(lengths.max(initial=0)), _WIDTH):
                 left = lengths - done
-                rows = np.flatnonzero(left > 0)
-                kept = _KEPT[np.minimum(left[rows], _WIDTH)].reshape(-1, 2)
+                rows: Any = slice(None) if int(left.min()) > 0 else np.flatnonzero(left > 0)
+                kept = _KEPT.take(np.minimum(left[rows], _WIDTH), axis=0)
                 block = windows[starts[rows] + done].view("<u8").reshape(-1, 2) & kept
                 state[rows] = self._encrypted(state[rows] ^ block)
             result[part] = state[:, 0]

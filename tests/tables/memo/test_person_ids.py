@@ -69,6 +69,19 @@ def test_the_largest_numbers_keep_all_their_digits():
     assert texts([10**30]) == [b"1" + b"0" * 30]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])
+def test_numbers_are_their_decimal_digits(dtype):
+    ends = np.iinfo(dtype)
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(0, ends.bits, 2000)
+    some = [
+        int(one) >> int(size) for one, size in zip(rng.integers(ends.min, ends.max, 2000, dtype), sizes, strict=True)
+    ]
+    numbers = [ends.min, ends.max, *(one for one in (0, 9, 10, 99, 100, -1, -9, -10) if ends.min <= one), *some]
+    assert texts(np.array(numbers, dtype=dtype)) == [b"%d" % one for one in numbers]
+    assert texts(np.array([], dtype=dtype)) == []
+
+
 def test_texts_are_taken_as_they_are():
     """Leading zeros and spaces may be what tells two persons apart."""
     assert texts(["7", "07", " 7", "7.0", "Zoë"]) == [b"7", b"07", b" 7", b"7.0", "Zoë".encode()]

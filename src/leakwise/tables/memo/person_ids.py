@@ -18,7 +18,8 @@ __all__ = ["id_bytes"]
 
 # Beyond it, floats skip whole numbers, so that an id may have lost its last digits.
 _WHOLE = 2**53
-_DIGITS = 20
+_TENS = np.array([10**power for power in range(1, 20)], dtype=np.uint64)
+_ZERO, _MINUS = b"0-"
 
 
 def id_bytes(column: Any, name: str = "person") -> ByteTexts:
@@ -105,9 +106,21 @@ def _of_numbers(values: Array, name: str) -> ByteTexts:
         if wrong.any():
             _refuse(values[wrong].tolist(), values.size, name)
         values = values.astype(np.int64)
-    texts = values.astype(f"S{_DIGITS}")
-    lengths = np.char.str_len(texts).astype(np.int64)
-    return ByteTexts(texts.view(np.uint8), np.arange(values.size, dtype=np.int64) * _DIGITS, lengths)
+    below = values < 0
+    # In two's complement also right for the least number, which has no positive counterpart.
+    left = values.astype(np.uint64)
+    left = np.where(below, np.uint64(0) - left, left)
+    lengths = 1 + np.searchsorted(_TENS, left, side="right").astype(np.int64)
+    width = int(lengths.max(initial=1)) + 1
+    texts = np.empty((values.size, width), dtype=np.uint8)
+    for place in range(width - 1, 0, -1):
+        rest = left // np.uint64(10)
+        texts[:, place] = left - rest * np.uint64(10) + np.uint64(_ZERO)
+        left = rest
+    rows = np.flatnonzero(below)
+    texts[rows, width - 1 - lengths[rows]] = _MINUS
+    starts = np.arange(1, values.size + 1, dtype=np.int64) * width - lengths - below
+    return ByteTexts(texts.reshape(-1), starts, lengths + below)
 
 
 def _of_values(column: Iterable[Any], name: str) -> ByteTexts:
