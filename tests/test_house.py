@@ -100,7 +100,7 @@ def test_every_folder_says_what_it_holds() -> None:
 def test_tests_mirror_the_folders_of_a_room(room: str) -> None:
     """A test that fails names the folder that it is about."""
     steps = {folder.name for folder in (SOURCE / room).iterdir() if any(folder.glob("*.py"))}
-    tested = {folder.name for folder in (ROOT / "tests" / room).iterdir() if any(folder.glob("test_*.py"))}
+    tested = {folder.name for folder in (ROOT / "tests" / room).iterdir() if any(folder.rglob("test_*.py"))}
     assert steps
     assert tested == steps
 

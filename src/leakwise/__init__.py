@@ -84,6 +84,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.tables.memo.key import MemoKey as MemoKey
     from leakwise.tables.release.release import release as release
     from leakwise.tables.strata.audit import audit_table as audit_table
+    from leakwise.workflow.advise import advise as advise
     from leakwise.workflow.protect import protect as protect
     from leakwise.workflow.simulate import simulate as simulate
 
@@ -118,6 +119,7 @@ __all__ = [
     "StratifiedMechanism",
     "UnsafeSeedWarning",
     "WorstCase",
+    "advise",
     "audit",
     "audit_program",
     "audit_samples",
@@ -193,6 +195,7 @@ _PLACES = {
     "leakwise.tables.memo.key": "MemoKey",
     "leakwise.tables.release.release": "release",
     "leakwise.tables.strata.audit": "audit_table",
+    "leakwise.workflow.advise": "advise",
     "leakwise.workflow.protect": "protect",
     "leakwise.workflow.simulate": "simulate",
 }

@@ -38,9 +38,11 @@ from leakwise.tables.estimate.joint.result import JointEstimate
 from leakwise.tables.estimate.numbers import Quantity
 from leakwise.tables.estimate.regression.result import Regression
 from leakwise.tables.strata.audit import TableAudit
+from leakwise.workflow.advise import Advised
 from leakwise.workflow.protect import Protection, SeveralProtection
 
 __all__ = [
+    "Advised",
     "Audit",
     "BlackBoxAudit",
     "Certificate",

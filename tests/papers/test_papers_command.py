@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from leakwise.cli import app
-from leakwise.cli.commands.papers import _bars
+from leakwise.cli.commands.research.papers import _bars
 from leakwise.papers import Result
 from leakwise.papers import exhibit as frame
 

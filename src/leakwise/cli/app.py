@@ -17,27 +17,30 @@ from leakwise.errors import CertificateRejected, LeakwiseError, LeakwiseWarning
 
 __all__ = ["COMMANDS", "app", "main"]
 
-COMMANDS = (
-    "audit",
-    "design",
-    "tradeoff",
-    "envelope",
-    "worst-case",
-    "verify",
-    "sample-size",
-    "records",
-    "release",
-    "memo-key",
-    "estimate",
-    "regress",
-    "ledger",
-    "papers",
-    "studio",
-)
-"""The commands in the order of the help. The module of a command is loaded when the command or the help is asked for.
+COMMANDS = {
+    "audit": "mechanisms",
+    "design": "mechanisms",
+    "tradeoff": "mechanisms",
+    "envelope": "mechanisms",
+    "worst-case": "mechanisms",
+    "verify": "mechanisms",
+    "sample-size": "mechanisms",
+    "records": "research",
+    "advise": "tables",
+    "release": "tables",
+    "memo-key": "tables",
+    "estimate": "tables",
+    "regress": "tables",
+    "ledger": "tables",
+    "papers": "research",
+    "studio": "research",
+}
+"""The commands in the order of the help, with their folders. A module is loaded when its command or the help is asked
+for.
 
-To add a command: write ``leakwise/cli/commands/<name>.py`` (underscores for hyphens) with a function ``register(app:
-typer.Typer) -> None``, and add the name here. Import what is heavy inside the command, so that the help stays quick.
+To add a command: write ``leakwise/cli/commands/<folder>/<name>.py`` (underscores for hyphens) with a function
+``register(app: typer.Typer) -> None``, and add the name here. Import what is heavy inside the command, so that the help
+stays quick.
 """
 
 REJECTED, WRONG = 1, 2
@@ -57,7 +60,8 @@ class _Commands(TyperGroup):
         for name in (cmd_name,) if cmd_name in COMMANDS else COMMANDS:
             if name not in self.commands:
                 loaded = typer.Typer(callback=_nothing)  # with a callback Typer makes a group even of one command
-                importlib.import_module(f"leakwise.cli.commands.{name.replace('-', '_')}").register(loaded)
+                place = f"leakwise.cli.commands.{COMMANDS[name]}.{name.replace('-', '_')}"
+                importlib.import_module(place).register(loaded)
                 group = typer.main.get_group(loaded)
                 _flow(group)
                 _literal(group)

@@ -13,6 +13,7 @@ from leakwise.alphabet import Label, joined, label_to_plain
 from leakwise.charts.shown import Parts, Table
 from leakwise.guarantee import percent
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
+from leakwise.report.better_choices import Advice
 from leakwise.report.expected import Group, Guesses, expected_errors, expected_guesses, groups_of
 from leakwise.report.steward import STEWARD
 
@@ -39,6 +40,8 @@ class DryRun:
     seconds, memory
         What reading and design took: seconds, and the largest memory of this process in bytes. Drawing reads the table
         once more, and writes it.
+    advice
+        How many rows are too rare to learn from, and choices of columns that would do better; None where none are.
     """
 
     mechanism: AnyMechanism
@@ -47,6 +50,7 @@ class DryRun:
     files: Mapping[str, str]
     seconds: float
     memory: int
+    advice: Advice | None = None
 
     @cached_property
     def groups(self) -> list[Group]:

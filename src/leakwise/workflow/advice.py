@@ -7,7 +7,6 @@ released table shows, and from the frequencies of the secret.
 from __future__ import annotations
 
 import math
-import shlex
 import warnings
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,16 +16,16 @@ import numpy as np
 
 from leakwise.alphabet import Bins, GivenColumns
 from leakwise.errors import LeakwiseError, LeakwiseWarning
-from leakwise.guarantee import percent
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
+from leakwise.report.better_choices import Advice, Option
 from leakwise.report.comparison import worth
 from leakwise.report.row_facts import RowFacts
 from leakwise.types import Codes, Counts, Floats
 from leakwise.workflow.choice import Choice, Request
 from leakwise.workflow.strata import CountedStrata, certified_by_stratum
 
-__all__ = ["Advice", "Option", "advice", "tell_accuracy"]
+__all__ = ["advice", "round_bins", "tell_accuracy"]
 
 # Choices that are told, and how much better each must be than the last.
 _TOLD, _BETTER = 3, 0.9
@@ -38,78 +37,12 @@ _FOR_BINS = 1.15
 _SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class Option:
-    """Another choice of columns, and the largest standard error of a frequency that it would give, about."""
-
-    given: tuple[Hashable, ...]
-    unrelated: tuple[Hashable, ...]
-    drop: tuple[Hashable, ...]
-    coarsen: Mapping[Hashable, Bins]
-    standard_error: float
-
-    @property
-    def words(self) -> str:
-        """The choice as options of the command line."""
-        parts = []
-        if self.given:
-            parts.append(f"--given {shlex.quote(','.join(map(str, self.given)))}")
-        if self.unrelated:
-            parts.append(f"--unrelated {shlex.quote(','.join(map(str, self.unrelated)))}")
-        if self.drop:
-            parts.append(f"--drop {shlex.quote(','.join(map(str, self.drop)))}")
-        for name, one in self.coarsen.items():
-            ends = f"{one.edges[0]:.12g},{one.edges[-1]:.12g},{len(one.edges) - 1}"
-            parts.append(f"--coarsen {shlex.quote(f'{name}=bins:{ends}')}")
-        return " ".join(parts)
-
-
-@dataclass(frozen=True)
-class Advice:
-    """How many rows are too rare to learn from, the accuracy that leaves, and what would do better.
-
-    Attributes
-    ----------
-    strata, rows
-        Combinations of the given columns that have the mechanism for every prior, and their rows.
-    all_rows
-        The rows of the table.
-    standard_error
-        The largest of an estimated frequency; None where frequencies cannot be estimated.
-    options
-        Choices that would do better.
-    """
-
-    strata: int
-    rows: int
-    all_rows: int
-    standard_error: float | None
-    options: tuple[Option, ...]
-
-    @property
-    def words(self) -> str:
-        """All of it in words."""
-        start = (
-            f"{self.rows:,} of {self.all_rows:,} rows ({percent(self.rows / self.all_rows)}) are in {self.strata:,} "
-            f"combination{'s' * (self.strata != 1)} of the given columns too rare to learn from: their mechanism holds "
-            "for every prior."
-        )
-        if self.standard_error is None:
-            return start
-        start += f" The standard error of an estimated frequency is up to {self.standard_error:.2g}."
-        if not self.options:
-            return start
-        told = [
-            f"{one.words}: standard error {one.standard_error:.2g} instead of {self.standard_error:.2g}"
-            for one in self.options
-        ]
-        return f"{start} Choices that would do better (about): {'; '.join(told)}."
-
-
-def tell_accuracy(request: Request, choice: Choice, by: GivenColumns | None, rows: int) -> None:
-    """Warn of rows that are in combinations too rare to learn from, with what would do better."""
-    if by is not None and (told := advice(request, choice, by, rows)) is not None:
+def tell_accuracy(request: Request, choice: Choice, by: GivenColumns | None, rows: int) -> Advice | None:
+    """Warn of rows that are in combinations too rare to learn from, with what would do better, and return it."""
+    told = None if by is None else advice(request, choice, by, rows)
+    if told is not None:
         warnings.warn(told.words, LeakwiseWarning, stacklevel=3)
+    return told
 
 
 def advice(request: Request, choice: Choice, by: GivenColumns, all_rows: int) -> Advice | None:
@@ -252,7 +185,7 @@ class _Search:
                 numbers = np.array([math.nan if one is None else float(one) for one in domain.labels])  # type: ignore[arg-type]
             except (TypeError, ValueError):
                 continue
-            bins = _round_bins(numbers)
+            bins = round_bins(numbers)
             if bins is not None:
                 codes = bins.codes_of_numbers(numbers)
                 found.append(columns.binned(name, codes[columns.codes[name]], bins))
@@ -284,7 +217,7 @@ def _factors() -> Iterator[np.int64]:
         yield np.int64(2 * generator.integers(1 << 61) + 1)
 
 
-def _round_bins(numbers: Floats) -> Bins | None:
+def round_bins(numbers: Floats) -> Bins | None:
     """A few bins with round edges that contain all numbers."""
     finite = numbers[np.isfinite(numbers)]
     if not finite.size or finite.min() == finite.max():

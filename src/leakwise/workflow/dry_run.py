@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from leakwise.errors import LeakwiseError
 from leakwise.guarantee import at_most
 from leakwise.report import Protection
+from leakwise.report.better_choices import Advice
 from leakwise.report.dry_run import DryRun
 from leakwise.workflow.choice import Choice, Request
 
@@ -43,6 +44,7 @@ def tried(
     order: str | None,
     ledger: str | None,
     files: Mapping[str, Path | None],
+    advice: Advice | None,
     seconds: float,
 ) -> Protection:
     """Return the release that would be made, with what it would do, and without a table."""
@@ -58,5 +60,5 @@ def tried(
     # Linux counts in kilobytes, macOS in bytes.
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     written = {} if out is None else {"table": str(out)}
-    dry = DryRun(choice.certificate.mechanism, choice.counts, ledger, written, seconds, memory)
+    dry = DryRun(choice.certificate.mechanism, choice.counts, ledger, written, seconds, memory, advice)
     return Protection(None, choice.certificate, choice.design, facts, None, dict(files), choice.counts, dry)

@@ -330,7 +330,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         warn_of_determined(seen.strata, by, row.secret)
     stream = seeded_stream(unsafe_seed)
     choice = chosen_mechanism(request, seen, by, stream)
-    tell_accuracy(request, choice, by, seen.rows)
+    advice = tell_accuracy(request, choice, by, seen.rows)
     certificate = choice.certificate
     reservation = Reservation(
         request.columns,
@@ -350,6 +350,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
             order=source.order,
             ledger=None if ledger is None else ledger_words(book, str(name), reservation),
             files=files,
+            advice=advice,
             seconds=time.perf_counter() - started,
         )
     if certified is not None:

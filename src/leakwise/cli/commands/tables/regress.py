@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.commands.estimate import (
+from leakwise.cli.commands.tables.estimate import (
     ClustersOption,
     PlotOption,
     StrataOption,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.commands.design import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
+from leakwise.cli.commands.mechanisms.design import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
 from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,

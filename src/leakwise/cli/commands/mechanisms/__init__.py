@@ -1,0 +1,1 @@
+"""Commands for mechanisms: what one leaks, which is best, and whether its certificate holds."""

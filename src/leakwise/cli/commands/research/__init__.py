@@ -1,0 +1,1 @@
+"""Commands for research: whole datasets, the papers, and the page."""

@@ -1,0 +1,74 @@
+"""``leakwise advise``: a few sensible settings for the release of a table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leakwise.cli.options.reading import number
+from leakwise.cli.options.row import DropOption, read_names
+from leakwise.cli.options.secret import read_letters
+from leakwise.cli.screen.output import JsonOption, print_json
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command()(advise)
+
+
+def advise(
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="A CSV, TSV, Parquet, Arrow or JSON-lines file.", show_default=False)
+    ],
+    column: Annotated[str, typer.Option("--column", "-c", metavar="NAME", help="The secret column.")],
+    domain: Annotated[
+        str | None,
+        typer.Option("--domain", metavar="VALUES", help="Every value the column can have [default: those that occur]."),
+    ] = None,
+    lift: Annotated[
+        str, typer.Option("--lift", metavar="LIFT", help="The limit to start from: LIFT times as likely.")
+    ] = "2",
+    drop: DropOption = None,
+    failure: Annotated[
+        float, typer.Option("--failure", metavar="PROBABILITY", help="The probability that the rows mislead.")
+    ] = 1e-6,
+    time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for the design of each setting.")] = 5.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a few sensible ways to release a table, with accuracy and guarantee, as commands to copy.
+
+    The table is read, and each setting is tried without a draw: nothing is written or spent. What is printed contains
+    exact figures of the table, and is for its owner.
+
+    \b
+    leakwise advise clinic.csv -c diagnosis
+    leakwise advise clinic.csv -c diagnosis --domain flu,HIV,none --lift 1.5 --drop name,street
+    """
+    from leakwise.tables.formats import open_table
+    from leakwise.workflow.advise import advise as run
+
+    opened = open_table(table, "TABLE")
+    letters = read_letters(opened, [column], None if domain is None else [domain], None)
+    found = run(
+        str(table),
+        column,
+        domain=letters,
+        lift=number(lift, "--lift"),
+        drop=read_names(drop) or [],
+        failure=failure,
+        time_limit=time_limit,
+        progress=_trying if sys.stderr.isatty() else None,
+    )
+    if as_json:
+        print_json(found.to_dict())
+        return
+    typer.echo(repr(found))
+
+
+def _trying(title: str) -> None:
+    typer.echo(f"Trying: {title} …", err=True)

@@ -1,0 +1,340 @@
+"""A few sensible settings for the release of a table, with what each guarantees and tells; nothing is spent."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakwise.alphabet import Alphabet, Bins, as_alphabet, joined
+from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, some_of
+from leakwise.exact import level
+from leakwise.guarantee import at_most, percent
+from leakwise.report import Protection
+from leakwise.report.better_choices import Option, typed_bins, typed_list
+from leakwise.report.steward import STEWARD
+from leakwise.tables.formats import is_path
+from leakwise.workflow.advice import round_bins
+from leakwise.workflow.columns import MOST_VALUES
+from leakwise.workflow.protect import protect
+
+__all__ = ["Advised", "Setting", "advise"]
+
+# A column of texts with more values than this, and one of numbers with more than the second, does not go out as it is.
+_MANY_TEXTS, _MANY_NUMBERS = 30, 12
+# A secret of numbers with more values than this is put into bins, one of texts must be declared.
+_MANY_SECRETS, _MOST_SECRETS = 40, 200
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to release the table.
+
+    Attributes
+    ----------
+    title
+        What is special about it.
+    columns
+        What goes out, and how.
+    lift, use
+        The limit, and what the outcomes are for.
+    tried
+        A dry run of it, with everything that it would guarantee and tell.
+    """
+
+    title: str
+    columns: Option
+    lift: Fraction
+    use: str
+    tried: Protection
+
+    @property
+    def margin(self) -> float | None:
+        """The half-width of the widest 95% interval of a frequency; None where outcomes do not determine them."""
+        errors = None if self.tried.dry_run is None else self.tried.dry_run.standard_errors
+        return None if errors is None else 1.96 * max(errors.values())
+
+
+@dataclass(frozen=True, repr=False)
+class Advised(Shown):
+    """Settings for a release, from the one that keeps most columns on; it contains exact figures of the table.
+
+    Attributes
+    ----------
+    settings
+        What can be done.
+    assumed
+        What was assumed, as sentences.
+    start
+        How the command begins for a file; for a table in memory None.
+    """
+
+    settings: Sequence[Setting]
+    assumed: Sequence[str]
+    start: Sequence[str] | None
+    secret: str
+    domain: Alphabet
+    failure: float
+
+    def command(self, setting: Setting, *, dry_run: bool = True) -> str:
+        """Return the command of a setting; for a table in memory the call."""
+        lift = str(setting.lift) if setting.lift.denominator > 1 else str(setting.lift.numerator)
+        if setting.lift.denominator > 1 and Fraction(text := repr(float(setting.lift))) == setting.lift:
+            lift = text
+        if self.start is None:
+            return self._call(setting, lift, dry_run)
+        domain = typed_bins(self.domain) if isinstance(self.domain, Bins) else typed_list(self.domain.labels)
+        words = [*self.start, "-c", self.secret, "--domain", domain, "--lift", lift]
+        words += ["--prior-from-table", "--failure", f"{self.failure:g}", *setting.columns.arguments]
+        words += ["--for", setting.use] if setting.use != "statistics" else []
+        words += ["--order", "shuffle", *(["--dry-run"] if dry_run else [])]
+        return shlex.join(words)
+
+    def _call(self, setting: Setting, lift: str, dry_run: bool) -> str:
+        columns = setting.columns
+        values = _bins(self.domain) if isinstance(self.domain, Bins) else repr(list(self.domain.labels))
+        # A float would mean its binary value; a text means what it says.
+        words = {
+            "domain": values,
+            "lift": lift if lift.isdigit() else repr(lift),
+            "prior": "'table'",
+            "failure": f"{self.failure:g}",
+        }
+        words |= {"given": repr(list(columns.given)), "drop": repr(list(columns.drop))}
+        words["coarsen"] = "{" + ", ".join(f"{key!r}: {_bins(one)}" for key, one in columns.coarsen.items()) + "}"
+        words |= {"use": repr(setting.use), "order": "'shuffle'", "dry_run": repr(dry_run)}
+        idle = {"[]", "{}", "False", "'statistics'"}
+        told = [f"{name}={text}" for name, text in words.items() if text not in idle]
+        return f"lw.protect(table, {self.secret!r}, {', '.join(told)})"
+
+    def _shown(self) -> Parts:
+        rows = []
+        for place, one in enumerate(self.settings, 1):
+            dry = one.tried.dry_run
+            assert dry is not None
+            rare = 0.0 if dry.advice is None else dry.advice.rows / dry.advice.all_rows
+            margin = "-" if one.margin is None else f"± {percent(one.margin)}"
+            guesses = f"{percent(dry.guesses.before)} to {percent(dry.guesses.after)}"
+            rows.append([place, one.title, at_most(one.lift), margin, guesses, percent(rare)])
+        headers = ["", "setting", "lift", "margin", "guessed right", "rare rows"]
+        parts: list[Any] = [
+            Table(headers, rows, f"Ways to release {self.secret}", align="rlrrrr"),
+            "margin: how far an estimated frequency may be off (95%). guessed right: the best guess about a row, "
+            "without its outcome and with it. rare rows: too few are alike to learn from; they cost accuracy.",
+            *(f"{place}. {self.command(one)}" for place, one in enumerate(self.settings, 1)),
+            f"Assumed: {' '.join(self.assumed)}",
+            "Nothing was drawn, written or spent. Leave --dry-run (dry_run=True) out to make a release.",
+            STEWARD,
+        ]
+        return parts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "for": STEWARD,
+            "secret": self.secret,
+            "assumed": list(self.assumed),
+            "settings": [
+                {
+                    "title": one.title,
+                    "lift": float(one.lift),
+                    "for": one.use,
+                    "command": self.command(one),
+                    "guarantee": one.tried.guarantee,
+                    "margin": one.margin,
+                    "dry_run": None if one.tried.dry_run is None else one.tried.dry_run.to_dict(),
+                }
+                for one in self.settings
+            ],
+        }
+
+
+def _bins(domain: Any) -> str:
+    return f"lw.bins({domain.edges[0]:.12g}, {domain.edges[-1]:.12g}, {len(domain.edges) - 1})"
+
+
+def advise(
+    data: Any,
+    column: Hashable,
+    *,
+    domain: Any = None,
+    lift: object = 2,
+    drop: Sequence[Hashable] = (),
+    failure: float = 1e-6,
+    time_limit: float = 5.0,
+    progress: Callable[[str], None] | None = None,
+) -> Advised:
+    """Show a few sensible ways to release a table, with the accuracy and the guarantee of each; nothing is spent.
+
+    The table is read, and every other column goes out beside the secret at first: numbers in bins, names and other
+    columns of many texts not at all. Further settings drop or coarsen more, for accuracy; are stricter; or are for
+    reading. Each is tried as ``lw.protect(…, dry_run=True)`` would be.
+
+    Parameters
+    ----------
+    data
+        The table, of any kind that :func:`leakwise.protect` takes, or the path of a file.
+    column
+        The secret column.
+    domain
+        The values that can occur. Left out, those that do are assumed to be all; numbers of many values are put into
+        bins.
+    lift
+        The limit that the settings start from.
+    drop
+        Columns that are not to go out in any setting.
+    failure
+        The probability that the rows mislead about the frequencies.
+    time_limit
+        Seconds for the design of each setting.
+    progress
+        Called with the name of each setting before it is tried.
+
+    Examples
+    --------
+    >>> import random
+    >>> draw = random.Random(1)
+    >>> table = {"smokes": draw.choices(["no", "yes"], [3, 1], k=4000), "sex": draw.choices("fm", k=4000)}
+    >>> found = advise(table, "smokes")
+    >>> [setting.title for setting in found.settings]
+    ['sex given', 'stricter', 'for reading']
+    >>> print(found.command(found.settings[0]))
+    lw.protect(table, 'smokes', domain=['no', 'yes'], lift=2, prior='table', failure=1e-06, given=['sex'], \
+order='shuffle', dry_run=True)
+    """
+    from leakwise.tables.release.secret_columns import secret_columns
+    from leakwise.tables.release.sources import open_source
+
+    asked = Fraction(level(lift=lift).below)
+    # A file is tried as if it were released beside itself.
+    out = (place := Path(data)).with_name(f"{place.stem}.released{place.suffix}") if is_path(data) else None
+    source = open_source(data, out, overwrite=out is not None, progress=None, order="shuffle")
+    if isinstance(column, tuple | list) or column is None:
+        raise InvalidInput(f"column must name one secret column. Got {column!r} instead.")
+    (secret,) = secret_columns(source.names, column)
+    names = [name for name in source.names or () if name != secret]
+    if unknown := [name for name in drop if name not in names]:
+        raise InvalidInput(f"drop (--drop) names {some_of(unknown)}, which the table has not beside the secret.")
+    letters, assumed = _values(source, secret, domain)
+    first = _first(source, names, drop)
+    if first.coarsen:
+        assumed.append(f"{joined(map(str, first.coarsen))}: numbers, put into bins.")
+    if hidden := [name for name in first.drop if name not in drop]:
+        assumed.append(f"{joined(map(str, hidden))}: too many values to go out, so dropped.")
+    assumed.append("The rounded frequencies of the table are public; rows are shuffled and independent of one another.")
+    options: dict[str, Any] = {"domain": letters, "prior": "table", "failure": failure, "time_limit": time_limit}
+    options |= {"order": "shuffle", "out": out, "overwrite": out is not None}
+    settings: list[Setting] = []
+    refused: list[str] = []
+
+    def add(title: str, columns: Option, limit: Fraction, use: str = "statistics") -> None:
+        if progress is not None:
+            progress(title)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeakwiseWarning)
+            try:
+                tried = protect(
+                    data,
+                    secret,
+                    lift=limit,
+                    given=list(columns.given),
+                    drop=list(columns.drop),
+                    coarsen=dict(columns.coarsen),
+                    use=use,
+                    dry_run=True,
+                    **options,
+                )
+            except LeakwiseError as error:
+                refused.append(f"{title}: {error}")
+                return
+        assert isinstance(tried, Protection)  # of one secret
+        settings.append(Setting(title, columns, limit, use, tried))
+
+    add(_title(first), first, asked)
+    if not settings:
+        raise InvalidInput(refused[0])
+    dry = settings[0].tried.dry_run
+    better = () if dry is None or dry.advice is None else dry.advice.options
+    # The choice that changes least, and the one that is most accurate.
+    for option in dict.fromkeys((0, len(better) - 1)) if better else ():
+        add(_title(better[option]), better[option], asked)
+    last = settings[-1].columns
+    stricter = Fraction(round(10 * math.sqrt(asked)), 10)
+    if 1 < stricter < asked:
+        add("stricter", last, stricter)
+    add("for reading", last, asked, "reading")
+    assumed += [f"Not possible: {one}" for one in refused]
+    start = ["leakwise", "release", os.fspath(data)] if is_path(data) else None
+    return Advised(settings, assumed, start, str(secret), letters, failure)
+
+
+def _values(source: Any, secret: Hashable, domain: Any) -> tuple[Alphabet, list[str]]:
+    """The values of the secret, and what is assumed of them."""
+    if domain is not None:
+        return as_alphabet(domain, name="domain"), []
+    values = source.distinct(secret, MOST_VALUES)
+    if not values:
+        raise InvalidInput(f"The values of {str(secret)!r} cannot be listed. Name them: domain= (--domain).")
+    numbers = _numbers(values)
+    if numbers is not None and len(values) > _MANY_SECRETS:
+        bins = round_bins(numbers)
+        assert bins is not None
+        found = Bins(bins.edges, missing=bool(np.isnan(numbers).any()))
+        return found, [f"{secret} is in {len(bins.edges) - 1} bins of equal width (say others with --domain bins:…)."]
+    if len(values) > _MOST_SECRETS:
+        raise InvalidInput(
+            f"{str(secret)!r} has {len(values):,} values, more than {_MOST_SECRETS}. Group them first, or name those "
+            "that can occur: domain= (--domain)."
+        )
+    return Alphabet(values), [f"No other values of {secret} can occur than the {len(values)} that do (--domain)."]
+
+
+def _first(source: Any, names: Sequence[Hashable], drop: Sequence[Hashable]) -> Option:
+    """The choice that keeps as much of the other columns as can be used."""
+    given, coarsen, dropped = [], {}, list(drop)
+    for name in names:
+        if name in drop:
+            continue
+        values = source.distinct(name, MOST_VALUES)
+        numbers = None if values is None else _numbers(values)
+        bins = None if numbers is None or len(numbers) <= _MANY_NUMBERS else round_bins(numbers)
+        if bins is not None and not _identifies(numbers):
+            given.append(name)
+            coarsen[name] = bins
+        elif values is not None and len(values) <= (_MANY_TEXTS if numbers is None else _MANY_NUMBERS):
+            given.append(name)
+        else:
+            dropped.append(name)
+    return Option(tuple(given), (), tuple(dropped), coarsen, math.nan)
+
+
+def _numbers(values: Sequence[Any]) -> Any:
+    """The values as numbers, NaN where one is missing; None where they are not numbers."""
+    if any(isinstance(one, bool) for one in values):
+        return None
+    try:
+        return np.array([math.nan if one is None or one == "" else float(one) for one in values])
+    except (TypeError, ValueError):
+        return None
+
+
+def _identifies(numbers: Any) -> bool:
+    """Whether numbers look like those of persons: whole, many, and without large gaps."""
+    whole = numbers[np.isfinite(numbers)]
+    return bool(whole.size > 1000 and (whole == np.floor(whole)).all() and np.ptp(whole) < 10 * whole.size)
+
+
+def _title(columns: Option) -> str:
+    if not columns.given:
+        return "no other columns"
+    shown = joined(map(str, columns.given))
+    return f"{shown} given" if len(shown) <= 24 else f"{len(columns.given)} columns given"

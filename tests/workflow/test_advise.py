@@ -1,0 +1,117 @@
+"""``lw.advise`` and ``leakwise advise``: settings to choose from, as commands that run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import leakwise as lw
+from leakwise.cli import app
+
+
+@pytest.fixture(scope="module")
+def clinic() -> pd.DataFrame:
+    generator = np.random.default_rng(8)
+    rows = 6000
+    sex, age = generator.choice(["f", "m"], rows), generator.integers(18, 90, rows)
+    ill = np.where(generator.random(rows) < 0.1 + 0.3 * (age > 60), "flu, severe", "none")
+    ward = generator.choice([f"ward {place}" for place in range(12)], rows)
+    return pd.DataFrame(
+        {
+            "number": range(rows),
+            "ill": ill,
+            "sex": sex,
+            "age": age,
+            "ward": ward,
+            "name": [f"n{i}" for i in range(rows)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def advised(clinic: pd.DataFrame) -> lw.results.Advised:
+    return lw.advise(clinic, "ill")
+
+
+@pytest.mark.filterwarnings("ignore::leakwise.errors.LeakwiseWarning")
+def test_each_setting_says_what_a_dry_run_of_it_says(clinic, advised):
+    assert 3 <= len(advised.settings) <= 5
+    for one in advised.settings:
+        again = eval(advised.command(one), {"lw": lw, "table": clinic})  # what it prints is what it did
+        assert again.guarantee == one.tried.guarantee
+        assert again.dry_run.standard_errors == pytest.approx(one.tried.dry_run.standard_errors, rel=0.01)
+
+
+def test_names_numbers_of_persons_and_many_values_do_not_go_out_as_they_are(advised):
+    first = advised.settings[0].columns
+    assert set(first.drop) == {"number", "name"}
+    assert set(first.coarsen) == {"age"}
+    assert first.given == ("sex", "age", "ward")
+    assert "number and name: too many values to go out, so dropped." in advised.assumed
+    assert "No other values of ill can occur than the 2 that do (--domain)." in advised.assumed
+
+
+def test_settings_with_fewer_columns_are_more_accurate_and_a_stricter_one_less(advised):
+    by_title = {one.title: one for one in advised.settings}
+    statistics = [one for one in advised.settings if one.use == "statistics" and one.title != "stricter"]
+    margins = [one.margin for one in statistics]
+    assert len(margins) >= 2
+    assert margins == sorted(margins, reverse=True)
+    assert by_title["stricter"].lift < 2
+    assert by_title["stricter"].margin > margins[-1]
+    assert by_title["for reading"].use == "reading"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_the_commands_run_as_they_are_printed_and_nothing_else_is_written(clinic, tmp_path, suffix, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = Path(f"the clinic{suffix}")
+    (clinic.to_csv(place, index=False) if suffix == ".csv" else clinic.to_parquet(place))
+    done = CliRunner().invoke(app, ["advise", str(place), "-c", "ill", "--json"])
+    assert done.exit_code == 0, done.output
+    assert [one.name for one in tmp_path.iterdir()] == [place.name]
+    told = json.loads(done.stdout)
+    assert told["for"].startswith("For the steward only")
+    for one in told["settings"][-2:]:
+        words = shlex.split(one["command"])
+        assert words[:2] == ["leakwise", "release"]
+        dry = CliRunner().invoke(app, [*words[1:], "--json"])
+        assert dry.exit_code == 0, dry.output
+        assert json.loads(dry.stdout)["promise"]["sentence"] == one["guarantee"]
+        assert [file.name for file in tmp_path.iterdir()] == [place.name]
+    made = CliRunner().invoke(app, [word for word in words[1:] if word != "--dry-run"])
+    assert made.exit_code == 0, made.output
+    assert Path(f"the clinic.released{suffix}").is_file()
+
+
+def test_many_numbers_are_put_into_bins_and_many_texts_refused(clinic):
+    found = lw.advise(clinic[["age", "sex"]], "age")
+    assert found.command(found.settings[0]).startswith("lw.protect(table, 'age', domain=lw.bins(10, 90, 5)")
+    with pytest.raises(lw.InvalidInput, match="has 6,000 values, more than 200"):
+        lw.advise(clinic[["name", "sex"]], "name")
+
+
+def test_what_is_named_is_taken(clinic):
+    found = lw.advise(clinic[["ill", "sex"]], "ill", domain=["none", "flu, severe", "HIV"], lift="1.2", drop=["sex"])
+    one = found.settings[0]
+    assert one.title == "no other columns"
+    assert one.tried.mechanism.inputs == ("none", "flu, severe", "HIV")
+    assert "lift='1.2'," in found.command(one)
+    with pytest.raises(lw.InvalidInput, match="names 'sxe'"):
+        lw.advise(clinic, "ill", drop=["sxe"])
+    with pytest.raises(lw.InvalidInput, match="one secret column"):
+        lw.advise(clinic, ("ill", "sex"))
+
+
+def test_it_prints_a_table_the_commands_and_what_it_assumed(advised):
+    said = repr(advised)
+    assert said.startswith("Ways to release ill")
+    assert all(advised.command(one) in said for one in advised.settings)
+    assert "Nothing was drawn, written or spent." in said
+    assert max(len(line) for line in said.splitlines()[:8]) <= 80
