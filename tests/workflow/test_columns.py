@@ -194,10 +194,10 @@ def test_noisy_counts_serve_with_and_without_given_columns(tmp_path: Path) -> No
         assert r.report(tmp_path / "r.html").exists()
 
 
-def test_given_columns_that_say_what_the_secret_is_are_told_of() -> None:
-    """The guarantee would be true and worth nothing: the copy goes out in clear."""
-    frame = FRAME[["smokes"]].assign(copy=FRAME["smokes"])
-    with pytest.warns(lw.LeakwiseWarning, match="In 12,000 of 12,000 rows copy determines smokes"):
+def test_given_columns_that_say_what_the_secret_is_in_some_rows_are_told_of() -> None:
+    """The guarantee would be true and worth nothing there: the copy goes out in clear."""
+    frame = FRAME[["smokes"]].assign(copy=FRAME["smokes"].where(np.arange(len(FRAME)) % 3 == 0, "unknown"))
+    with pytest.warns(lw.LeakwiseWarning, match="In 4,000 of 12,000 rows copy determines smokes"):
         lw.protect(frame, "smokes", **TABLE)
 
 

@@ -15,13 +15,15 @@ import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, GivenColumns, Label, as_alphabet, joined
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
+from leakwise.guarantee import percent_at_least
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, PriorByStratum
 from leakwise.tables.release.sources import Source
 from leakwise.tables.row_columns import RowColumns, row_columns
+from leakwise.tables.strata.near_copies import NearCopy, near_copy
 from leakwise.tables.strata.unrelated import FALSE_ALARM, Cells, evidence
 
-__all__ = ["columns_that_go_out", "given_columns", "refuse_related", "warn_of_determined"]
+__all__ = ["columns_that_go_out", "given_columns", "refuse_copies", "refuse_related"]
 
 # Values of a column up to which strata are made of them, and up to which an unrelated column is checked.
 MOST_VALUES = 1_000_000
@@ -29,6 +31,8 @@ MOST_VALUES = 1_000_000
 _MOST_COMBINATIONS = 100_000
 # Pairs of unrelated columns that are looked at where there are too many for all together.
 _MOST_PAIRS = 20
+# Given columns up to which each is looked at by itself where no strata are made of them.
+_FEW_COLUMNS = 8
 # Rows with the same given columns from which on it can be seen what another column tells.
 _ENOUGH_ROWS = 20
 
@@ -244,7 +248,62 @@ def _tested_together(domains: Mapping[Hashable, Any], strata: int) -> list[tuple
     return [*alone, *(few[:1] if few[:1] == [tuple(domains)] else few)]
 
 
-def warn_of_determined(counts: Mapping[Label, Sequence[int]], given: GivenColumns, secret: Sequence[Hashable]) -> None:
+def refuse_copies(
+    source: Source,
+    row: RowColumns,
+    letters: Alphabet,
+    counts: Mapping[Label, Sequence[int]] | None,
+    given: GivenColumns | None,
+    *,
+    allowed: bool,
+) -> None:
+    """Refuse given columns that say what the secret is in nearly every row, unless that is allowed; warn of others.
+
+    ``counts`` are those by all given columns. Where there are none, because the guarantee is for every prior, few
+    columns are looked at one by one.
+    """
+    if given is not None and counts:
+        found = near_copy(counts, given, row.secret, letters.labels)
+    else:
+        found, given = _copy_alone(source, row, letters), None
+    if found is not None:
+        words = _copy_words(found)
+        if not allowed:
+            each = shlex.quote(",".join(map(str, found.columns)))
+            raise InvalidInput(
+                f"{words} Nothing was released. Leave out what says it (--drop {each}), send it out in bins "
+                "(--coarsen), or give allow_certainty=True (--allow-certainty) if it may go out in clear."
+            )
+        warnings.warn(words, LeakwiseWarning, stacklevel=3)
+    elif given is not None and counts:
+        _warn_of_determined(counts, given, row.secret)
+
+
+def _copy_alone(source: Source, row: RowColumns, letters: Alphabet) -> NearCopy | None:
+    """A given column that says what the secret is by itself, where columns are few: each one is read once more."""
+    for name in row.given if len(row.given) <= _FEW_COLUMNS else ():
+        domain = _domain(source, row, name)
+        if domain is not None and len(domain) > 1:
+            by = GivenColumns({name: domain})
+            found = near_copy(source.tally(letters, by), by, row.secret, letters.labels)
+            if found is not None:
+                return found
+    return None
+
+
+def _copy_words(found: NearCopy) -> str:
+    """How well columns say what the secret is."""
+    says, them = ("says", "it") if len(found.columns) == 1 else ("say", "them")
+    start = f"{joined(map(repr, found.columns))} {says} what {joined(found.secret)} is"
+    return (
+        f"{start}: the best guess from {them} alone is "
+        f"right for {found.right:,} of {found.rows:,} rows ({percent_at_least(found.right / found.rows)}), and for "
+        f"{found.without:,} without {them}. It goes out in clear, whatever is drawn for it, because the guarantee is "
+        "about what an outcome adds."
+    )
+
+
+def _warn_of_determined(counts: Mapping[Label, Sequence[int]], given: GivenColumns, secret: Sequence[Hashable]) -> None:
     """Warn where given columns say what the secret is: it goes out in clear then, whatever is drawn for it.
 
     Of a stratum that is too small to be sure nothing is said: its rows may have one value by chance.
@@ -262,7 +321,7 @@ def warn_of_determined(counts: Mapping[Label, Sequence[int]], given: GivenColumn
         f"where {given.described(first)}: it goes out in clear, whatever is drawn for it, because the guarantee is "
         "about what an outcome adds. Drop columns (--drop), or send them out in bins (--coarsen).",
         LeakwiseWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

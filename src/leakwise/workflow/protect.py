@@ -28,9 +28,9 @@ from leakwise.workflow.choice import Request, chosen_mechanism
 from leakwise.workflow.columns import (
     columns_that_go_out,
     given_columns,
+    refuse_copies,
     refuse_labels,
     refuse_related,
-    warn_of_determined,
 )
 from leakwise.workflow.dry_run import ledger_words, tried
 from leakwise.workflow.limits import TEN_TIMES, release_limits
@@ -166,8 +166,9 @@ def protect(
         keeps their order without a test, and the report says so.
     allow_certainty
         A release that can be read is refused: one of whose outcomes makes a value certain that was not, or with which
-        the best guess is right for more than 99% of the rows where it was right for less than 95%. True releases it all
-        the same, and the report says so.
+        the best guess is right for more than 99% of the rows where it was right for less than 95%; or one
+        whose given columns are nearly a copy of the secret. True releases it all the same, and the report (of a copy: a
+        warning) says so.
     dry_run
         Do everything but the draw: nothing is written, and nothing is entered in the ledger. The result shows what the
         release would guarantee and tell, with exact figures of the table, which are for its owner.
@@ -326,8 +327,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     if (ordered := watched or seen.order) is not None:
         refuse_order(ordered, request.title)
     refuse_related(source, row, letters)
-    if by is not None and seen.strata:
-        warn_of_determined(seen.strata, by, row.secret)
+    refuse_copies(source, row, letters, seen.strata, by, allowed=allow_certainty)
     stream = seeded_stream(unsafe_seed)
     choice = chosen_mechanism(request, seen, by, stream)
     advice = tell_accuracy(request, choice, by, seen.rows)

@@ -31,9 +31,9 @@ from leakwise.workflow.choice import Choice, Request, chosen_mechanism
 from leakwise.workflow.columns import (
     columns_that_go_out,
     given_columns,
+    refuse_copies,
     refuse_labels,
     refuse_related,
-    warn_of_determined,
 )
 from leakwise.workflow.mechanism import Kept, kept_in_reading
 from leakwise.workflow.several_arguments import Named, PriorOfAll, read_secrets
@@ -134,7 +134,7 @@ def protect_several(
     )
     source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
     by = given_columns(source, row, public)
-    seen = _checked(source, secrets, row, by)
+    seen = _checked(source, secrets, row, by, allowed=asked.allow_certainty)
     refuse_labels(source, public)
     stream = seeded_stream(unsafe_seed)
     split = None if asked.total is None else _split(asked, asked.total, secrets, joint, seen)
@@ -200,7 +200,9 @@ def _prior_for_columns(secrets: Sequence[Named], joint: PriorOfAll | None) -> An
     return known[0]
 
 
-def _checked(source: Source, secrets: Sequence[Named], row: RowColumns, by: GivenColumns | None) -> list[Checked]:
+def _checked(
+    source: Source, secrets: Sequence[Named], row: RowColumns, by: GivenColumns | None, *, allowed: bool
+) -> list[Checked]:
     """Read every secret whole, and refuse what can be refused before anything is drawn."""
     found = []
     for one in secrets:
@@ -210,9 +212,9 @@ def _checked(source: Source, secrets: Sequence[Named], row: RowColumns, by: Give
             raise InvalidInput("data has no rows: there is nothing to release.")
         if (ordered := watched or seen.order) is not None:
             refuse_order(ordered, " and ".join(map(repr, one.names)))
-        refuse_related(source, replace(row, secret=one.names), one.letters)
-        if by is not None and seen.strata:
-            warn_of_determined(seen.strata, by, one.names)
+        own = replace(row, secret=one.names)
+        refuse_related(source, own, one.letters)
+        refuse_copies(source, own, one.letters, seen.strata, by, allowed=allowed)
         found.append(seen)
     return found
 

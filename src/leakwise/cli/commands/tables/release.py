@@ -211,7 +211,9 @@ def release(
     allow_certainty: Annotated[
         bool,
         typer.Option(
-            "--allow-certainty", help="Release also if outcomes make a value certain, or nearly every guess right."
+            "--allow-certainty",
+            help="Release also if outcomes make a value certain, or nearly every guess right, or if a given column is "
+            "nearly a copy of the secret.",
         ),
     ] = False,
     dry_run: Annotated[
