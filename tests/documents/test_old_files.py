@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 import leakwise as lw
-from leakwise.tables.ledger import ledger as ledger_module
-from leakwise.tables.ledger import ledger_file
+from leakwise.tables.ledger import contents, ledger_file
 
 HERE = Path(__file__).parent / "fixtures"
 OLD = HERE / "0.1"
@@ -93,15 +92,15 @@ def test_an_older_ledger_is_read_at_one_moment_while_another_process_migrates_it
     """Between the question for the version and that for the entries another process makes it one of the new version."""
     path, told = old
     book, other = lw.Ledger(path), lw.Ledger(path)
-    ask = ledger_module.version_of
+    ask = contents.version_of
 
     def slowly(db):
         found = ask(db)
-        monkeypatch.setattr(ledger_module, "version_of", ask)
+        monkeypatch.setattr(contents, "version_of", ask)
         other.confirm(other.reserve("new", "smokes", beside_sex()))
         return found
 
-    monkeypatch.setattr(ledger_module, "version_of", slowly)
+    monkeypatch.setattr(contents, "version_of", slowly)
     assert len(book.entries()) == told["entries"]
     assert len(book.entries()) == told["entries"] + 1
 

@@ -17,17 +17,18 @@ from leakwise.workflow.choice import Choice, Request
 
 if TYPE_CHECKING:
     from leakwise.tables.ledger.ledger import Ledger
+    from leakwise.tables.ledger.people import People
     from leakwise.tables.ledger.reservation import Reservation
 
 __all__ = ["ledger_words", "tried"]
 
 
-def ledger_words(book: Ledger | None, dataset: str, reservation: Reservation) -> str:
+def ledger_words(book: Ledger | None, dataset: str, reservation: Reservation, people: People | None = None) -> str:
     """Return what a ledger would say to a release; None is one that would be made."""
     if book is None:
         return "would be made, with this release as its first entry"
     try:
-        (total,) = book.preview(dataset, [reservation])
+        (total,) = book.preview(dataset, [reservation], people)
     except LeakwiseError as error:
         return f"would refuse the release: {str(error).removesuffix(' Nothing was released.').removesuffix('.')}"
     together = "one" if total.releases == 1 else f"{total.releases:,}"

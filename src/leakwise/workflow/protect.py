@@ -33,6 +33,7 @@ from leakwise.workflow.columns import (
     refuse_related,
 )
 from leakwise.workflow.dry_run import ledger_words, tried
+from leakwise.workflow.identity import Told
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 from leakwise.workflow.mechanism import kept_in_reading
 from leakwise.workflow.several import SeveralRequest, protect_several
@@ -81,6 +82,10 @@ def protect(
     dry_run: bool = False,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
+    key: Hashable = None,
+    same_as: str | None = None,
+    new_people: bool = False,
+    outcomes: Mapping[Any, int] | None = None,
     memo: MemoKey | str | os.PathLike[str] | None = None,
     person: Hashable = None,
     certified: Callable[[Any], None] | None = None,
@@ -174,6 +179,11 @@ def protect(
         release would guarantee and tell, with exact figures of the table, which are for its owner.
     ledger, dataset
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
+    key, same_as, new_people
+        For the ledger: the column that tells people apart. The same people under another name of the data are refused
+        until it is said that it is the ``same_as`` another dataset, or that they are ``new_people`` with the same keys.
+    outcomes
+        For the ledger: the given columns that contain outcomes of earlier releases, with the numbers of their entries.
     memo, person
         A key file (:class:`leakwise.MemoKey`) and the column of persons: draws repeat, as for
         :func:`leakwise.release`, so that next year's release of an unchanged value by the same ``mechanism`` tells
@@ -224,6 +234,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
             "person": person,
             "dry_run": dry_run or None,
             "ledger": ledger,
+            "key": key,
+            "outcomes": outcomes,
         }
         refuse_options(about_one)
         asked_of_all = SeveralRequest(
@@ -291,6 +303,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         source.names, secret, public, mechanism, given=given, unrelated=unrelated, drop=drop, coarsen=coarsen
     )
     source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
+    told = Told(person if key is None and ledger is not None else key, same_as, new_people, outcomes)
+    told.check(ledger, source, row)
     source.memo = memo_of(memo, person, source.names, secret, unsafe_seed)
     files["memo"] = None if source.memo is None else source.memo.key.path
     refuse_same_files({"memo": files["memo"]}, {"out": files["out"], **ledger_files(account, "ledger")})
@@ -328,6 +342,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         refuse_order(ordered, request.title)
     refuse_related(source, row, letters)
     refuse_copies(source, row, letters, seen.strata, by, allowed=allow_certainty)
+    people = told.people(book, source)
     stream = seeded_stream(unsafe_seed)
     choice = chosen_mechanism(request, seen, by, stream)
     advice = tell_accuracy(request, choice, by, seen.rows)
@@ -340,6 +355,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         rows=seen.rows,
         source_digest=before.text,
         row=request.told_row,
+        outcomes=outcomes or {},
     )
     if dry_run:
         return tried(
@@ -348,7 +364,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
             dataset=name,
             rows=seen.rows,
             order=source.order,
-            ledger=None if ledger is None else ledger_words(book, str(name), reservation),
+            ledger=None if ledger is None else ledger_words(book, str(name), reservation, people),
             files=files,
             advice=advice,
             seconds=time.perf_counter() - started,
@@ -359,7 +375,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     entry = None
     if book is not None:
         assert name is not None
-        entry = book.reserve_all(name, [reservation])[0]
+        entry = book.reserve_all(name, [reservation], people)[0]
     try:
         after = Digester(None if book is None else book.digest(), certificate.mechanism.output_alphabet)
         table = source.release([certificate.mechanism], stream, [] if book is None else [after.add])

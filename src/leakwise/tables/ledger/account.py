@@ -8,11 +8,10 @@ from typing import Any
 
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.guarantee import at_least, at_most, lift_above, lift_below
-from leakwise.tables.ledger.budgets import ROW, Budgets, totals_of
 from leakwise.tables.ledger.entries import LedgerEntry
-from leakwise.tables.ledger.totals import LedgerTotal, total_of
+from leakwise.tables.ledger.totals import LedgerTotal
 
-__all__ = ["Added", "LedgerAccount", "Unsettled", "account_of"]
+__all__ = ["Added", "LedgerAccount", "Unsettled"]
 
 
 @dataclass(frozen=True)
@@ -149,19 +148,6 @@ class LedgerAccount(Shown):
             "releases": [one.to_dict() for one in self.added],
             "reserved": [one.id for one in self.reserved],
         }
-
-
-def account_of(entries: Sequence[LedgerEntry], budgets: Budgets, dataset: str) -> LedgerAccount:
-    """Return the account of a dataset: the odometer of what was spent."""
-    here = [one for one in entries if one.dataset == dataset]
-    added, before = list[Added](), 0.0
-    for place, one in enumerate(here):
-        after = total_of(here[: place + 1], dataset, ROW, None).epsilon if one.counts else before
-        # A release with a prior of more columns can make the total better known, and lower.
-        grown = 0.0 if after <= before else after if not before else (after - before) * (1 + 2.0**-50)
-        added.append(Added(one, grown, after))
-        before = after
-    return LedgerAccount(dataset, tuple(totals_of(budgets, entries, dataset)), tuple(added))
 
 
 def _beside(entry: LedgerEntry) -> str:

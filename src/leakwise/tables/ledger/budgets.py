@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from leakwise.errors import Infeasible, InvalidInput, some_of
+from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import Level, level
 from leakwise.tables.ledger.entries import LedgerEntry
 from leakwise.tables.ledger.ledger_file import ACCOUNTS, migrate
-from leakwise.tables.ledger.reservation import names_of
-from leakwise.tables.ledger.totals import LedgerTotal, beyond_budget, total_of
+from leakwise.tables.ledger.people import names_of_data
+from leakwise.tables.ledger.reservation import name_of_data, names_of
 
-__all__ = ["ROW", "Budgets", "columns_of", "refuse_beyond_budgets", "store_budget", "totals_of"]
+__all__ = ["ROW", "Budgets", "store_budget"]
 
 ROW: tuple[str, ...] = ()
 """The whole row, as a set of columns: every column there is."""
@@ -33,7 +33,7 @@ def store_budget(db: sqlite3.Connection, dataset: str | None, secret: Any, each_
     if secret is None or dataset is None:
         migrate(db, ACCOUNTS)  # an older program would not keep such a budget
     kind, value = asked.stored
-    row = (_ANY if dataset is None else dataset, names, kind, str(value))
+    row = (_ANY if dataset is None else name_of_data(dataset), names, kind, str(value))
     db.execute("INSERT OR REPLACE INTO budgets VALUES (?, ?, ?, ?)", row)
 
 
@@ -42,9 +42,12 @@ class Budgets:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._all: dict[tuple[str, str], Level] = {}
+        same = names_of_data(db)
         for dataset, names, kind, value in db.execute("SELECT dataset, secret, kind, value FROM budgets").fetchall():
             exact = Fraction(value)
-            self._all[dataset, names] = level(lift=exact) if kind == "lift" else level(exact)
+            one, key = level(lift=exact) if kind == "lift" else level(exact), (same.get(dataset, dataset), names)
+            # Data that is known under two names keeps both of its budgets.
+            self._all[key] = min(one, self._all.get(key, one), key=lambda found: found.epsilon)
 
     @property
     def datasets(self) -> list[str]:
@@ -72,31 +75,9 @@ class Budgets:
         named = dict.fromkeys([*own, *(names for name, names in self._all if name == _ANY)])
         found = dict.fromkeys(tuple(json.loads(names)) for names in named if names != _EACH)
         if _EACH in named:
-            found.update(dict.fromkeys((name,) for name in columns_of(entries, dataset)))
+            counted = (one for one in entries if one.counts and one.dataset == dataset)
+            found.update(dict.fromkeys((name,) for one in counted for name in one.secret))
         return list(found)
-
-
-def columns_of(entries: Iterable[LedgerEntry], dataset: str) -> list[str]:
-    """Return every column of the data that was released as a secret, or as a part of one."""
-    counted = (one for one in entries if one.counts and one.dataset == dataset)
-    return list(dict.fromkeys(name for one in counted for name in one.columns or one.secret))
-
-
-def refuse_beyond_budgets(budgets: Budgets, new: Sequence[LedgerEntry], entries: Sequence[LedgerEntry]) -> None:
-    """Refuse releases that would exceed any budget of the data: they tell about all columns of the row."""
-    dataset, after = new[0].dataset, [*entries, *new]
-    for secret in budgets.sets(dataset, after):
-        total = total_of(after, dataset, secret, budgets.of(dataset, secret))
-        if not total.within_budget:
-            before = total_of(entries, dataset, secret, total.budget)
-            raise Infeasible(beyond_budget(new, total, before), witness=total)
-
-
-def totals_of(budgets: Budgets, entries: Sequence[LedgerEntry], dataset: str) -> list[LedgerTotal]:
-    """Return the totals of a dataset: of each column released, of each set with a budget, and of the whole row."""
-    sets = [(name,) for name in columns_of(entries, dataset)]
-    wanted = dict.fromkeys([*sets, *(one for one in budgets.sets(dataset, entries) if one != ROW), ROW])
-    return [total_of(entries, dataset, one, budgets.of(dataset, one)) for one in wanted]
 
 
 def _words(names: str) -> str:

@@ -18,15 +18,17 @@ from typing import Any
 from leakwise.alphabet import joined
 from leakwise.charts.shown import Parts, Shown
 from leakwise.documents import write_atomically
-from leakwise.errors import InvalidInput, LeakwiseWarning, did_you_mean, some_of
+from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import level
 from leakwise.proof import Certificate, StratifiedCertificate
-from leakwise.tables.ledger.account import LedgerAccount, account_of
-from leakwise.tables.ledger.budgets import ROW, Budgets, refuse_beyond_budgets, store_budget
-from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, entry_of, row_of
-from leakwise.tables.ledger.ledger_file import ACCOUNTS, LedgerFile, insert, migrate, present, version_of
-from leakwise.tables.ledger.reservation import Reservation, names_of, refuse_outcomes, reserved_entries
-from leakwise.tables.ledger.totals import LedgerTotal, total_of
+from leakwise.tables.ledger.account import LedgerAccount
+from leakwise.tables.ledger.budgets import ROW, store_budget
+from leakwise.tables.ledger.contents import Contents
+from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, row_of
+from leakwise.tables.ledger.ledger_file import ACCOUNTS, LedgerFile, insert, migrate
+from leakwise.tables.ledger.people import People, Sketcher, known_as
+from leakwise.tables.ledger.reservation import Reservation, name_of_data, names_of, refuse_outcomes, reserved_entries
+from leakwise.tables.ledger.totals import LedgerTotal
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
 from leakwise.tables.row_columns import RowColumns
 
@@ -97,9 +99,8 @@ class Ledger(Shown):
             A budget for each column that is released, by itself.
         """
         asked = level(epsilon, lift)
-        name = None if dataset is None else _text(dataset)
         with self._file.writing() as db:
-            store_budget(db, name, secret, each_column, asked)
+            store_budget(db, dataset, secret, each_column, asked)
 
     def reserve(
         self,
@@ -137,7 +138,7 @@ class Ledger(Shown):
         one = Reservation(secret, certificate, origin, failure, rows, source_digest, row, outcomes or {})
         return self.reserve_all(dataset, [one])[0]
 
-    def reserve_all(self, dataset: str, releases: Sequence[Reservation]) -> list[int]:
+    def reserve_all(self, dataset: str, releases: Sequence[Reservation], people: People | None = None) -> list[int]:
         """Enter releases that are about to be made together, all or none, and give back their numbers.
 
         They are compared with the budgets as one. Later ones may be certified beside the outcomes of earlier ones.
@@ -149,11 +150,11 @@ class Ledger(Shown):
             The name of the data.
         releases
             In the order in which they are drawn.
+        people
+            Whose data it is: people that are known under another name are refused until the user says whose they are.
         """
-        time = datetime.now(UTC).isoformat(timespec="seconds")
-        new = reserved_entries(_text(dataset), releases, time)
         with self._file.writing() as db:
-            self._refuse(db, new)
+            new = self._allowed(db, dataset, releases, people, keep=True)
             numbers: dict[int, int] = {}
             for one in new:
                 after = tuple((name, numbers.get(number, number)) for name, number in one.outcomes)
@@ -164,20 +165,18 @@ class Ledger(Shown):
                 db.executemany("UPDATE releases SET together = ? WHERE id = ?", [(first, n) for n in numbers.values()])
             return list(numbers.values())
 
-    def preview(self, dataset: str, releases: Sequence[Reservation]) -> list[LedgerTotal]:
+    def preview(self, dataset: str, releases: Sequence[Reservation], people: People | None = None) -> list[LedgerTotal]:
         """Return what the total of each secret would be with releases that are not entered; refuse what entering would.
 
         Parameters
         ----------
-        dataset, releases
+        dataset, releases, people
             As for :meth:`reserve_all`.
         """
-        time = datetime.now(UTC).isoformat(timespec="seconds")
-        new = reserved_entries(_text(dataset), releases, time)
         with self._file.reading() as db:
-            self._refuse(db, new)
-            after = [*self._entries(db), *new]
-            return [total_of(after, dataset, one.secret, Budgets(db).of(dataset, one.secret)) for one in new]
+            new = self._allowed(db, dataset, releases, people, keep=False)
+            found = Contents(db, str(self.path))
+            return [found.total(one.dataset, one.secret, [*found.entries, *new]) for one in new]
 
     def confirm(self, entry: int | Sequence[int], *, released_digest: str | Sequence[str | None] | None = None) -> None:
         """The release of a reserved entry was made; those of entries that were made together are named together.
@@ -206,7 +205,7 @@ class Ledger(Shown):
         cancelled: the later one tells of it.
         """
         with self._file.writing() as db:
-            found = {one.id: one for one in self._entries(db)}
+            found = {one.id: one for one in Contents(db, str(self.path)).entries}
             wanted = {int(one) for one in ([entry] if isinstance(entry, int) else entry)}
             groups = {found[one].together for one in wanted if one in found} - {None}
             wanted |= {one.id for one in found.values() if one.together in groups}
@@ -219,13 +218,26 @@ class Ledger(Shown):
             for number in sorted(wanted):
                 _change(db, number, "cancelled", None, ("reserved",))
 
-    def _refuse(self, db: sqlite3.Connection, new: Sequence[LedgerEntry]) -> None:
-        """Refuse releases that may not be made together after those that were."""
-        entries = self._entries(db)
+    def _allowed(
+        self,
+        db: sqlite3.Connection,
+        dataset: str,
+        releases: Sequence[Reservation],
+        people: People | None,
+        *,
+        keep: bool,
+    ) -> list[LedgerEntry]:
+        """The entries of releases that are to be made together; refuse those that may not be, after those that were."""
+        found = Contents(db, str(self.path))
+        name = known_as(db, name_of_data(dataset), people, found.datasets, keep=keep)
+        new = reserved_entries(name, releases, datetime.now(UTC).isoformat(timespec="seconds"))
+        if keep and people is not None:  # what was said of its name counts from now on
+            found = Contents(db, str(self.path))
         for one in new:
-            self._refuse_other_name(one, [*entries, *(other for other in new if other.id < one.id)])
-            refuse_outcomes(one, [*entries, *new])
-        refuse_beyond_budgets(Budgets(db), new, entries)
+            self._refuse_other_name(one, [*found.entries, *(other for other in new if other.id < one.id)])
+            refuse_outcomes(one, [*found.entries, *new])
+        found.refuse_beyond_budgets(new)
+        return new
 
     def settle(self, entry: int, *, released: bool) -> None:
         """Say of a reserved entry that a stopped process left behind whether its release was made.
@@ -244,7 +256,7 @@ class Ledger(Shown):
             self.cancel(entry)
             return
         with self._file.writing() as db:
-            found = {one.id: one for one in self._entries(db)}
+            found = {one.id: one for one in Contents(db, str(self.path)).entries}
             group = found[entry].together if entry in found else None
             others = [one for one in found.values() if group is not None and one.together == group and one.id != entry]
             for number in (entry, *(one.id for one in others if one.state == "reserved")):
@@ -264,38 +276,30 @@ class Ledger(Shown):
         """Return a new keyed digest (HMAC-SHA-256) to put a column into."""
         return hmac.new(self._file.key, digestmod="sha256")
 
+    def sketcher(self) -> Sketcher:
+        """Return a new keyed sketch to put the keys of people into."""
+        return Sketcher(self._file.key)
+
     # -- reading ------------------------------------------------------------------------------------------------
+
+    def _read(self) -> Contents:
+        with self._file.reading() as db:
+            return Contents(db, str(self.path))
 
     def entries(self, dataset: str | None = None, secret: Any = None) -> list[LedgerEntry]:
         """Return the entries in the order they were made, of one dataset or secret if named."""
-        with self._file.reading() as db:
-            found = self._entries(db)
+        contents = self._read()
+        name = None if dataset is None else contents.name(dataset)
         wanted = None if secret is None else tuple(json.loads(names_of(secret)))
-        return [
-            one
-            for one in found
-            if (dataset is None or one.dataset == dataset) and (wanted is None or one.secret == wanted)
-        ]
-
-    def _entries(self, db: sqlite3.Connection) -> list[LedgerEntry]:
-        columns = ", ".join(present(COLUMNS, version_of(db)))
-        rows = db.execute(f"SELECT id, {columns} FROM releases ORDER BY id").fetchall()
-        return [entry_of(row, str(self.path)) for row in rows]
+        return [one for one in contents.entries if name in (None, one.dataset) and wanted in (None, one.secret)]
 
     def total(self, dataset: str, secret: Any = None) -> LedgerTotal:
         """Return what all releases of the data reveal together about a secret, or the whole row, and its budget."""
-        names = ROW if secret is None else tuple(json.loads(names_of(secret)))
-        with self._file.reading() as db:
-            return total_of(self._entries(db), _text(dataset), names, Budgets(db).of(dataset, names))
+        return self._read().total(dataset, ROW if secret is None else tuple(json.loads(names_of(secret))))
 
     def totals(self) -> list[LedgerTotal]:
         """Return the total of every secret that has an entry or a budget."""
-        with self._file.reading() as db:
-            entries, budgets = self._entries(db), Budgets(db)
-        known = dict.fromkeys((one.dataset, one.secret) for one in entries)
-        for dataset in _datasets(entries, budgets):
-            known.update(dict.fromkeys((dataset, secret) for secret in budgets.sets(dataset, entries)))
-        return [total_of(entries, *key, budgets.of(*key)) for key in known]
+        return self._read().totals()
 
     def account(self, dataset: str) -> LedgerAccount:
         """Return the account of a dataset: all its totals, what each release added, what is left.
@@ -310,21 +314,12 @@ class Ledger(Shown):
         >>> print(ledger.account("survey").row.remaining[:56])
         Of the budget, lift = 4, a lift of 2.6666 is left for f
         """
-        with self._file.reading() as db:
-            entries, budgets = self._entries(db), Budgets(db)
-        known = _datasets(entries, budgets)
-        if _text(dataset) not in known:
-            raise InvalidInput(
-                f"dataset (--dataset) must be one of those in the ledger {str(self.path)!r}: "
-                f"{some_of(known) or 'there is none yet'}. Got {dataset!r}.{did_you_mean(dataset, known)}"
-            )
-        return account_of(entries, budgets, dataset)
+        return self._read().account(dataset)
 
     def accounts(self) -> list[LedgerAccount]:
         """Return the accounts of all datasets."""
-        with self._file.reading() as db:
-            entries, budgets = self._entries(db), Budgets(db)
-        return [account_of(entries, budgets, name) for name in _datasets(entries, budgets)]
+        contents = self._read()
+        return [contents.account(name) for name in contents.datasets]
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the ledger as ``.json`` (entries with their mechanisms, totals) or ``.csv`` (one line per entry).
@@ -348,32 +343,19 @@ class Ledger(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: entries, totals, accounts of the datasets and default budgets."""
-        with self._file.reading() as db:
-            defaults = Budgets(db).defaults
+        found = self._read()
         return {
-            "entries": [one.to_dict() for one in self.entries()],
-            "totals": [one.to_dict() for one in self.totals()],
-            "accounts": [one.to_dict() for one in self.accounts()],
-            "defaults": {name: one.words for name, one in defaults},
+            "entries": [one.to_dict() for one in found.entries],
+            "totals": [one.to_dict() for one in found.totals()],
+            "accounts": [found.account(name).to_dict() for name in found.datasets],
+            "defaults": {name: one.words for name, one in found.budgets.defaults},
         }
 
     def _shown(self) -> Parts:
-        with self._file.reading() as db:
-            defaults = Budgets(db).defaults
-        said = [f"Default budget of {name}, for every dataset: {one.words}." for name, one in defaults]
-        accounts = self.accounts()
-        title = f"Ledger {str(self.path)!r}" + ("" if accounts else ": nothing was released yet")
-        return [title, *said, *(part for one in accounts for part in ("", one))]
-
-
-def _datasets(entries: Sequence[LedgerEntry], budgets: Budgets) -> list[str]:
-    return list(dict.fromkeys([*(one.dataset for one in entries), *budgets.datasets]))
-
-
-def _text(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
-        raise InvalidInput(f"dataset must be a name. Got {name!r} instead.")
-    return name
+        found = self._read()
+        said = [f"Default budget of {name}, for every dataset: {one.words}." for name, one in found.budgets.defaults]
+        title = f"Ledger {str(self.path)!r}" + ("" if found.datasets else ": nothing was released yet")
+        return [title, *said, *(part for name in found.datasets for part in ("", found.account(name)))]
 
 
 def _state(db: sqlite3.Connection, entry: int) -> str | None:

@@ -17,7 +17,7 @@ from leakwise.tables.ledger.entries import Beside, LedgerEntry
 from leakwise.tables.ledger.joint_total import rounded_sum
 from leakwise.tables.row_columns import RowColumns
 
-__all__ = ["Reservation", "names_of", "refuse_outcomes", "reserved_entries"]
+__all__ = ["Reservation", "name_of_data", "names_of", "refuse_outcomes", "reserved_entries"]
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,13 @@ def refuse_outcomes(entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
                     f"Column {name!r} is said to hold the outcomes of entry {number}, and has values that are none of "
                     f"them: {some_of(list(set(domain) - set(one.mechanism.output_alphabet.labels)))}."
                 )
+
+
+def name_of_data(dataset: Any) -> str:
+    """Return the name of the data, checked."""
+    if not isinstance(dataset, str) or not dataset.strip():
+        raise InvalidInput(f"dataset must be a name. Got {dataset!r} instead.")
+    return dataset
 
 
 def names_of(secret: Any) -> str:

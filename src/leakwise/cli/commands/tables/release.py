@@ -11,6 +11,7 @@ import typer
 
 from leakwise.cli.files.beside_table import BesideTable
 from leakwise.cli.files.paths import beside, check_paths, source_and_target
+from leakwise.cli.options.account import KeyOption, NewPeopleOption, OutcomeOption, SameAsOption, read_outcomes
 from leakwise.cli.options.limits import (
     CeilingOption,
     FloorOption,
@@ -197,6 +198,10 @@ def release(
         str | None,
         typer.Option("--dataset", metavar="NAME", help="The data's name in the ledger [default: the file's]."),
     ] = None,
+    key: KeyOption = None,
+    same_as: SameAsOption = None,
+    new_people: NewPeopleOption = False,
+    outcome: OutcomeOption = None,
     memo: MemoOption = None,
     person: PersonOption = None,
     order: Annotated[
@@ -317,6 +322,10 @@ def release(
         allow_certainty=allow_certainty,
         ledger=ledger,
         dataset=dataset,
+        key=key,
+        same_as=same_as,
+        new_people=new_people,
+        outcomes=read_outcomes(outcome),
         memo=memo,
         person=person,
         dry_run=dry_run,
