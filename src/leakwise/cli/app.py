@@ -32,6 +32,7 @@ COMMANDS = {
     "estimate": "tables",
     "regress": "tables",
     "ledger": "tables",
+    "pack": "tables",
     "papers": "research",
     "studio": "research",
 }
