@@ -24,7 +24,15 @@ from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Prior, PriorSet, as_prior_set
 from leakwise.proof import AskedLimits
 
-__all__ = ["LimitsAt", "at_lift", "least_lift", "margin_design", "refuse_beside_margin"]
+__all__ = [
+    "LimitsAt",
+    "at_lift",
+    "first_lift",
+    "least_lift",
+    "margin_design",
+    "proven_least",
+    "refuse_beside_margin",
+]
 
 LimitsAt = Callable[[float], AskedLimits]
 """All limits at a lift: those that were asked for, and the lift itself."""
@@ -57,10 +65,18 @@ def margin_design(
     prior: Any, goal: tuple[Any, Any, Any], limits_at: LimitsAt, method: str, limits: Limits, within: Cone | None = None
 ) -> MarginDesign:
     """Return the design of least lift for a prior or a set of priors; ``goal`` are margin, rows and values."""
-    from leakwise.optimize.design import designed
-
     priors = as_prior_set(prior)
     margins = asked_margins(priors.nominal, *goal)
+    attempt = _attempts(priors, margins, limits_at, method, limits, within)
+    found, lift = least_lift(attempt, first_lift(margins, priors.nominal), _most(priors, limits_at), margins.rows)
+    return _with_proof(found, attempt, lift, margins, limits_at, limits)
+
+
+def _attempts(
+    priors: PriorSet, margins: Margins, limits_at: LimitsAt, method: str, limits: Limits, within: Cone | None
+) -> Callable[..., Design]:
+    """Return the function that designs at a lift."""
+    from leakwise.optimize.design import designed
 
     def attempt(lift: float, *, rough: bool = True) -> Design:
         part = replace(limits.part(_ATTEMPT), rough=rough)
@@ -70,7 +86,21 @@ def margin_design(
         limits.tell("lift", -lift, found.value)
         return found
 
-    found, lift = least_lift(attempt, _first(margins, priors.nominal), _most(priors, limits_at), margins.rows)
+    return attempt
+
+
+def proven_least(
+    found: Any, priors: PriorSet, margins: Margins, limits_at: LimitsAt, lift: float, seconds: float
+) -> MarginDesign:
+    """Return a design that meets margins at a lift with the proof that less does not suffice, where there is one."""
+    limits = Limits(seconds=seconds)
+    attempt = _attempts(priors, margins, limits_at, "auto", limits, None)
+    return _with_proof(found, attempt, lift, margins, limits_at, limits)
+
+
+def _with_proof(
+    found: Design, attempt: Callable[..., Design], lift: float, margins: Margins, limits_at: LimitsAt, limits: Limits
+) -> MarginDesign:
     claim = _proof(attempt, lift, limits)
     if claim is not None:
         claim = replace(claim, value=found.value)
@@ -102,8 +132,8 @@ def _most(priors: PriorSet, limits_at: LimitsAt) -> float:
     return min(ends)
 
 
-def _first(margins: Margins, prior: Prior) -> float:
-    """About the least lift: (1 - π_i)²/(t - 1) is what a frequency's variance comes to where all goes well."""
+def first_lift(margins: Margins, prior: Prior) -> float:
+    """Return about the least lift: (1 - π_i)²/(t - 1) is what a frequency's variance comes to where all goes well."""
     centred = margins.contrasts - prior.probabilities @ margins.contrasts
     return 1 + float((centred**2).max()) * 1.05
 

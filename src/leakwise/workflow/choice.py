@@ -26,6 +26,7 @@ from leakwise.workflow.strata import CountedStrata, certified_by_stratum
 if TYPE_CHECKING:
     from leakwise.optimize import Design, StratifiedDesign
     from leakwise.optimize.from_data import DataDesign
+    from leakwise.optimize.problem.margins import Margins
     from leakwise.sampling import SecureStream
 
 __all__ = ["Choice", "Request", "chosen_mechanism"]
@@ -45,6 +46,8 @@ class Request:
         Where draws repeat: the person column, and the fingerprint of the key.
     learned
         Whether ``public`` was learned from the table, rounded.
+    goal
+        Margins that the mechanism is designed for, instead of for the use.
     """
 
     asked: AskedLimits
@@ -61,6 +64,7 @@ class Request:
     allow_certainty: bool
     memo: dict[str, str] | None = None
     learned: bool = False
+    goal: Margins | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -104,7 +108,7 @@ class Choice:
             "use": request.use if request.mechanism is None else "given",
             "origin": request.origin,
             "failure": None if request.failure is None else float(request.failure),
-            "how": _how_found(self.design, request.keep),
+            "how": _how_found(self.design, request.keep) if request.goal is None else self._for_margins(request.goal),
             "time": Facts.now(),
             "row": request.told_row,
             "memo": request.memo,
@@ -114,6 +118,16 @@ class Choice:
             return RowFacts(certificate=self.shown, sizes={key: sum(row) for key, row in self.counts.items()}, **common)
         assert self.prior is not None
         return Facts(certificate=self.shown, prior=self.prior, **common)
+
+    def _for_margins(self, goal: Margins) -> dict[str, Any]:
+        """What was asked of the design, and the least lift with what is proven of it."""
+        from leakwise.optimize import MarginDesign
+
+        told: dict[str, Any] = {"designed for": "margins", **goal.words}
+        if isinstance(self.design, MarginDesign):
+            told |= {"found by": self.design.method, "least lift": self.design.lift}
+            told |= {"no lift suffices up to": self.design.bound} if self.design.bound > 1 else {}
+        return told
 
 
 def _how_found(design: Design | DataDesign | StratifiedDesign | None, keep: Kept | None) -> dict[str, Any]:
@@ -162,7 +176,7 @@ def _for_all_rows(
     mechanism = request.mechanism
     assert not isinstance(mechanism, StratifiedMechanism)
     found, certificate, shown = certified_mechanism(
-        basis, request.asked, request.use, mechanism, columns, request.time_limit, request.keep, stream
+        basis, request.asked, request.goal or request.use, mechanism, columns, request.time_limit, request.keep, stream
     )
     refuse_certainty(certificate.mechanism, shown.prior, (letters, occurring), columns, allowed=request.allow_certainty)
     counted = isinstance(basis, Sample) and basis.cost is None
@@ -188,7 +202,7 @@ def _by_stratum(
     found, certificate, shown = certified_by_stratum(
         basis,
         request.asked,
-        request.use,
+        request.goal or request.use,
         request.mechanism,
         request.columns,
         request.time_limit,

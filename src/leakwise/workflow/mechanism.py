@@ -20,7 +20,7 @@ from leakwise.priors.sets.noisy import NoisyLayerCake, checked_cost, noisy_count
 from leakwise.proof import AskedLimits, Certificate, certify, limits_in_stratum
 
 if TYPE_CHECKING:
-    from leakwise.optimize import Design
+    from leakwise.optimize import Design, Utility
     from leakwise.optimize.from_data import DataDesign
     from leakwise.sampling import SecureStream
 
@@ -103,7 +103,7 @@ def kept_in_reading(
 def certified_mechanism(
     basis: PriorSet | Sample,
     asked: AskedLimits,
-    use: str,
+    use: str | Utility,
     mechanism: Mechanism | None,
     columns: tuple[str, ...],
     time_limit: float,
@@ -194,7 +194,9 @@ def warn_of_nothing(stacklevel: int) -> None:
     )
 
 
-def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, keep: Kept | None) -> DataDesign:
+def _from_rows(
+    basis: Sample, asked: AskedLimits, use: str | Utility, time_limit: float, keep: Kept | None
+) -> DataDesign:
     """Return a mechanism that follows from the rounded frequencies alone."""
     from leakwise.optimize.from_data import design_from_data
 
@@ -219,8 +221,10 @@ def _from_rows(basis: Sample, asked: AskedLimits, use: str, time_limit: float, k
     return found
 
 
-def release_utility(use: str, letters: int, keep: Kept | None) -> Any:
+def release_utility(use: str | Utility, letters: int, keep: Kept | None) -> Any:
     """Least variance of the frequencies; or agreement with the truth, the letters as outcomes, as frequent if kept."""
+    if not isinstance(use, str):
+        return use
     if use == "statistics":
         return "frequencies"
     from leakwise.optimize import Expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,11 @@ from leakwise.documents import created_like
 from leakwise.errors import InvalidInput
 from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.proof import NO_LIMITS
 from leakwise.report import Protection, SeveralProtection
 from leakwise.tables.formats import is_path
 from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
+from leakwise.workflow.accuracy import asked_accuracy, chosen_or_least
 from leakwise.workflow.advice import tell_accuracy
 from leakwise.workflow.arguments import (
     check_costs,
@@ -24,7 +27,7 @@ from leakwise.workflow.arguments import (
     declared_values,
     public_prior,
 )
-from leakwise.workflow.choice import Request, chosen_mechanism
+from leakwise.workflow.choice import Request
 from leakwise.workflow.columns import (
     columns_that_go_out,
     given_columns,
@@ -37,7 +40,7 @@ from leakwise.workflow.identity import Told
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 from leakwise.workflow.mechanism import kept_in_reading
 from leakwise.workflow.several import SeveralRequest, protect_several
-from leakwise.workflow.several_arguments import as_one_secret, refuse_options
+from leakwise.workflow.several_arguments import ABOUT_ONE, as_one_secret, refuse_options
 
 if TYPE_CHECKING:
     from leakwise.tables.databases.sql_table import SqlTable
@@ -59,6 +62,8 @@ def protect(
     lift_of: Mapping[Any, object] | None = None,
     ceiling: Mapping[Any, object] | None = None,
     floor: Mapping[Any, object] | None = None,
+    margin: Any = None,
+    values: Any = None,
     prior: Any = None,
     failure: float | None = None,
     given: Any = None,
@@ -118,6 +123,9 @@ def protect(
         The same limit for anyone, whatever they knew: ten times the lift unless it is given; None switches it off.
     lift_of, ceiling, floor
         Limits of single values, as for :func:`leakwise.design`.
+    margin, values
+        Instead of a lift: how accurately the frequencies of all rows together, of some values, or the mean of numbers
+        must be known, as for :func:`leakwise.design`. The least lift that does it is found.
     prior
         What is known beforehand, from public sources: a prior, or a set of priors for all of which the guarantee then
         holds. Or ``"table"`` to estimate it from the table: the mechanism is designed for rounded frequencies, which
@@ -207,6 +215,7 @@ def protect(
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
 prior, nor more than 20 times as likely for anyone, whatever they knew (rows independent).
     """
+    typed = locals()
     whole = None if total is None else level(lift=total)
     if not isinstance(column, Mapping) and (joint or whole is not None):
         raise InvalidInput(
@@ -220,24 +229,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
             lift = lift.shown
         column = column[0] if len(column) == 1 else column
     if isinstance(column, Mapping):
-        about_one = {
-            "lift": lift,
-            "epsilon": epsilon,
-            "lift_of": lift_of,
-            "ceiling": ceiling,
-            "floor": floor,
-            "prior_cost": prior_cost,
-            "forbidden": forbidden,
-            "keep_at_least": keep_at_least,
-            "mechanism": mechanism,
-            "memo": memo,
-            "person": person,
-            "dry_run": dry_run or None,
-            "ledger": ledger,
-            "key": key,
-            "outcomes": outcomes,
-        }
-        refuse_options(about_one)
+        refuse_options({name: typed[name] for name in ABOUT_ONE})
         asked_of_all = SeveralRequest(
             lifts=column,
             domain=domain,
@@ -277,9 +269,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
 
     started = time.perf_counter()
     check_mechanism(mechanism)
-    asked = release_limits(
-        epsilon,
-        lift,
+    limits_at = partial(
+        release_limits,
         anyone=anyone,
         prior=prior,
         mechanism=mechanism,
@@ -287,6 +278,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         ceiling=ceiling,
         floor=floor,
     )
+    accuracy = asked_accuracy(margin, values, lift if epsilon is None else epsilon, use, prior_cost)
+    asked = limits_at(epsilon, lift) if accuracy is None or mechanism is not None else NO_LIMITS
     check_prior(prior, failure)
     cost = check_costs(prior, least_rows, prior_cost)
     check_use(use)
@@ -344,7 +337,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     refuse_copies(source, row, letters, seen.strata, by, allowed=allow_certainty)
     people = told.people(book, source)
     stream = seeded_stream(unsafe_seed)
-    choice = chosen_mechanism(request, seen, by, stream)
+    request, choice = chosen_or_least(request, accuracy, limits_at, seen, by, stream)
     advice = tell_accuracy(request, choice, by, seen.rows)
     certificate = choice.certificate
     reservation = Reservation(

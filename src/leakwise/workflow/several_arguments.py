@@ -18,7 +18,7 @@ from leakwise.tables.release.secret_columns import secret_columns
 from leakwise.workflow.arguments import declared_values, public_prior
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 
-__all__ = ["Named", "PriorOfAll", "as_one_secret", "read_priors", "read_secrets", "refuse_options"]
+__all__ = ["ABOUT_ONE", "Named", "PriorOfAll", "as_one_secret", "read_priors", "read_secrets", "refuse_options"]
 
 PriorOfAll = Prior | PriorByStratum
 
@@ -60,9 +60,16 @@ class Named:
         return self.names[0] if len(self.names) == 1 else self.names
 
 
+# Arguments of a release that are about one secret.
+ABOUT_ONE = (
+    *("lift", "epsilon", "margin", "values", "lift_of", "ceiling", "floor", "prior_cost", "forbidden", "keep_at_least"),
+    *("mechanism", "memo", "person", "dry_run", "ledger", "key", "outcomes"),
+)
+
+
 def refuse_options(options: Mapping[str, Any]) -> None:
     """Refuse options that are about one secret, beside several."""
-    named = [name for name, value in options.items() if value is not None]
+    named = [name for name, value in options.items() if value is not None and value is not False]
     if "lift" in named or "epsilon" in named:
         given = "lift" if "lift" in named else "epsilon"
         raise InvalidInput(

@@ -19,6 +19,7 @@ from leakwise.proof import AskedLimits, StratifiedCertificate, certify_by_stratu
 from leakwise.workflow.mechanism import WAY_OUT, Kept, drawable, release_utility, spread, warn_of_nothing
 
 if TYPE_CHECKING:
+    from leakwise.optimize import Utility
     from leakwise.optimize.stratified_result import StratifiedDesign
     from leakwise.sampling import SecureStream
 
@@ -47,7 +48,7 @@ class CountedStrata(NamedTuple):
 def certified_by_stratum(
     basis: PriorByStratum | CountedStrata,
     asked: AskedLimits,
-    use: str,
+    use: str | Utility,
     mechanism: StratifiedMechanism | Mechanism | None,
     columns: tuple[str, ...],
     time_limit: float,

@@ -8,7 +8,7 @@ population, so that the interval holds the noise of the mechanism and that of sa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import NormalDist
@@ -26,7 +26,7 @@ from leakwise.priors import Prior, PriorSet
 from leakwise.proof import OptimalityClaim
 from leakwise.types import Floats, Indices
 
-__all__ = ["Margin", "Margins", "asked_margins", "checked_rows"]
+__all__ = ["Margin", "Margins", "asked_margins", "checked_rows", "pooled_half_widths"]
 
 Z = NormalDist().inv_cdf(0.975)
 # Of what no margin is stated for, the frequencies stay estimable: within so many times the margin.
@@ -88,12 +88,16 @@ class Margins(Frequencies):
 
     def half_widths(self, mechanism: Mechanism, prior: Prior) -> list[float]:
         """Return the half-width that each margin gets, rounded up."""
-        here = prior.support
-        goal, known = self.on_support(prior), prior if here.all() else prior.reordered(np.flatnonzero(here))
-        kernel = mechanism.kernel
-        lifts, law = seen(kernel, prior)
-        found, lost = goal.variances(lifts[here], law, known)
-        return [one.half_width * math.sqrt(v) for one, v in zip(self.margins, (found + lost).tolist(), strict=True)]
+        return pooled_half_widths(self, [(mechanism, prior, 1.0)])
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What is to be known, in the words of a report."""
+        stated = [one for one in self.margins if one.stated]
+        alike = len({one.half_width for one in stated}) == 1 and len(stated) == len(self.margins)
+        each = [f"{one.name} within {one.half_width:g}" for one in stated]
+        told = f"every frequency within {stated[0].half_width:g}" if alike else ", ".join(each)
+        return {"asked of it": f"{told} (95% intervals from {self.rows:,} rows), at the least lift"}
 
     def most(self, prior: Prior) -> float:
         # The secret itself: J is diag(1/π).
@@ -114,6 +118,26 @@ class Margins(Frequencies):
         if not math.isfinite(claim.value) or not math.isfinite(claim.bound) or not len(claim.duals):
             return None, "its error is not finite, or not proven"
         return replace(claim, utility=self.name, gains=self.contrasts), None
+
+
+def pooled_half_widths(goal: Margins, parts: Iterable[tuple[Mechanism, Prior, float]]) -> list[float]:
+    """Return the half-widths for all rows together, rounded up: mechanisms with the priors and shares of their strata.
+
+    The rows of all strata together have the variance within strata, by their shares, and the one between them.
+    """
+    within = np.zeros(len(goal.margins))
+    means, squares = np.zeros(len(goal.margins)), np.zeros(len(goal.margins))
+    for mechanism, prior, share in parts:
+        here = prior.support
+        known = prior if here.all() else prior.reordered(np.flatnonzero(here))
+        lifts, law = seen(mechanism.kernel, prior)
+        if here.sum() > 1:
+            found, lost = goal.on_support(prior).variances(lifts[here], law, known)
+            within += share * (found + lost)
+        mean = prior.probabilities @ goal.contrasts
+        means, squares = means + share * mean, squares + share * mean**2
+    variances = within + np.maximum(squares - means**2, 0.0) + (squares + 1) * 2.0**-40
+    return [one.half_width * math.sqrt(v) for one, v in zip(goal.margins, variances.tolist(), strict=True)]
 
 
 def checked_rows(rows: Any) -> int:

@@ -45,6 +45,25 @@ ASKED = ("--column", "smokes", "--domain", "no,yes", "--lift", "2", "--prior", "
 OPTIONS = (*ASKED, *beside("smokes"))
 
 
+def test_a_margin_takes_the_place_of_a_lift(tmp_path):
+    rows = np.random.default_rng(4).choice(["no", "yes"], 6000, p=[0.8, 0.2])
+    pd.DataFrame({"smokes": rows}).to_csv(tmp_path / "t.csv", index=False)
+    words = ("--column", "smokes", "--prior", "no=0.8,yes=0.2", "--certificate", tmp_path / "c.json")
+    code, said, _ = run("release", tmp_path / "t.csv", *words, "--margin", "0.02", "--json")
+    assert code == 0
+    alone = lw.design({"no": 0.8, "yes": 0.2}, margin=0.02, rows=6000)
+    assert lw.verify(tmp_path / "c.json").largest_lift == pytest.approx(alone.lift, rel=0.05)
+    mechanism = lw.Mechanism.load(tmp_path / "t.released.mechanism.json")
+    found = lw.estimate(tmp_path / "t.released.csv", mechanism, "smokes")
+    assert 1.96 * found.standard_error.max() == pytest.approx(0.02, rel=0.05)
+    code, _, said = run("release", tmp_path / "t.csv", *words, "--overwrite", "--margin", "0.02", "--lift", "2")
+    assert code == 2
+    assert "does not go with lift" in said
+    code, _, said = run("release", tmp_path / "t.csv", *words, "--overwrite", "--margin", "0.002")
+    assert code == 2
+    assert "rows would do" in " ".join(said.split())
+
+
 def test_one_call_does_it_all(survey, tmp_path):
     words = (*OPTIONS, "--ledger", tmp_path / "l.db", "--certificate", tmp_path / "c.json")
     code, said, _ = run("release", survey, *words)

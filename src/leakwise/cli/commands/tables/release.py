@@ -18,7 +18,10 @@ from leakwise.cli.options.limits import (
     ForbiddenOption,
     KeepAtLeastOption,
     LiftOfOption,
+    MarginOption,
+    ValuesOption,
     read_anyone,
+    read_margin,
     read_masks,
     read_value_limits,
 )
@@ -97,6 +100,8 @@ def release(
     lift_of: LiftOfOption = None,
     ceiling: CeilingOption = None,
     floor: FloorOption = None,
+    margin: MarginOption = None,
+    values: ValuesOption = None,
     use: Annotated[
         str,
         typer.Option(
@@ -243,14 +248,16 @@ def release(
     get a mechanism that holds for every prior; the command says how many rows that are, and what would do better. A
     table whose row order reveals the secret is refused, unless --order says what to do, and so is a release that can be
     read, unless --allow-certainty says so. With --for reading the released column has the right frequencies as it
-    stands, if the table's are those of the prior. Unless --anyone says otherwise, a second limit holds for anyone,
-    whatever they knew: ten times the lift.
+    stands, if the table's are those of the prior. With --margin no limit is given: the least lift is found with which
+    the frequencies of all rows together can be estimated as accurately as that. Unless --anyone says otherwise, a
+    second limit holds for anyone, whatever they knew: ten times the lift.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
     leakwise release adult.parquet -c income --domain '<=50K,>50K' --lift 1.5 --prior-from-table --failure 1e-6
     leakwise release t.csv -c hiv --domain no,yes --lift 2 --prior-from-table --failure 1e-6 --given sex --drop name
     leakwise release t.csv -c hiv --lift 2 --prior no=0.9,yes=0.1 --unrelated zip --drop name,age
+    leakwise release t.csv -c hiv --domain no,yes --margin 0.02 --prior-from-table --failure 1e-6
     leakwise release adult.csv -c marital_status --lift 2 --prior marital.csv --for reading
     leakwise release m.csv -c marital --lift 2 --prior m.csv --for reading --anyone none --forbidden widowed:single
     leakwise release clinic.csv -c diagnosis --domain HIV,flu,none --lift 3 --prior d.csv --ceiling HIV=0.05
@@ -292,18 +299,19 @@ def release(
     chosen = None if mechanism is None else read_any_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
     letters = read_letters(opened, column, domain, prior if chosen is None else None)
-    values = letters if letters is not None or chosen is None else chosen.input_alphabet
+    known = letters if letters is not None or chosen is None else chosen.input_alphabet
     source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
     releasing = partial(
         protect,
         opened,
         column[0] if len(column) == 1 else tuple(column),
-        domain=values,
+        domain=known,
         epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
         lift=None if lift is None else number(lift, "--lift"),
         anyone=anyone if anyone == TEN_TIMES else read_anyone(anyone),
-        **read_value_limits(lift_of, ceiling, floor, values),
-        prior=read_known(prior, prior_from_table, values),
+        **read_value_limits(lift_of, ceiling, floor, known),
+        **read_margin(margin, values, known),
+        prior=read_known(prior, prior_from_table, known),
         failure=failure,
         given=read_names(given),
         unrelated=read_names(unrelated),
@@ -313,7 +321,7 @@ def release(
         prior_cost=None if prior_cost is None else number(prior_cost, "--prior-cost"),
         use=use,
         keep_frequencies=False if any_frequencies else keep_frequencies,
-        **read_masks(forbidden, keep_at_least, values),
+        **read_masks(forbidden, keep_at_least, known),
         mechanism=chosen,
         time_limit=time_limit,
         out=target,
