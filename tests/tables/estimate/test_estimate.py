@@ -261,7 +261,8 @@ def test_charts_can_be_drawn():
 def test_grouped_looks():
     table = {"sex": ["f", "m"] * 500, "smokes": ROWS}
     g = estimate(table, STRUCTURED, "smokes", by="sex")
-    assert "3 values within 2 groups by sex, from 1,000 released rows" in repr(g)
+    assert "3 values within 2 groups by sex\nfrom 1,000 released rows" in repr(g)
+    assert max(map(len, repr(g).splitlines())) <= 80
     assert "<table" in g._repr_html_()
     frame = g.to_pandas()
     assert frame.index.names == ["sex", "letter"]

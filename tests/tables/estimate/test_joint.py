@@ -148,6 +148,42 @@ def test_few_rows_are_tested_by_random_tables():
     assert 0.3 < np.mean([one.p_value for one in found]) < 0.7
 
 
+def test_few_rows_of_strata_are_tested_by_drawn_tables():
+    generator = np.random.default_rng(14)
+    strong, weak = lw.randomized_response(range(5), lift=8), lw.randomized_response(range(5), lift=3)
+    strata = lw.StratifiedMechanism({"n": strong, "s": weak}, given={"region": ["n", "s"]}, secret="a")
+    shares = [0.4, 0.3, 0.2, 0.05, 0.05]
+
+    def shown(column, m):
+        return (generator.random(column.size)[:, None] > m.matrix.cumsum(axis=1)[column]).sum(axis=1)
+
+    def table(rows, alike):
+        region, a = generator.choice(["n", "s"], rows), generator.choice(5, rows, p=shares)
+        b = a if alike else generator.choice(5, rows, p=shares)
+        return {"region": region, "a": np.where(region == "n", shown(a, strong), shown(a, weak)), "b": shown(b, strong)}
+
+    found = [lw.estimate(table(150, False), {"a": strata, "b": strong}).independence() for _ in range(80)]
+    assert {one.method for one in found} == {"bootstrap"}
+    assert np.mean([one.p_value < 0.1 for one in found]) < 0.2  # 0.4 by Wald's statistic
+    assert lw.estimate(table(800, True), {"a": strata, "b": strong}).independence().p_value < 0.01
+
+
+def test_groups_are_tested_each_by_itself_and_all_together():
+    generator = np.random.default_rng(15)
+    parts = [drawn(generator, RELEASED, np.outer(TRUTH.sum(axis=1), TRUTH.sum(axis=0))), drawn(generator, RELEASED)]
+    table = {name: np.concatenate([part[name] for part in parts]) for name in RELEASED}
+    table["region"] = np.repeat(["n", "s"], [len(part["sex"]) for part in parts])
+    by = lw.estimate(table, RELEASED, by=["region"])
+    tests = by.independence()
+    assert list(tests) == ["n", "s"]
+    assert tests["n"].p_value == by["n"].independence().p_value > 1e-3
+    assert tests["s"].p_value < 1e-3
+    assert tests.p_value == 2 * tests["s"].p_value
+    assert "All groups together" in repr(tests)
+    assert max(map(len, repr(tests).splitlines())) <= 80
+    assert [one["group"] for one in tests.to_dict()["groups"]] == ["n", "s"]
+
+
 def test_income_by_sex_of_adult_is_unbiased_where_the_naive_share_is_not():
     """Both columns at lift 3: the naive share of >50K among women is 0.19 for 0.109."""
     table = adult_table()

@@ -29,7 +29,7 @@ from leakwise.tables.release.file import check_file
 from leakwise.tables.release.secret_columns import check_data, check_mechanism, columns_among
 from leakwise.types import Counts
 
-__all__ = ["compare_digest", "estimate"]
+__all__ = ["check_confidence", "compare_digest", "estimate"]
 
 # Beyond so many entries the matrix of a code is not written out: its frequencies are recovered without one.
 _DENSE = 4_000_000
@@ -132,7 +132,7 @@ def estimate(
     >>> e.frequencies.round(6).tolist(), e.standard_error.round(4).tolist()
     ([0.7, 0.3], [0.0098, 0.0098])
     """
-    _check_confidence(confidence)
+    check_confidence(confidence)
     if mechanism is None and (carried := _by_strata(released, column)) is not None:
         mechanism, column = carried.mechanism, carried.names if len(carried.names) > 1 else carried.names[0]
     if isinstance(by, list) and len(by) == 1 and not isinstance(mechanism, Mapping):
@@ -140,7 +140,7 @@ def estimate(
     survey = any(one is not None for one in (weights, strata, clusters))
     if (several := _jointly(mechanism, column, by, survey)) is not None:
         from leakwise.tables.estimate.joint.estimate import joint_estimate
-        from leakwise.tables.estimate.joint.reading import Survey
+        from leakwise.tables.estimate.joint.survey import Survey
 
         return joint_estimate(released, several, by, Survey(weights, strata, clusters), confidence, simultaneous)
     given: Any = mechanism
@@ -382,6 +382,7 @@ def _given_counts(given: Mapping[Any, Any], mechanism: Mechanism) -> Counts:
     return counts
 
 
-def _check_confidence(confidence: Any) -> None:
+def check_confidence(confidence: Any) -> None:
+    """Refuse what is not a confidence."""
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float, np.number)) or not 0 < confidence < 1:
         raise InvalidInput(f"confidence must be a number strictly between 0 and 1, such as 0.95. Got {confidence!r}.")

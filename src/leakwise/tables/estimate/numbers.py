@@ -67,7 +67,7 @@ class Quantity(Shown):
         }
 
 
-def critical_value(confidence: float, degrees: int | None, claims: int = 1) -> float:
+def critical_value(confidence: float, degrees: float | None, claims: int = 1) -> float:
     """Return how many standard errors an interval reaches: of Student's distribution where degrees of freedom are few.
 
     >>> round(critical_value(0.95, None), 4), round(critical_value(0.95, 10), 4)
@@ -135,13 +135,13 @@ def quantile(
     shares: Floats,
     ends: Floats,
     within: bool,
-    interval_of: Callable[[Floats], tuple[float, float]],
+    part_of: Callable[[Floats], tuple[float, float, tuple[float, float]]],
     reach: float,
     confidence: float,
 ) -> Quantity:
     """Return a quantile with the interval of Woodruff: every number at which the distribution function may be q.
 
-    ``interval_of`` is the interval of a sum of shares with the given coefficients, (0, 1) where it is not determined.
+    ``part_of`` gives a sum of shares with coefficients: value, error (NaN where it is not determined) and interval.
     Between the ends of a bin the function is the share of the bins before and a part of this one.
     """
     if isinstance(q, bool) or not isinstance(q, (int, float, np.number)) or not 0 < q < 1:
@@ -149,11 +149,15 @@ def quantile(
     value = quantile_of(shares, ends, float(q), within=within)
     at = min(int(np.searchsorted(np.cumsum(shares), q - 1e-12)), shares.size - 1)
 
+    errors: list[float] = []
+
     def band(up_to: float) -> tuple[float, float]:
         """Low and high of the distribution function after so many shares."""
         if up_to <= 0 or up_to >= shares.size:
             return (0.0, 0.0) if up_to <= 0 else (1.0, 1.0)
-        return interval_of(np.clip(up_to - np.arange(shares.size), 0.0, 1.0))
+        _, error, found = part_of(np.clip(up_to - np.arange(shares.size), 0.0, 1.0))
+        errors.append(error)
+        return found
 
     first, last = at, at  # values (bins) that the quantile may be (lie in)
     while first > 0 and band(first)[1] >= q:
@@ -168,7 +172,8 @@ def quantile(
         high = max(float(np.interp(end, places, ends)), value)
     else:
         low, high = float(ends[first]), float(ends[last])
-    return Quantity(title, value, (high - low) / (2 * reach), (low, high), confidence)
+    error = (high - low) / (2 * reach) if np.isfinite(errors).all() else math.nan
+    return Quantity(title, value, error, (low, high), confidence)
 
 
 def _crossing(band: Callable[[float], tuple[float, float]], place: int, q: float, side: int) -> float:
@@ -251,11 +256,11 @@ class ColumnNumbers:
             order = np.argsort(numbers, kind="stable")
             ends = numbers[order]
 
-        def interval_of(coefficients: Floats) -> tuple[float, float]:
-            return self._mean(coefficients[np.argsort(order)])[2]
+        def part_of(coefficients: Floats) -> tuple[float, float, tuple[float, float]]:
+            return self._mean(coefficients[np.argsort(order)])
 
         reach = critical_value(self.confidence, None)
-        return quantile("the column", q, self.frequencies[order], ends, within, interval_of, reach, self.confidence)
+        return quantile("the column", q, self.frequencies[order], ends, within, part_of, reach, self.confidence)
 
     def _mean(self, numbers: Floats) -> tuple[float, float, tuple[float, float]]:
         """The mean of numbers, its standard error and interval."""

@@ -33,7 +33,7 @@ _HOW = {
     "maximum_likelihood": "by maximum likelihood",
     "pooled": "pooled over strata",
 }
-_HEADERS = ["value", "frequency", "standard error", "low", "high", "s.e. without randomization"]
+_HEADERS = ["value", "frequency", "standard error", "low", "high", "sampling error"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -303,21 +303,18 @@ class GroupedEstimate(Drawn, Mapping[Any, Estimate]):
         """The values."""
         return next(iter(self.groups.values())).labels
 
-    def _title(self) -> str:
-        kind = "all together" if self.simultaneous else "each"
-        return (
-            f"Frequencies of {len(self.labels):,} values within {len(self):,} groups by {self.by}, from "
-            f"{self.sample_size:,} released rows; intervals at {100 * self.confidence:g}% {kind}"
-        )
-
     def _shown(self) -> Parts:
         rows = [
-            [str(group), one.sample_size, *row]
+            [str(group), one.sample_size, *row[:-1]]
             for group, one in list(self.groups.items())[:_SHOWN]
             for row in one._rows()
         ]
-        headers = [str(self.by), "rows", *_HEADERS]
-        return [Table(headers, rows, self._title(), max_rows=60), *self._notes()]
+        # Without the last column, and with two lines above, it fits into 80 columns.
+        headers = [str(self.by), "rows", *_HEADERS[:-1]]
+        kind = "all together" if self.simultaneous else "each"
+        intervals = f"from {self.sample_size:,} released rows; intervals at {100 * self.confidence:g}% {kind}"
+        first = f"Frequencies of {len(self.labels):,} values within {len(self):,} groups by {self.by}"
+        return [first, Table(headers, rows, intervals, max_rows=60), *self._notes()]
 
     def _notes(self) -> list[str]:
         notes = dict.fromkeys(note for one in self.groups.values() for note in one._notes())

@@ -44,6 +44,11 @@ def test_the_joint_table_by_region_from_what_the_file_says(folder: Path) -> None
     told = json.loads(said)
     assert [group["group"] for group in told["groups"]] == ["n", "s"]
     assert np.shape(told["groups"][0]["frequencies"]) == (2, 2)
+    for words in (["--joint", "sex,income", "--by", "region"], ["-c", "income", "--by", "region"]):
+        _, said, _ = run("estimate", "out.parquet", *words)
+        assert max(map(len, said.splitlines())) <= 80
+    _, said, _ = run("regress", "income ~ age + C(sex)", "out.parquet")
+    assert max(map(len, said.splitlines())) <= 80
     code, said, _ = run("estimate", "out.parquet", "--joint", "sex,income", "--weights", "w", "--clusters", "village")
     assert code == 0
     assert "Shares of sex × income" in said

@@ -17,8 +17,9 @@ from leakwise.tables.estimate.estimate import compare_digest
 from leakwise.tables.estimate.joint.axes import Axis
 from leakwise.tables.estimate.joint.fit import fitted
 from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
-from leakwise.tables.estimate.joint.reading import Reading, Survey, read_counts, read_rows
+from leakwise.tables.estimate.joint.reading import Reading, read_counts, read_rows
 from leakwise.tables.estimate.joint.result import JointEstimate
+from leakwise.tables.estimate.joint.survey import Survey
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.formats.carried_mechanism import carried_secrets, choose_carried, metadata_of
 from leakwise.tables.kinds import frames
@@ -44,7 +45,10 @@ def joint_estimate(
         reading = read_counts(released, axes)
     else:
         reading = read_rows(released, axes, columns, survey)
-    next(iter(reading.groups.values())).refuse_few_units()
+    first = next(iter(reading.groups.values()))
+    first.refuse_few_units()
+    if first.design is not None:
+        first.design.warn_of_heavy()
     if is_path(released) or isinstance(released, SqlTable):
         _compare_digests(reading, axes, repr(str(released)))
     cells = math.prod(len(axis.values) for axis in axes)

@@ -7,25 +7,28 @@ the estimate of a sum over the table is a mean over rows, and has the variance o
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, LeakwiseWarning
 from leakwise.tables.estimate.joint.axes import Lens, along
 from leakwise.types import Bools, Counts, Floats, Indices
 
-__all__ = ["Entries", "Evidence", "SurveyDesign", "column_evidence", "covariance"]
+__all__ = ["Entries", "Evidence", "SurveyDesign", "column_evidence", "covariance", "effective_units"]
 
 # Contributions held at once: functionals times entries.
 _BLOCK = 1 << 22
+_HEAVY = 10.0
 
 
 @dataclass(frozen=True)
 class SurveyDesign:
-    """How the rows were drawn, where weights, strata or clusters say so.
+    r"""How the rows were drawn, where weights, strata or clusters say so.
 
     Attributes
     ----------
@@ -33,15 +36,33 @@ class SurveyDesign:
         How many clusters (rows, where there are none) each stratum of the survey has, over all groups.
     stratum_of
         The stratum of every cluster; None where each row is a unit of its own.
+    effective
+        As how many units of equal weight they count: :math:`(\sum W^2)^2 / \sum W^4`, W the weight of a unit.
     """
 
     units: Counts
     stratum_of: Indices | None
+    effective: float = math.inf
 
     @property
-    def degrees(self) -> int:
-        """Degrees of freedom of a variance: units without strata."""
-        return int(self.units.sum()) - self.units.size
+    def degrees(self) -> float:
+        """Degrees of freedom of a variance: units without strata, fewer where some weigh far more than others.
+
+        A variance that rests on a few heavy units is as uncertain as theirs (Satterthwaite).
+        """
+        return max(min(float(self.units.sum()), self.effective) - self.units.size, 1.0)
+
+    def warn_of_heavy(self) -> None:
+        """Warn where a few heavy units decide everything: no interval is trustworthy then."""
+        units = int(self.units.sum())
+        if self.effective < min(_HEAVY, units / 2):
+            what = "rows" if self.stratum_of is None else "clusters"
+            warnings.warn(
+                f"A few heavy {what} decide the estimate: by their weights {units:,} {what} count as "
+                f"{self.effective:.1f}. Errors are too small then, and intervals too short. Trim the weights.",
+                LeakwiseWarning,
+                stacklevel=5,
+            )
 
 
 @dataclass(frozen=True)
@@ -66,6 +87,15 @@ class Entries:
         return Entries(
             *(np.concatenate([getattr(one, name) for one in parts]) for name in Entries.__dataclass_fields__)
         )
+
+
+def effective_units(weights: Floats) -> float:
+    """Return as how many units of equal weight units with the given weights count, for the error of a variance.
+
+    >>> effective_units(np.array([1.0, 1.0, 1.0, 1.0])), effective_units(np.array([100.0, 1.0, 1.0, 1.0]))
+    (4.0, 1.0006001199999997)
+    """
+    return float((weights**2).sum() ** 2 / (weights**4).sum())
 
 
 def covariance(design: SurveyDesign | None, entries: Entries, d: Floats) -> Floats:

@@ -11,9 +11,10 @@ import numpy as np
 from leakwise.alphabet import label_to_plain
 from leakwise.charts.shown import Drawn, Parts
 from leakwise.charts.specs import vertical
-from leakwise.errors import require, some_of
+from leakwise.errors import InvalidInput, require, some_of
 from leakwise.tables.estimate.joint.cross_table import CrossTable
 from leakwise.tables.estimate.joint.evidence import Entries, covariance
+from leakwise.tables.estimate.joint.independence import GroupedIndependence
 from leakwise.tables.estimate.joint.result import JointEstimate
 from leakwise.types import Floats
 
@@ -53,6 +54,8 @@ class GroupedJointEstimate(Drawn, Mapping[Any, JointEstimate]):
         They are made of those of both groups (Newcombe), so that cells without rows keep theirs. Clusters that have
         rows in both groups are allowed for.
         """
+        if strangers := [group for group in (one, other) if group not in self.groups]:
+            raise InvalidInput(f"{strangers[0]!r} is not a group by {some_of(self.by)}: {some_of(list(self.groups))}.")
         a, b = self[one], self[other]
         size, design = a.frequencies.size, a.evidence.design
         entries = Entries.joined([a.evidence.entries, b.evidence.entries])
@@ -90,6 +93,10 @@ class GroupedJointEstimate(Drawn, Mapping[Any, JointEstimate]):
             a.simultaneous,
             f"Differences between {one} and {other}",
         )
+
+    def independence(self, *columns: Hashable) -> GroupedIndependence:
+        """Test in every group whether the true values of some columns (all by default) are independent there."""
+        return GroupedIndependence(self.by, {group: one.independence(*columns) for group, one in self.groups.items()})
 
     def _shown(self) -> Parts:
         shown: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,33 +11,23 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import encode_column
+from leakwise.alphabet.labels import is_missing
 from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.estimate.joint.axes import Axis, Lens
-from leakwise.tables.estimate.joint.evidence import Entries, Evidence, SurveyDesign
+from leakwise.tables.estimate.joint.evidence import Entries, Evidence, SurveyDesign, effective_units
+from leakwise.tables.estimate.joint.survey import Survey, check_weights, missing_units
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.kinds import frames
 from leakwise.tables.release.arrow_streams import without_relation
 from leakwise.tables.strata.mechanisms import RowMechanisms
 from leakwise.types import Array, Bools, Floats, Indices
 
-__all__ = ["Reading", "Survey", "check_weights", "read_counts", "read_rows"]
+__all__ = ["Reading", "read_counts", "read_rows"]
 
 _CHUNK = 1 << 20
 _MOST_CELLS = 1 << 24
 _FIELDS = ("group", "stratum", "unit", "block", "cell")
-
-
-@dataclass(frozen=True)
-class Survey:
-    """The columns (or arrays with one entry per row) that say how the rows were drawn."""
-
-    weights: Any = None
-    strata: Any = None
-    clusters: Any = None
-
-    def __bool__(self) -> bool:
-        return any(one is not None for one in (self.weights, self.strata, self.clusters))
 
 
 @dataclass(frozen=True)
@@ -141,6 +132,7 @@ class _Counter:
         self.blocks: dict[tuple[int, ...], int] = {}
         self.size = int(np.prod([len(axis.outcomes) for axis in axes]))
         self.parts: list[Floats] = []
+        self.powers = np.zeros(2)  # sums of the second and fourth powers of the weights
 
     def names(self) -> list[Hashable]:
         """Return every column that is read."""
@@ -165,8 +157,9 @@ class _Counter:
         rows = cell.size
         block = self._block(batch, rows)
         group = self._numbered(batch, self.by, self.groups, rows)
-        stratum = self._numbered(batch, _named(self.survey.strata), self.strata, rows)
-        unit = self._numbered(batch, _named(self.survey.strata) + _named(self.survey.clusters), self.units, rows)
+        stratum = self._numbered(batch, _named(self.survey.strata), self.strata, rows, "strata")
+        columns = _named(self.survey.strata) + _named(self.survey.clusters)
+        unit = self._numbered(batch, columns, self.units, rows, "clusters")
         if self.survey.clusters is None:
             unit = np.zeros(rows, dtype=np.int32)
         weight = self._weights(batch, rows)
@@ -222,8 +215,13 @@ class _Counter:
         numbers = [self.blocks.setdefault(tuple(column), len(self.blocks)) for column in distinct.T.tolist()]
         return np.array(numbers, dtype=np.int32)[places.reshape(-1)]
 
-    def _numbered(self, batch: _Batch, names: Sequence[Any], known: dict[Any, int], rows: int) -> Array:
-        """The number of the combination of some columns in every row; values are numbered as they are met."""
+    def _numbered(
+        self, batch: _Batch, names: Sequence[Any], known: dict[Any, int], rows: int, survey: str | None = None
+    ) -> Array:
+        """The number of the combination of some columns in every row; values are numbered as they are met.
+
+        ``survey`` is what the columns are in a survey, where they must not be missing.
+        """
         if not names:
             known.setdefault(None, 0)
             return np.zeros(rows, dtype=np.int32)
@@ -234,6 +232,9 @@ class _Counter:
             found, places = batch.distinct(column, name) if _is_name(name) else frames.groups_of(column)
             if places.size != rows:
                 raise InvalidInput(f"column {_title(name)} has {places.size} rows and others have {rows}.")
+            missing = [place for place, one in enumerate(found) if is_missing(one)]
+            if survey is not None and missing:
+                raise InvalidInput(missing_units(int(np.isin(places, missing).sum()), survey))
             if len(values) and key.max(initial=0) > (1 << 62) // max(len(found), 1):
                 raise InvalidInput(f"{some_of(names)} have too many combinations of values. Name fewer columns.")
             key = key * len(found) + places
@@ -258,7 +259,9 @@ class _Counter:
             weight = batch.numbers(batch.column(given)) if _is_name(given) else _numbers(given)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"weights={name} must be a column of numbers: {error}.") from error
-        return check_weights(weight, rows, name)
+        checked = check_weights(weight, rows, name)
+        self.powers += [float((checked**2).sum()), float((checked**4).sum())]
+        return checked
 
     def reading(self, lenses: Sequence[Sequence[Lens]]) -> Reading:
         """Return the evidence of all groups."""
@@ -285,10 +288,12 @@ class _Counter:
         strata = max(len(self.strata), 1)
         if self.survey.clusters is None:
             units = np.bincount(entries.stratum, weights=entries.rows, minlength=strata).astype(np.int64)
-            return SurveyDesign(units, None)
+            second, fourth = self.powers
+            return SurveyDesign(units, None, second**2 / fourth if fourth > 0 else math.inf)
         of = np.zeros(len(self.units), dtype=np.intp)
         of[entries.unit] = entries.stratum
-        return SurveyDesign(np.bincount(of, minlength=strata).astype(np.int64), of)
+        weights = np.bincount(entries.unit, weights=entries.weight, minlength=of.size).astype(np.float64)
+        return SurveyDesign(np.bincount(of, minlength=strata).astype(np.int64), of, effective_units(weights))
 
 
 def _merged(parts: Sequence[Floats]) -> tuple[Indices, Entries]:
@@ -337,20 +342,6 @@ def _inverses(
         inverses.append(found)
         masks.append(known)
     return inverses, masks
-
-
-def check_weights(weight: Floats, rows: int, name: str) -> Floats:
-    """Return weights that are finite, not negative, and as many as the rows; others are refused."""
-    if weight.size != rows:
-        raise InvalidInput(f"weights has {weight.size} entries and released has {rows} rows.")
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        raise InvalidInput(
-            f"weights={name} must be finite and not negative in every row. {int(bad.sum()):,} rows are negative or "
-            f"missing, such as row {int(bad.argmax())}: {float(weight[bad.argmax()])!r}. Leave these rows out, or "
-            "weigh them by 0."
-        )
-    return np.asarray(weight)
 
 
 def _spread(values: Sequence[Any], places: Array) -> Floats:

@@ -288,11 +288,11 @@ class JointEstimate(Drawn):
         others = tuple(at for at in range(len(self.axes)) if at != place)
         shares = (whole * self.frequencies).sum(axis=others)[order]
 
-        def interval_of(coefficients: Floats) -> tuple[float, float]:
-            return self._ratio(self._cells({**chosen, place: coefficients[np.argsort(order)]}), whole)[2]
+        def part_of(coefficients: Floats) -> tuple[float, float, tuple[float, float]]:
+            return self._ratio(self._cells({**chosen, place: coefficients[np.argsort(order)]}), whole)
 
         shares = shares / shares.sum()
-        return quantile(str(axis.title), q, shares, ends, within, interval_of, self._reach(), self.confidence)
+        return quantile(str(axis.title), q, shares, ends, within, part_of, self._reach(), self.confidence)
 
     def _column_for(self, values: Any, column: Any) -> int:
         if column is not None:

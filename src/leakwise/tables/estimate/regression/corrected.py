@@ -82,6 +82,12 @@ class CorrectedScore:
             slope += (x * (self.weight * share * change)[:, None]).T @ x
         return score, slope
 
+    def functions(self, x: Floats, beta: Floats) -> Floats:
+        """Return the functions of true covariates that the equation and its derivative are made of, row after row."""
+        mean, change = self._means(x, beta)
+        squares = (x[:, :, None] * x[:, None, :]).reshape(x.shape[0], -1)
+        return np.concatenate((x, x * mean[:, None], squares * change[:, None]), axis=1).reshape(-1)
+
     def scores(self, beta: Floats) -> Floats:
         """Return what every row of weight one adds to the equation, rows × coefficients."""
         total = np.zeros((self.outcome.size, beta.size))

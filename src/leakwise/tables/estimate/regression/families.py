@@ -69,6 +69,8 @@ def response(formula: ParsedFormula, rows: Rows, family: Any) -> Response:
         numbers = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"The outcome {formula.outcome!r} must be numbers for a {asked} regression.") from error
+    if not np.isfinite(numbers).all():
+        raise InvalidInput(f"The outcome {formula.outcome!r} is infinite in some rows. Remove these rows.")
     _check_counts(formula, numbers, asked or "linear")
     return Response(asked or "linear", (), numbers, None, None)
 

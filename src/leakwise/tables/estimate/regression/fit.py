@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,14 +13,13 @@ from leakwise.tables.estimate.regression.families import Response
 from leakwise.tables.estimate.regression.likelihood import Categories, Likelihood, Outcome, Poisson
 from leakwise.tables.estimate.regression.newton import maximize
 from leakwise.tables.estimate.regression.rows import Rows, Seen
-from leakwise.types import Bools, Floats, Indices
+from leakwise.types import Bools, Floats
 
-__all__ = ["Fitted", "describing", "fit"]
+__all__ = ["Fitted", "by_likelihood", "fit"]
 
-_MOST_CELLS = 40
-_ROWS_PER_CELL = 20
 _UNKNOWN = 1e-9  # information that is left of what complete data would have, along a direction
 _FAR = 12.0
+_LOOKED_AT = 8  # rows whose functions of true values are looked at
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Fitted:
     unknown: Bools
     separated: bool
     log_likelihood: float | None
-    degrees: int | None
+    degrees: float | None
     errors: str
     converged: bool
 
@@ -59,12 +57,14 @@ def fit(
     errors: str,
 ) -> Fitted:
     """Return the fit; ``errors`` is ``"information"`` or ``"sandwich"``."""
-    by_likelihood = outcome.family in ("logistic", "multinomial") or (
-        outcome.family == "poisson" and outcome.seen is None
-    )
-    if by_likelihood:
+    if by_likelihood(outcome):
         return _most_likely(matrices, rows, outcome, covariates, describes, errors)
     return _corrected(matrices, rows, outcome, covariates, errors)
+
+
+def by_likelihood(outcome: Response) -> bool:
+    """Return whether a likelihood is maximised; otherwise corrected equations are solved, which assume less."""
+    return outcome.family in ("logistic", "multinomial") or (outcome.family == "poisson" and outcome.seen is None)
 
 
 def _most_likely(
@@ -141,6 +141,8 @@ def _corrected(
     equation = CorrectedScore(matrices, shares, t, rows.weight, outcome.family == "poisson")
     beta, slope = equation.solve()
     inverse, blind = _inverse((slope + slope.T) / 2, (slope + slope.T) / 2)
+    if _hidden(matrices, beta, equation, outcome, covariates):
+        blind = np.ones(beta.size, dtype=np.bool_)
     plain = all(one.exact for one in [*covariates, *([outcome.seen] if outcome.seen else [])])
     scores = equation.scores(beta)
     if plain and rows.design is None and errors == "information" and outcome.family == "linear":
@@ -152,6 +154,30 @@ def _corrected(
     spread = covariance(rows.design, rows.entries, inverse @ scores.T)
     degrees_of = None if rows.design is None else rows.design.degrees
     return Fitted(beta, spread, blind, False, None, degrees_of, "sandwich", True)
+
+
+def _hidden(
+    matrices: Sequence[Floats],
+    beta: Floats,
+    equation: CorrectedScore,
+    outcome: Response,
+    covariates: Sequence[Seen],
+) -> bool:
+    """Whether the mechanisms hide what the equation is made of: functions of true values that are not given back."""
+    if outcome.seen is not None and outcome.numbers is not None:
+        functions = [(outcome.seen.given_back(equation.weight), outcome.numbers[:, None], 0)]
+    else:
+        functions = []
+    if covariates:
+        sizes = [len(one.axis.values) for one in covariates]
+        rows = np.linspace(0, equation.outcome.size - 1, _LOOKED_AT).astype(np.intp)
+        inside = np.stack([equation.functions(x[rows], beta) for x in matrices]).reshape(*sizes, -1)
+        functions += [(one.given_back(equation.weight), inside, axis) for axis, one in enumerate(covariates)]
+    for maps, values, axis in functions:
+        moved = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
+        if any(np.abs(map_ @ moved - moved).max() > 1e-6 * max(np.abs(moved).max(), 1e-300) for map_ in maps):
+            return True
+    return False
 
 
 def _inverse(information: Floats, complete: Floats) -> tuple[Floats, Bools]:
@@ -180,25 +206,3 @@ def _runs_away(matrices: Sequence[Floats], reach: Sequence[Floats], inverse: Flo
             if np.sqrt(max(spread, 0.0)) > size[far] or bool(blind.any()):
                 return True
     return False
-
-
-def describing(frame: Any, names: Sequence[str], combinations: int, rows: int) -> Floats:
-    """Return what describes w in the model of unseen covariates: a column for each distinct w if these are few."""
-    import pandas
-
-    if not names:
-        return np.ones((len(frame), 1))
-    columns = frame[list(names)]
-    cells: Indices = columns.groupby(list(names), observed=True, sort=False).ngroup().to_numpy()
-    count = int(cells.max()) + 1
-    if count <= _MOST_CELLS and rows >= _ROWS_PER_CELL * count * combinations:
-        return np.asarray(np.eye(count)[cells])
-    parts = [np.ones((len(columns), 1))]
-    for name in names:
-        column = columns[name]
-        if column.dtype.kind in "iuf":
-            values = column.to_numpy(dtype=np.float64)
-            parts.append(((values - values.mean()) / max(float(values.std()), 1e-12))[:, None])
-        else:
-            parts.append(pandas.get_dummies(column, drop_first=True).to_numpy(dtype=np.float64))
-    return np.concatenate(parts, axis=1)

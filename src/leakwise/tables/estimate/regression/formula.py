@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -143,10 +144,25 @@ def model_matrix(spec: Any, frame: Any) -> Any:
     """Return the matrix of the terms of a formula (or of one that was made before) for the rows of a frame."""
     formulaic = require("formulaic", extra="analysis", purpose="lw.regress")
     try:
-        return spec.get_model_matrix(frame, output="numpy", na_action="raise")
+        with warnings.catch_warnings():
+            # A category that the model does not know would silently count as the first one.
+            warnings.simplefilter("error", formulaic.errors.DataMismatchWarning)
+            made = spec.get_model_matrix(frame, output="numpy", na_action="raise")
+    except formulaic.errors.DataMismatchWarning as error:
+        named = re.search(r"\{(.*)\}", str(error))
+        raise InvalidInput(
+            "The table has categories that the fitted rows do not have: "
+            f"{named[1] if named else error}. Leave such rows out."
+        ) from error
     except (formulaic.errors.FormulaicError, ValueError) as error:
         words = " ".join(str(error).split())
         raise InvalidInput(f"The terms of the formula cannot be computed: {words} Check names and types.") from error
+    array = np.asarray(made, dtype=np.float64)
+    if not np.isfinite(array).all():
+        bad = np.flatnonzero(~np.isfinite(array).all(axis=0))
+        names = [made.model_spec.column_names[place] for place in bad]
+        raise InvalidInput(f"{some_of(names)} is infinite in some rows. Remove these rows, or change the term.")
+    return made
 
 
 def combinations(axes: Sequence[Axis]) -> list[tuple[int, ...]]:

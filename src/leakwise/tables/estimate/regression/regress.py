@@ -12,10 +12,12 @@ import numpy as np
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.tables.estimate.beside import mechanism_beside
+from leakwise.tables.estimate.estimate import check_confidence
 from leakwise.tables.estimate.joint.axes import Axis, Lens
-from leakwise.tables.estimate.joint.reading import Survey
+from leakwise.tables.estimate.joint.survey import Survey
+from leakwise.tables.estimate.regression.describing import describing
 from leakwise.tables.estimate.regression.families import Response, response
-from leakwise.tables.estimate.regression.fit import Fitted, describing, fit
+from leakwise.tables.estimate.regression.fit import Fitted, by_likelihood, fit
 from leakwise.tables.estimate.regression.formula import ParsedFormula, matrices, parsed, read_frame
 from leakwise.tables.estimate.regression.result import Regression
 from leakwise.tables.estimate.regression.rows import Rows, Seen, gathered
@@ -77,8 +79,7 @@ def regress(
     >>> {term: round(value, 3) for term, value in f.coefficients.items()}
     {'Intercept': -1.099, 'old': 1.792}
     """
-    if not 0 < confidence < 1:
-        raise InvalidInput(f"confidence must be strictly between 0 and 1, such as 0.95. Got {confidence!r}.")
+    check_confidence(confidence)
     if errors not in ("information", "sandwich"):
         raise InvalidInput(f"errors must be 'information' or 'sandwich'. Got {errors!r}.")
     what = parsed(formula)
@@ -89,8 +90,10 @@ def regress(
     columns = [*plain, *(name for axis in axes for name in axis.names), *named]
     texts = [name for axis in axes for name in axis.names if all(isinstance(one, str) for one in axis.outcomes.labels)]
     frame = read_frame(released, columns, texts)
-    _warn_of_strata(what, axes, frame)
+    left_out = _left_out(what, axes, frame)
     rows = gathered(frame, axes, plain, survey, apart=False)
+    if rows.design is not None:
+        rows.design.warn_of_heavy()
     made, terms, spec = matrices(what, rows.frame, inner)
     if spec.transform_state and len(rows.frame) < len(frame):
         # Terms such as center(age) are computed from all rows, not from the distinct ones.
@@ -98,6 +101,8 @@ def regress(
         made, terms, spec = matrices(what, rows.frame, inner)
     del frame
     outcome = response(what, rows, family)
+    if by_likelihood(outcome):
+        _warn_of_strata(left_out)
     others = [name for name in plain if name not in what.outcome_columns]
     describes = describing(rows.frame, others, len(made), rows.total) if inner else np.zeros((0, 0))
     covariates = [rows.released[axis.title] for axis in inner]
@@ -144,7 +149,7 @@ def _axes(what: ParsedFormula, released: Any, mechanisms: Any) -> tuple[list[Axi
         told = [] if beside is None else [beside]
     for one in told:
         known[one.names[0] if len(one.names) == 1 else one.names] = one.mechanism
-    known |= dict(mechanisms or {})
+    known |= {key: one for key, one in (mechanisms or {}).items() if one is not None or key not in known}
     if not known and is_path(released):
         warnings.warn(
             f"No mechanism was given, or found in {str(released)!r} or next to it: every column is taken as it is. If "
@@ -160,7 +165,8 @@ def _axes(what: ParsedFormula, released: Any, mechanisms: Any) -> tuple[list[Axi
         if not isinstance(mechanism, (Mechanism, StratifiedMechanism)):
             raise InvalidInput(
                 f"The mechanism of {key!r} must be a lw.Mechanism or a lw.StratifiedMechanism. Got "
-                f"{type(mechanism).__name__} instead."
+                f"{type(mechanism).__name__} instead"
+                + (": the table does not carry one." if mechanism is None else ".")
             )
         axis = Axis(names, mechanism)
         axes.append(axis)
@@ -168,7 +174,11 @@ def _axes(what: ParsedFormula, released: Any, mechanisms: Any) -> tuple[list[Axi
         if on_left and (len(names) > 1 or names[0] != what.outcome):
             raise InvalidInput(
                 f"The outcome {what.outcome!r} must be one released column by itself. {key!r} was released "
-                + ("together with others." if len(names) > 1 else "and is changed by the formula: give it as it is.")
+                + (
+                    f"together, by one mechanism: lw.estimate(released, {{{key!r}: m}}) gives their joint table."
+                    if len(names) > 1
+                    else "and is changed by the formula: give it as it is."
+                )
             )
         if any(name in what.terms for name in names):
             if on_left:
@@ -184,10 +194,15 @@ def _plain_columns(what: ParsedFormula, axes: Sequence[Axis]) -> list[str]:
     return [name for name in dict.fromkeys(used) if name not in released]
 
 
-def _warn_of_strata(what: ParsedFormula, axes: Sequence[Axis], frame: Any) -> None:
-    """Warn where mechanisms depend on columns that the model leaves out: its likelihood would be another one."""
+def _left_out(what: ParsedFormula, axes: Sequence[Axis], frame: Any) -> list[str]:
+    """The columns that mechanisms depend on and the formula leaves out."""
     left_out = {name for axis in axes for name in axis.given if name not in (*what.terms, *what.outcome_columns)}
-    if missing := sorted(str(name) for name in left_out if frame[name].nunique() > 1):
+    return sorted(str(name) for name in left_out if frame[name].nunique() > 1)
+
+
+def _warn_of_strata(missing: Sequence[str]) -> None:
+    """Warn where mechanisms depend on columns that the model leaves out: its likelihood would be another one."""
+    if missing:
         warnings.warn(
             f"The mechanisms depend on {some_of(missing)}, which the formula leaves out. If that column says something "
             "about the outcome, coefficients are biased: add it to the formula.",
@@ -245,4 +260,5 @@ def _taken(seen: Seen) -> Seen | None:
         return None
     laws = np.zeros((len(inputs), len(outputs)))
     laws[[inputs.index[label] for label in outputs.labels], np.arange(len(outputs))] = 1.0
-    return Seen(seen.axis, [Lens(laws, lens.support) for lens in seen.lenses], seen.pair)
+    every = np.ones(len(inputs), dtype=np.bool_)
+    return Seen(seen.axis, [Lens(laws, every) for _ in seen.lenses], seen.pair)

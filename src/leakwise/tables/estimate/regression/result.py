@@ -22,6 +22,9 @@ from leakwise.types import Bools, Floats
 __all__ = ["Regression"]
 
 
+_ERRORS = {"information": "the observed information", "sandwich": "the sandwich"}
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Regression(Drawn):
     """A fitted regression of true values, from released ones.
@@ -57,7 +60,7 @@ class Regression(Drawn):
     errors: str
     confidence: float
     simultaneous: bool
-    degrees: int | None
+    degrees: float | None
     log_likelihood: float | None
     converged: bool
     separated: bool
@@ -174,11 +177,9 @@ class Regression(Drawn):
         if self.naive is not None:
             headers.append("naive")
         kind = "together" if self.simultaneous else "each"
-        title = (
-            f"{self.formula}: {self._family()}, {self.sample_size:,} released rows; intervals at "
-            f"{100 * self.confidence:g}% {kind} ({self.errors})"
-        )
-        return [Table(headers, shown, title, max_rows=60), *self._notes()]
+        first = f"{self.formula}: {self._family()}, {self.sample_size:,} released rows"
+        title = f"Intervals at {100 * self.confidence:g}% {kind}, errors by {_ERRORS[self.errors]}"
+        return [first, Table(headers, shown, title, max_rows=60), *self._notes()]
 
     def chart(self) -> dict[str, Any]:
         """The coefficients with their intervals, beside the naive ones where there are any, as a Vega-Lite chart."""

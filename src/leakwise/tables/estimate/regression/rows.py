@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 from leakwise.alphabet import encode_column
 from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.estimate.joint.axes import Axis, Lens
-from leakwise.tables.estimate.joint.evidence import Entries, SurveyDesign
-from leakwise.tables.estimate.joint.reading import Survey, check_weights
+from leakwise.tables.estimate.joint.evidence import Entries, SurveyDesign, effective_units
+from leakwise.tables.estimate.joint.survey import Survey, check_weights, missing_units
 from leakwise.tables.kinds import frames
 from leakwise.types import Array, Floats, Indices
 
@@ -31,15 +32,30 @@ class Seen:
     pair: Indices  # lens * outcomes + outcome
 
     def table(self) -> Floats:
-        """Return the probability of each pair of mechanism and outcome for every value, pairs by values."""
-        return np.concatenate([lens.laws.T for lens in self.lenses])
+        """Return the probability of each pair of mechanism and outcome for every value, pairs by values.
+
+        It is zero for values that rows of the mechanism cannot have.
+        """
+        return np.concatenate([np.where(lens.support, lens.laws.T, 0.0) for lens in self.lenses])
 
     def undone(self, weight: Floats) -> Floats:
-        """Return what undoes the mechanisms, pairs by values, of least variance at the outcomes that were seen."""
+        """Return what undoes the mechanisms, pairs by values, of least variance at the outcomes that were seen.
+
+        Of values that a mechanism does not tell apart only sums are undone: see :meth:`given_back`.
+        """
         size = len(self.axis.outcomes)
         counts = np.bincount(self.pair, weights=weight, minlength=size * len(self.lenses)).astype(np.float64)
         parts = [lens.inverse(seen) for lens, seen in zip(self.lenses, counts.reshape(-1, size), strict=True)]
         return np.concatenate([inverse for inverse, _ in parts])
+
+    def given_back(self, weight: Floats) -> list[Floats]:
+        """Return what each mechanism and its undoing make of functions of the value: the identity if it hides none."""
+        undone = self.undone(weight).reshape(len(self.lenses), len(self.axis.outcomes), -1)
+        found = []
+        for lens, b in zip(self.lenses, undone, strict=True):
+            # What cannot occur is not asked for.
+            found.append(np.where(lens.support[:, None], lens.laws @ b, np.eye(lens.support.size)))
+        return found
 
     @property
     def exact(self) -> bool:
@@ -130,7 +146,7 @@ def gathered(frame: Any, axes: Sequence[Axis], plain: Sequence[str], survey: Sur
         for axis, mine, pair in zip(axes, lenses, pairs, strict=True)
     }
     inner = frame[list(plain)] if first is None else frame[list(plain)].iloc[first].reset_index(drop=True)
-    return Rows(inner, seen, entries, _design(survey, entries, stratum, unit), rows)
+    return Rows(inner, seen, entries, _design(survey, entries, stratum, unit, weight), rows)
 
 
 def _added(place: Array, values: Floats, size: int) -> Floats:
@@ -140,7 +156,7 @@ def _added(place: Array, values: Floats, size: int) -> Floats:
 def _refuse_impossible(axis: Axis, lenses: Sequence[Lens], pair: Array) -> None:
     counts = np.bincount(pair, minlength=len(axis.outcomes) * len(lenses)).reshape(len(lenses), -1)
     for lens, seen in zip(lenses, counts, strict=True):
-        never = np.flatnonzero((seen > 0) & ~(lens.laws > 0).any(axis=0))
+        never = np.flatnonzero((seen > 0) & ~(lens.laws[lens.support] > 0).any(axis=0))
         if never.size:
             raise InvalidInput(
                 f"column {axis.title!r} has {int(seen[never].sum()):,} rows with outcomes that its mechanism never "
@@ -187,7 +203,9 @@ def _numbers(frame: Any, given: Any, rows: int, name: str) -> Array | None:
     if given is None:
         return None
     column = given if frames.is_column(given) else frame[given]
-    codes: Array = np.asarray(pandas.factorize(np.asarray(column), use_na_sentinel=False)[0], dtype=np.int64)
+    codes: Array = np.asarray(pandas.factorize(np.asarray(column))[0], dtype=np.int64)
+    if (codes < 0).any():
+        raise InvalidInput(missing_units(int((codes < 0).sum()), name))
     if codes.size != rows:
         raise InvalidInput(f"{name} has {codes.size} entries and released has {rows} rows.")
     return codes
@@ -207,20 +225,23 @@ def _weights(frame: Any, given: Any, rows: int) -> Floats | None:
     return checked
 
 
-def _design(survey: Survey, entries: Entries, stratum: Array | None, unit: Array | None) -> SurveyDesign | None:
+def _design(
+    survey: Survey, entries: Entries, stratum: Array | None, unit: Array | None, weight: Floats | None
+) -> SurveyDesign | None:
     if not survey:
         return None
     strata = 1 if stratum is None else int(stratum.max()) + 1
     if unit is None:
         counts = np.bincount(entries.stratum, weights=entries.rows, minlength=strata).astype(np.int64)
-        return _checked(SurveyDesign(counts, None))
+        return _checked(SurveyDesign(counts, None, math.inf if weight is None else effective_units(weight)))
     distinct, places = np.unique(unit, return_inverse=True)
     of = np.zeros(distinct.size, dtype=np.intp)
     if stratum is not None:
         of[places.reshape(-1)] = stratum
     # Units are numbered without gaps from here on.
     entries.unit[:] = np.searchsorted(distinct, entries.unit)
-    return _checked(SurveyDesign(np.bincount(of, minlength=strata).astype(np.int64), of))
+    weights = np.bincount(entries.unit, weights=entries.weight, minlength=of.size).astype(np.float64)
+    return _checked(SurveyDesign(np.bincount(of, minlength=strata).astype(np.int64), of, effective_units(weights)))
 
 
 def _checked(design: SurveyDesign) -> SurveyDesign:
