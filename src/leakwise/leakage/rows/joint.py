@@ -54,6 +54,8 @@ class Secret:
         For everyone, or by given columns, among them the outcomes of earlier secrets.
     seen
         The given columns of the joint distribution.
+    earlier
+        The names of the secrets before it.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Secret:
         values: Sequence[Label],
         mechanism: Mechanism | StratifiedMechanism,
         seen: Sequence[Hashable],
-        earlier: int,
+        earlier: Sequence[Hashable],
     ) -> None:
         self.name, self.values, self._mechanism = name, tuple(values), mechanism
         index = mechanism.input_alphabet.index
@@ -73,29 +75,24 @@ class Secret:
             )
         self._codes = [index[one] for one in values]
         self._columns: dict[int, Column] = {}
-        # Where the value of each given column of the mechanism is found: (0, place in u) or (1, earlier secret).
-        self._places: list[tuple[int, int]] = []
+        # For each given column of the mechanism: its place in u, or the earlier secret, and the part of its outcome.
+        self._places: list[tuple[int | None, int, int | None]] = []
         if isinstance(mechanism, StratifiedMechanism):
-            own = [one for one in mechanism.given if one not in seen]
-            if len(own) not in (0, earlier):
-                raise InvalidInput(
-                    f"The mechanism of {secret_name(name)} is by {joined(map(repr, mechanism.given))}, and the prior "
-                    f"by {joined(map(repr, seen)) if seen else 'nothing'}: the columns that it is by must be given "
-                    f"columns of the prior, and after them none, or the outcomes of all {earlier} earlier ones."
-                )
-            taken = iter(range(earlier))
-            self._places = [(0, seen.index(one)) if one in seen else (1, next(taken)) for one in mechanism.given]
+            self._places = _places(secret_name(name), mechanism.given, seen, earlier)
 
     @property
     def adaptive(self) -> bool:
         """Whether the mechanism depends on earlier outcomes."""
-        return any(kind for kind, _ in self._places)
+        return any(place is None for place, _, _ in self._places)
 
     def column(self, given: tuple[Label, ...], outcomes: tuple[Label, ...]) -> Column:
         """Return the probabilities where these are the given columns and the earlier outcomes."""
         one = self._mechanism
         if isinstance(one, StratifiedMechanism):
-            parts = tuple((given, outcomes)[kind][place] for kind, place in self._places)
+            parts = tuple(
+                given[place] if place is not None else _part(outcomes[secret], part)
+                for place, secret, part in self._places
+            )
             one = one[parts if len(parts) != 1 else parts[0]]
         if id(one) not in self._columns:
             self._columns[id(one)] = Column.of(one, self._codes)
@@ -120,6 +117,40 @@ class Secret:
             least = np.where(weights > 0, weights, tops + 1).min(axis=0)
             found = max(found, int((tops // least).max()) + 1)
         return found
+
+
+def _part(outcome: Label, part: int | None) -> Label:
+    """An outcome, or what it is in one of the columns of its secret."""
+    return outcome if part is None or not isinstance(outcome, tuple) else outcome[part]
+
+
+def _places(
+    title: str, given: Sequence[Hashable], seen: Sequence[Hashable], earlier: Sequence[Hashable]
+) -> list[tuple[int | None, int, int | None]]:
+    """Where the value of each given column of a mechanism is found: in u, or in the outcome of an earlier secret.
+
+    A column of an earlier secret stands for its outcome. Columns with other names are the outcomes of all of them.
+    """
+    columns: dict[Hashable, tuple[int, int | None]] = {}
+    for place, name in enumerate(earlier):
+        columns[name] = place, None
+        for part, column in enumerate(name if isinstance(name, tuple) else ()):
+            columns[column] = place, part
+    own = [one for one in given if one not in seen and one not in columns]
+    if own and (len(own) != len(earlier) or any(one in columns and one not in seen for one in given)):
+        raise InvalidInput(
+            f"The mechanism of {title} is by {joined(map(repr, given))}, and the prior by "
+            f"{joined(map(repr, seen)) if seen else 'nothing'}: the columns that it is by must be given columns of the "
+            "prior, or those of earlier secrets, whose outcomes they are."
+        )
+    in_turn = iter(range(len(earlier)))
+    found: list[tuple[int | None, int, int | None]] = []
+    for one in given:
+        if one in seen:
+            found.append((seen.index(one), 0, None))
+        else:
+            found.append((None, *(columns[one] if one in columns else (next(in_turn), None))))
+    return found
 
 
 @dataclass(frozen=True)
@@ -173,7 +204,7 @@ def secrets_of(
     for at, (name, one) in enumerate(mechanisms.items()):
         values = list(dict.fromkeys(row[at] for row in rows))
         index = {value: place for place, value in enumerate(values)}
-        secrets.append(Secret(name, values, one, seen, at))
+        secrets.append(Secret(name, values, one, seen, list(mechanisms)[:at]))
         places.append([index[row[at]] for row in rows])
     return secrets, places
 

@@ -125,9 +125,9 @@ def row_lift(
         lift over all strata is found, for anyone who sees the given columns. Or a :class:`TreePrior` for many columns:
         then the largest lift of the row is found between two numbers.
     mechanisms
-        From each secret, a column or a tuple of columns, to its mechanism, in the order in which they are drawn. A
-        stratified one is by the given columns of the prior and, after them, by none or all of the outcomes of the
-        earlier secrets.
+        From each secret, a column or a tuple of columns, to its mechanism, in the order in which they are drawn, such
+        as ``protect(...).mechanism`` of several secrets. A stratified one is by given columns of the prior and by
+        columns of earlier secrets, which stand for their outcomes.
     pairs
         Whether pairs are looked at, too.
     seconds

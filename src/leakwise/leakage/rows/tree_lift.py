@@ -97,7 +97,7 @@ def _secrets(prior: TreePrior, mechanisms: Mapping[Any, Any]) -> list[Secret]:
                 f"The mechanism of {name!r} must be a lw.Mechanism: with a TreePrior none depends on others. Got "
                 f"{type(mechanisms[name]).__name__} instead."
             )
-    return [Secret(name, prior.labels(name), mechanisms[name], (), place) for place, name in enumerate(names)]
+    return [Secret(name, prior.labels(name), mechanisms[name], (), ()) for name in names]
 
 
 class _Tree:
