@@ -93,6 +93,7 @@ def protect(
     outcomes: Mapping[Any, int] | None = None,
     memo: MemoKey | str | os.PathLike[str] | None = None,
     person: Hashable = None,
+    changes: int | None = None,
     certified: Callable[[Any], None] | None = None,
     progress: Progress | None = None,
     unsafe_seed: int | None = None,
@@ -115,8 +116,7 @@ def protect(
         may map secrets, and a :class:`leakwise.results.SeveralProtection` comes back.
     domain
         Every value that can occur, whether it does or not: a list, ``lw.bins(low, high, count)`` for numbers; for a
-        joint secret a mapping from its columns to such domains, or a list of tuples. May be left out where the prior
-        (or the mechanism) names the values.
+        joint secret a mapping from its columns to such domains, or a list of tuples. Left out: that of the prior.
     epsilon, lift
         The most that an outcome may reveal: ε in nats, or e^ε, "at most ``lift`` times as likely".
     anyone
@@ -129,8 +129,7 @@ def protect(
     prior
         What is known beforehand, from public sources: a prior, or a set of priors for all of which the guarantee then
         holds. Or ``"table"`` to estimate it from the table: the mechanism is designed for rounded frequencies, which
-        are treated as public, and certified for every prior that the rows leave possible
-        (:func:`leakwise.design_from_data`); ``failure`` must be given.
+        are treated as public, and certified for every prior that the rows leave possible; ``failure`` must be given.
     failure
         With ``prior="table"``: the probability, over the rows, that the guarantee rests on a wrong prior.
     given, unrelated, drop
@@ -173,15 +172,13 @@ def protect(
     out, overwrite
         For files: where the released one goes, and whether it may replace another.
     order
-        The order of the rows is a column that goes out with them. Left out, they keep their order, and a table whose
-        order reveals the secret (sorted or split by it) is refused; the rows of a view in a database, without an order
-        of its own, are shuffled. ``"shuffle"`` puts the rows into a random order, all orders equally likely. ``"keep"``
-        keeps their order without a test, and the report says so.
+        The order of the rows is a column that goes out with them. Left out, they keep it, and a table whose order
+        reveals the secret (sorted or split by it) is refused; the rows of a view in a database are shuffled.
+        ``"shuffle"`` makes all orders equally likely; ``"keep"`` makes no test, and the report says so.
     allow_certainty
         A release that can be read is refused: one of whose outcomes makes a value certain that was not, or with which
-        the best guess is right for more than 99% of the rows where it was right for less than 95%; or one
-        whose given columns are nearly a copy of the secret. True releases it all the same, and the report (of a copy: a
-        warning) says so.
+        the best guess is right for more than 99% of the rows where it was right for less than 95%; or one whose given
+        columns are nearly a copy of the secret. True releases it, and the report (of a copy: a warning) says so.
     dry_run
         Do everything but the draw: nothing is written, and nothing is entered in the ledger. The result shows what the
         release would guarantee and tell, with exact figures of the table, which are for its owner.
@@ -194,9 +191,10 @@ def protect(
         For the ledger: the given columns that contain outcomes of earlier releases, with the numbers of their entries.
     memo, person
         A key file (:class:`leakwise.MemoKey`) and the column of persons: draws repeat, as for
-        :func:`leakwise.release`, so that next year's release of an unchanged value by the same ``mechanism`` tells
-        nothing new. The guarantee says what holds for values that change. ``given``, ``unrelated`` and ``drop`` say of
-        the person column what they say of any other.
+        :func:`leakwise.release`: an unchanged value, released again by the same ``mechanism``, tells nothing new.
+    changes
+        For the ledger: how often at most a person's value changed since the first release by this key and mechanism.
+        So many further draws count, each with its limit for anyone; unchanged values add nothing.
     certified
         Called with the certificate before anything is entered or drawn, such as to save it; what it raises stops the
         release. What it saves is readable only by those who can read the file of the data.
@@ -298,7 +296,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
     told = Told(person if key is None and ledger is not None else key, same_as, new_people, outcomes)
     told.check(ledger, source, row)
-    source.memo = memo_of(memo, person, source.names, secret, unsafe_seed)
+    source.memo = memo_of(memo, person, source.names, secret, unsafe_seed, changes)
     files["memo"] = None if source.memo is None else source.memo.key.path
     refuse_same_files({"memo": files["memo"]}, {"out": files["out"], **ledger_files(account, "ledger")})
     request = Request(
@@ -349,6 +347,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         source_digest=before.text,
         row=request.told_row,
         outcomes=outcomes or {},
+        repeats=None if source.memo is None else source.memo.entered(secret, certificate.mechanism, changes),
     )
     if dry_run:
         return tried(

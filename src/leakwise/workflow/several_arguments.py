@@ -63,7 +63,7 @@ class Named:
 # Arguments of a release that are about one secret.
 ABOUT_ONE = (
     *("lift", "epsilon", "margin", "values", "lift_of", "ceiling", "floor", "prior_cost", "forbidden", "keep_at_least"),
-    *("mechanism", "memo", "person", "dry_run", "ledger", "key", "outcomes"),
+    *("mechanism", "memo", "person", "changes", "dry_run", "ledger", "key", "outcomes"),
 )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from leakwise.priors import PriorByStratum
 
 __all__ = [
+    "ChangesOption",
     "CoarsenOption",
     "DropOption",
     "GivenOption",
@@ -81,6 +82,15 @@ MemoOption = Annotated[
 ]
 PersonOption = Annotated[
     str | None, typer.Option("--person", metavar="NAME", help="With --memo: the column that says whose row it is.")
+]
+ChangesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--changes",
+        metavar="TIMES",
+        help="With --memo and --ledger: how often at most a person's value changed since the first release by this key "
+        "and mechanism; 0 where values cannot change.",
+    ),
 ]
 PriorCostOption = Annotated[
     str | None,

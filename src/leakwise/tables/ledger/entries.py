@@ -24,7 +24,7 @@ from leakwise.priors.prior import PriorBody
 from leakwise.priors.sets.around_estimate import Around
 from leakwise.priors.sets.files import STORED_SETS, SetBody, set_from_body, set_to_body
 
-__all__ = ["COLUMNS", "Beside", "LedgerEntry", "Seen", "entry_of", "known_to_text", "row_of"]
+__all__ = ["COLUMNS", "Beside", "LedgerEntry", "Repeats", "Seen", "entry_of", "known_to_text", "row_of"]
 
 COLUMNS = (
     "time",
@@ -43,6 +43,7 @@ COLUMNS = (
     "beside",
     "outcomes",
     "together",
+    "repeats",
 )
 # A column that went out, and the edges of its bins, or None.
 Seen = tuple[str, tuple[float, ...] | None]
@@ -85,6 +86,24 @@ class Beside:
 NOTHING_SAID = Beside()
 
 
+class Repeats(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Draws that repeat by a key.
+
+    Attributes
+    ----------
+    key
+        The fingerprint of the key.
+    draws
+        A keyed digest of columns and mechanism, equal for releases whose draws repeat one another.
+    changes
+        How often at most the value of a person changed since the first of them; None where that was not said.
+    """
+
+    key: str
+    draws: str
+    changes: int | None = None
+
+
 @dataclass(frozen=True)
 class LedgerEntry:
     """One release.
@@ -116,6 +135,10 @@ class LedgerEntry:
         number of the entry. A release that is about to be entered has a negative number.
     together
         The number of the first entry of those that were entered together, all or none; None for one alone.
+    repeats
+        The key by which its draws repeat; None for fresh draws.
+    changed
+        Whether it counts as the draw of a changed value, of which nothing is known but the limit for anyone.
     """
 
     id: int
@@ -135,6 +158,8 @@ class LedgerEntry:
     beside: Beside | None = None
     outcomes: tuple[tuple[str, int], ...] = ()
     together: int | None = None
+    repeats: Repeats | None = None
+    changed: bool = False
 
     @property
     def after(self) -> frozenset[int]:
@@ -182,6 +207,8 @@ class LedgerEntry:
             "unrelated": ", ".join(self.row.unrelated),
             "outcomes": ", ".join(f"{name} (entry {number})" for name, number in self.outcomes),
             "together": self.together,
+            "memo": None if self.repeats is None else self.repeats.key,
+            "changes": None if self.repeats is None else self.repeats.changes,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -266,12 +293,13 @@ def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
         beside,
         json.dumps(dict(entry.outcomes), ensure_ascii=False) if entry.outcomes else None,
         entry.together,
+        None if entry.repeats is None else msgspec.json.encode(entry.repeats).decode(),
     )
 
 
 def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
     """Return the entry that a row of the database holds."""
-    number_, time, state, dataset, secret, mechanism, prior, *rest, columns, beside, after, group = row
+    number_, time, state, dataset, secret, mechanism, prior, *rest, columns, beside, after, group, memo = row
     try:
         names = tuple(json.loads(secret))
         order = tuple(json.loads(columns)) if columns is not None else names if len(names) == 1 else None
@@ -289,7 +317,8 @@ def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
             bins = tuple(sorted(told.bins.items()))
             went_out = Beside(tuple(told.given), tuple(told.unrelated), Fraction(told.prior_cost), bins)
         outcomes = () if after is None else tuple((str(key), int(one)) for key, one in json.loads(after).items())
-        values = (number_, time, state, dataset, names, drawn, known, *rest, order, went_out, outcomes, group)
+        repeats = None if memo is None else msgspec.json.decode(memo, type=Repeats)
+        values = (number_, time, state, dataset, names, drawn, known, *rest, order, went_out, outcomes, group, repeats)
         return LedgerEntry(*values)
     except (msgspec.MsgspecError, AttributeError, TypeError, ValueError, LeakwiseError) as error:
         raise InvalidInput(f"Entry {number_} of the ledger {name!r} is damaged: {error}") from error

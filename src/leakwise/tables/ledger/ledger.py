@@ -27,6 +27,7 @@ from leakwise.tables.ledger.contents import Contents
 from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, row_of
 from leakwise.tables.ledger.ledger_file import ACCOUNTS, LedgerFile, insert, migrate
 from leakwise.tables.ledger.people import People, Sketcher, known_as
+from leakwise.tables.ledger.repeats import refuse_unsaid_changes
 from leakwise.tables.ledger.reservation import Reservation, name_of_data, names_of, refuse_outcomes, reserved_entries
 from leakwise.tables.ledger.totals import LedgerTotal
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
@@ -236,6 +237,7 @@ class Ledger(Shown):
         for one in new:
             self._refuse_other_name(one, [*found.entries, *(other for other in new if other.id < one.id)])
             refuse_outcomes(one, [*found.entries, *new])
+            refuse_unsaid_changes(one, found.entries)
         found.refuse_beyond_budgets(new)
         return new
 

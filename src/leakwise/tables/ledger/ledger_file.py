@@ -15,13 +15,13 @@ __all__ = ["ACCOUNTS", "LedgerFile", "insert", "migrate", "present", "version_of
 
 _APPLICATION = 0x4C4B5753
 # 2: the order of the columns of a joint secret; 3: what went out beside the secret; 4: outcomes that a release is
-# certified beside, releases that were entered together, budgets of whole rows and of every dataset, whose data it is. A
-# ledger becomes one of the third or fourth version with the first entry that needs it: until then older programs can
-# read it.
+# certified beside, releases that were entered together, draws that repeat by a key, budgets of whole rows and of every
+# dataset, whose data it is. A ledger becomes one of the third or fourth version with the first entry that needs it:
+# until then older programs can read it.
 _VERSION, ACCOUNTS = 2, 4
 # The first Leakwise that reads the newest format.
 _READER = b"0.2"
-_ADDED = {"columns": 2, "beside": 3, "outcomes": 4, "together": 4}
+_ADDED = {"columns": 2, "beside": 3, "outcomes": 4, "together": 4, "repeats": 4}
 # Composing many releases exactly can take a while, and it is done while the ledger is held.
 _PATIENCE = 120.0
 
@@ -58,6 +58,7 @@ _STEPS = (
     """
     ALTER TABLE releases ADD COLUMN outcomes TEXT;
     ALTER TABLE releases ADD COLUMN together INTEGER;
+    ALTER TABLE releases ADD COLUMN repeats TEXT;
     CREATE TABLE people (dataset TEXT PRIMARY KEY, sketch BLOB NOT NULL);
     CREATE TABLE same_data (name TEXT PRIMARY KEY, dataset TEXT NOT NULL);
     CREATE TABLE other_people (dataset TEXT NOT NULL, other TEXT NOT NULL, PRIMARY KEY (dataset, other));

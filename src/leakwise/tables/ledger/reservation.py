@@ -13,7 +13,7 @@ from leakwise.exact import float_above
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.priors import AllPriors
 from leakwise.proof import Certificate, StratifiedCertificate, prior_cost
-from leakwise.tables.ledger.entries import Beside, LedgerEntry
+from leakwise.tables.ledger.entries import Beside, LedgerEntry, Repeats
 from leakwise.tables.ledger.joint_total import rounded_sum
 from leakwise.tables.row_columns import RowColumns
 
@@ -42,6 +42,8 @@ class Reservation:
         The outcomes of earlier releases that the certificate is beside: from the column in which they are given to the
         number of an entry, or to the secret of an earlier release that is entered in the same call. A column that the
         mechanism has no strata of is one whose outcomes the certificate's sets of priors cover.
+    repeats
+        The key by which the draws repeat; None for fresh ones.
     """
 
     secret: Any
@@ -52,6 +54,7 @@ class Reservation:
     source_digest: str | None = None
     row: RowColumns | None = None
     outcomes: Mapping[Any, Any] = field(default_factory=dict)
+    repeats: Repeats | None = None
 
 
 def reserved_entries(dataset: str, releases: Sequence[Reservation], time: str) -> list[LedgerEntry]:
@@ -84,6 +87,7 @@ def reserved_entries(dataset: str, releases: Sequence[Reservation], time: str) -
                 beside,
                 tuple((str(name), _number(which, found)) for name, which in one.outcomes.items()),
                 -len(releases) if len(releases) > 1 else None,
+                one.repeats,
             )
         )
     return found

@@ -38,10 +38,11 @@ def seen_beside(entries: Iterable[LedgerEntry], dataset: str) -> frozenset[Seen]
 def covers(entry: LedgerEntry, seen: frozenset[Seen]) -> bool:
     """Return whether a release is certified for anyone who sees these columns, or assumed they tell nothing.
 
-    Who sees a column as it is sees its bins as well, and not the other way round.
+    Who sees a column as it is sees its bins as well, and not the other way round. Of the draw of a changed value
+    nothing is certified.
     """
     own = entry.row.seen
-    return all(column in own or (column[0], None) in own for column in seen)
+    return not entry.changed and all(column in own or (column[0], None) in own for column in seen)
 
 
 @dataclass(frozen=True)

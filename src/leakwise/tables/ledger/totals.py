@@ -15,7 +15,8 @@ from leakwise.exact import Level, float_above
 from leakwise.guarantee import all_releases, at_least, at_most, lift_above, lift_below
 from leakwise.tables.ledger.entries import Beside, LedgerEntry
 from leakwise.tables.ledger.joint_total import Together
-from leakwise.tables.ledger.row_total import for_the_row, seen_beside
+from leakwise.tables.ledger.repeats import drawn_once
+from leakwise.tables.ledger.row_total import covers, for_the_row, seen_beside
 
 __all__ = ["LedgerTotal", "beyond_budget", "total_of"]
 
@@ -159,7 +160,8 @@ def total_of(
         # A column that one release assumed to tell nothing is given where another was certified beside it.
         given = {name for one in counted for name in one.row.given}
         beside = Beside(tuple(sorted(given)), tuple(sorted({name for name, _ in seen} - given)))
-    found = Together(math.inf, False, 1) if in_clear else for_the_row(counted, about, seen)
+    drawn = drawn_once(counted, lambda one: covers(one, seen))
+    found = Together(math.inf, False, 1) if in_clear else for_the_row(drawn, about, seen)
     return LedgerTotal(dataset, secret, found.epsilon, found.exact, len(counted), failure, budget, beside, in_clear)
 
 

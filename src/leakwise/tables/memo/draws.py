@@ -36,13 +36,14 @@ import numpy as np
 
 from leakwise.alphabet import code_dtype, label_to_plain
 from leakwise.errors import InvalidInput, LeakwiseWarning
-from leakwise.mechanism import AnyMechanism, Mechanism
+from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.tables.kinds import frames
 from leakwise.tables.memo.key import MemoKey
 from leakwise.types import Array, Indices
 
 if TYPE_CHECKING:
     from leakwise.sampling import ByteTexts
+    from leakwise.tables.ledger.entries import Repeats
     from leakwise.tables.strata.mechanisms import RowMechanisms
 
 __all__ = ["Memo", "MemoSampler", "memo_of"]
@@ -58,6 +59,21 @@ class Memo:
 
     key: MemoKey
     person: Hashable
+
+    def token(self, names: Sequence[Hashable], mechanism: AnyMechanism) -> str:
+        """Return what is equal for releases whose draws repeat one another: for one key, columns and mechanism."""
+        several = mechanism.mechanisms if isinstance(mechanism, StratifiedMechanism) else (mechanism,)
+        parts = [_context(self.key, names, one) for one in several]
+        if len(several) > 1:
+            # Which stratum has which mechanism matters, too.
+            parts.append(json.dumps(mechanism.to_dict(), sort_keys=True).encode())
+        return self.key.derived(b"release", *parts, size=16).hex()
+
+    def entered(self, names: Sequence[Hashable], mechanism: AnyMechanism, changes: int | None) -> Repeats:
+        """Return what a ledger keeps of it."""
+        from leakwise.tables.ledger.entries import Repeats
+
+        return Repeats(self.key.fingerprint, self.token(names, mechanism), changes)
 
     @property
     def told(self) -> dict[str, str]:
@@ -108,8 +124,10 @@ def memo_of(
     known: Sequence[Hashable] | None,
     secret: Sequence[Hashable],
     unsafe_seed: int | None,
+    changes: Any = None,
 ) -> Memo | None:
     """Return the key and the person column that a user gave; None for draws that do not repeat."""
+    _check_changes(changes, memo)
     if memo is None:
         if person is not None:
             raise InvalidInput(
@@ -134,6 +152,18 @@ def memo_of(
             f"person (--person) must not be a secret column: {person!r} is. It must say whose row it is as it stands."
         )
     return Memo(memo if isinstance(memo, MemoKey) else MemoKey(memo), person)
+
+
+def _check_changes(changes: Any, memo: object) -> None:
+    """Refuse what is no number of changes, and one where draws do not repeat."""
+    if changes is None:
+        return
+    if isinstance(changes, bool) or not isinstance(changes, int) or changes < 0:
+        raise InvalidInput(f"changes (--changes) must be a whole number, at least 0. Got {changes!r} instead.")
+    if memo is None:
+        raise InvalidInput(
+            f"changes (--changes) goes with memo (--memo): fresh draws count in full. Got changes={changes}."
+        )
 
 
 class MemoSampler:
@@ -161,13 +191,12 @@ class MemoSampler:
         self._words = KeyedWords(key.derived(b"words", size=32))
         self._size = len(cells[0][0].inputs)
         self.dtype = code_dtype(outcomes)
-        columns = json.dumps([str(name) for name in names]).encode()
         self._contexts: list[bytes] = []
         entries: list[tuple[Any, int, Any]] = []
         self._place = np.full(len(cells), -1, dtype=np.intp)
         self._other: dict[int, tuple[Any, int, Array]] = {}
         for number, (mechanism, places) in enumerate(cells):
-            self._contexts.append(key.derived(b"context", columns, *_described(mechanism), size=16))
+            self._contexts.append(_context(key, names, mechanism))
             kernel, moved = mechanism.kernel, places.astype(self.dtype)
             if mechanism.shape[0] * mechanism.shape[1] <= _BY_ENTRIES:
                 self._place[number] = len(entries)
@@ -196,6 +225,12 @@ class MemoSampler:
                 leading = words[rows] >> np.uint64(64 - bits)
                 drawn[rows] = outcomes[sampler.draw_from_words(values[rows], leading)]
         return drawn
+
+
+def _context(key: MemoKey, names: Sequence[Hashable], mechanism: Mechanism) -> bytes:
+    """Return 16 bytes for the columns and the mechanism, which is all that a draw depends on but person and value."""
+    columns = json.dumps([str(name) for name in names]).encode()
+    return key.derived(b"context", columns, *_described(mechanism), size=16)
 
 
 def _described(mechanism: Mechanism) -> tuple[bytes, ...]:

@@ -27,6 +27,7 @@ from leakwise.cli.options.limits import (
 )
 from leakwise.cli.options.reading import number
 from leakwise.cli.options.row import (
+    ChangesOption,
     CoarsenOption,
     DropOption,
     GivenOption,
@@ -209,6 +210,7 @@ def release(
     outcome: OutcomeOption = None,
     memo: MemoOption = None,
     person: PersonOption = None,
+    changes: ChangesOption = None,
     order: Annotated[
         str | None,
         typer.Option(
@@ -336,6 +338,7 @@ def release(
         outcomes=read_outcomes(outcome),
         memo=memo,
         person=person,
+        changes=changes,
         dry_run=dry_run,
     )
     written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}

@@ -1,0 +1,141 @@
+"""Draws that repeat in the ledger: an unchanged value counts once, a changed one with its limit for anyone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+
+PRIOR = lw.Prior({"no": "8/10", "yes": "2/10"})
+VALUES = np.random.default_rng(3).choice(["no", "yes"], 400, p=[0.8, 0.2]).tolist()
+LIFT, ANYONE = 1.5, 15
+
+
+@pytest.fixture
+def key(tmp_path):
+    return lw.MemoKey.create(tmp_path / "key.bin")
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return lw.Ledger(tmp_path / "ledger.db")
+
+
+@pytest.fixture
+def year(key, ledger):
+    """Release a year's table; the mechanism is that of the first year."""
+    first = lw.design(PRIOR, lift=LIFT, anyone=ANYONE, utility="frequencies").mechanism
+
+    def release(**options):
+        table = {"id": range(400), "s": VALUES, "t": VALUES[::-1], "sex": ["f", "m"] * 200}
+        told = {"memo": key, "person": "id", "mechanism": first, "lift": LIFT, "prior": PRIOR, **options}
+        drop = [name for name in ("id", "s", "t", "sex") if name not in (told.get("column", "s"), told.get("given"))]
+        column = told.pop("column", "s")
+        return lw.protect(table, column, ledger=ledger, dataset="d", drop=drop, order="keep", **told)
+
+    return release
+
+
+def lift(ledger, secret="s"):
+    return ledger.total("d", secret).lift
+
+
+def test_a_release_that_repeats_unchanged_values_adds_nothing(year, ledger):
+    ledger.set_budget("d", "s", lift=LIFT)
+    year()
+    once = lift(ledger)
+    for _ in range(3):
+        year(changes=0)
+    assert lift(ledger) == once <= LIFT
+    assert ledger.total("d").releases == 4
+    assert [round(one.epsilon, 9) for one in ledger.account("d").added][1:] == [0, 0, 0]
+    with pytest.raises(lw.Infeasible, match="refused"):
+        year(memo=None, person=None)
+
+
+@pytest.mark.parametrize("changes", [1, 2, 5])
+def test_changed_values_count_with_the_limit_for_anyone_as_often_as_they_changed(changes, year, ledger, key):
+    year()
+    once = lift(ledger)
+    for _ in range(3):
+        done = year(changes=changes)
+    draws = min(changes, 3)
+    anyone = math.exp(lw.ldp(done.mechanism))
+    assert lift(ledger) == pytest.approx(once * anyone**draws, rel=1e-12)
+    assert lift(ledger) >= once * anyone**draws * (1 - 1e-15)
+
+
+def test_changes_are_those_since_the_first_release_whichever_entry_says_it(year, ledger):
+    year()
+    year(changes=1)
+    before = lift(ledger)
+    year(changes=0)
+    year(changes=1)
+    assert lift(ledger) == before
+
+
+def test_nobody_knows_how_often_values_changed_unless_it_is_said(year, ledger):
+    year()
+    with pytest.raises(lw.InvalidInput, match=r"changes \(--changes\) must say how often"):
+        year()
+    assert len(ledger.entries()) == 1
+    year(changes=0)
+
+
+@pytest.mark.parametrize("other", ["key", "column", "mechanism", "fresh"])
+def test_other_draws_count_in_full(other, year, ledger, tmp_path):
+    year()
+    once = ledger.total("d").lift
+    if other == "key":
+        year(memo=lw.MemoKey.create(tmp_path / "second.bin"), changes=0)
+    elif other == "column":
+        year(column="t", changes=0)
+    elif other == "mechanism":
+        with pytest.warns(lw.LeakwiseWarning, match=r"by this key before, with another mechanism \(entry 1\)"):
+            year(mechanism=lw.randomized_response(["no", "yes"], lift=1.25), changes=0)
+    else:
+        year(memo=None, person=None)
+    assert ledger.total("d").lift > once * 1.05
+
+
+def test_a_cancelled_release_does_not_stand_for_others(year, ledger):
+    year()
+    once = lift(ledger)
+    year(changes=0)
+    first = ledger.entries()[0]
+    with ledger._file.writing() as db:
+        db.execute("UPDATE releases SET state = 'cancelled' WHERE id = ?", (first.id,))
+    assert lift(ledger) == once
+
+
+def test_a_later_release_beside_more_columns_stands_for_all(year, ledger):
+    """It is one draw: what the later one is certified beside holds for the first one, too."""
+    year()
+    priors = lw.PriorByStratum({"f": {"no": 8, "yes": 2}, "m": {"no": 8, "yes": 2}}, given="sex")
+    year(given="sex", prior=priors, changes=0)
+    assert lift(ledger) == pytest.approx(LIFT, rel=1e-6)
+    assert ledger.total("d", "s").beside.given == ("sex",)
+
+
+def test_the_entry_names_the_key_and_survives_the_file(year, ledger, key):
+    year(changes=2)
+    (entry,) = lw.Ledger(ledger.path).entries()
+    assert entry.repeats is not None
+    assert (entry.repeats.key, entry.repeats.changes) == (key.fingerprint, 2)
+    assert entry.summary()["memo"] == key.fingerprint
+    assert key.path.read_bytes()[20:52].hex() not in str(entry.to_dict())
+
+
+@pytest.mark.parametrize(("options", "named"), [
+    ({"changes": -1}, "at least 0"),
+    ({"changes": True}, "whole number"),
+    ({"changes": 1.0}, "whole number"),
+    ({"changes": 1, "memo": None, "person": None}, "goes with memo"),
+])  # fmt: skip
+def test_what_is_no_number_of_changes_is_refused(options, named, year, ledger):
+    with pytest.raises(lw.InvalidInput, match=named):
+        year(**options)
+    assert not ledger.entries()
