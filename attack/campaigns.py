@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 from accounts import accounts
+from adaptive import adaptive
 from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
 from forgeries import forgeries, wrong_methods
@@ -206,6 +207,7 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "roundings": roundings,
     "masks": masks,
     "accounts": accounts,
+    "adaptive": adaptive,
     "rows": rows,
     "together": all_rows_together,
 }
