@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from leakwise.documents import created_like
 from leakwise.errors import InvalidInput
-from leakwise.exact import Level, level
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.proof import NO_LIMITS
 from leakwise.report import Protection, SeveralProtection
@@ -39,8 +38,8 @@ from leakwise.workflow.dry_run import ledger_words, tried
 from leakwise.workflow.identity import Told
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 from leakwise.workflow.mechanism import kept_in_reading
-from leakwise.workflow.several import SeveralRequest, protect_several
-from leakwise.workflow.several_arguments import ABOUT_ONE, as_one_secret, refuse_options
+from leakwise.workflow.several import protect_several
+from leakwise.workflow.several_arguments import SeveralRequest, as_one_secret
 
 if TYPE_CHECKING:
     from leakwise.tables.databases.sql_table import SqlTable
@@ -213,48 +212,11 @@ def protect(
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
 prior, nor more than 20 times as likely for anyone, whatever they knew (rows independent).
     """
-    typed = locals()
-    whole = None if total is None else level(lift=total)
-    if not isinstance(column, Mapping) and (joint or whole is not None):
-        raise InvalidInput(
-            f"{'joint' if joint else 'total'} (--{'joint' if joint else 'total'}) goes with several secrets: a mapping "
-            "from them to their lifts (--protect NAME=LIFT). One secret has its lift."
-        )
-    if isinstance(column, Mapping) and joint:
-        refuse_options({"lift": lift, "epsilon": epsilon})
-        column, lift, anyone = as_one_secret(column, prior, anyone, whole)
-        if isinstance(lift, Level):
-            lift = lift.shown
-        column = column[0] if len(column) == 1 else column
-    if isinstance(column, Mapping):
-        refuse_options({name: typed[name] for name in ABOUT_ONE})
-        asked_of_all = SeveralRequest(
-            lifts=column,
-            domain=domain,
-            anyone=anyone,
-            prior=prior,
-            failure=failure,
-            given=given,
-            unrelated=unrelated,
-            drop=drop,
-            coarsen=coarsen,
-            least_rows=least_rows,
-            use=use,
-            keep_frequencies=keep_frequencies,
-            total=whole,
-            time_limit=time_limit,
-            order=order,
-            allow_certainty=allow_certainty,
-        )
-        return protect_several(
-            data,
-            asked_of_all,
-            out=out,
-            overwrite=overwrite,
-            certified=certified,
-            progress=progress,
-            unsafe_seed=unsafe_seed,
-        )
+    if isinstance(column, Mapping) or joint or total is not None:
+        options = SeveralRequest.of({**locals(), "lifts": column})
+        if not joint:
+            return protect_several(data, options)
+        column, lift, anyone = as_one_secret(options)
     from leakwise.tables.ledger.column_digest import Digester
     from leakwise.tables.ledger.ledger import Ledger as LedgerBook
     from leakwise.tables.ledger.reservation import Reservation

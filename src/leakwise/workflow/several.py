@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +19,7 @@ from leakwise.report.several import SeveralFacts, SeveralProtection
 from leakwise.tables.formats import is_path
 from leakwise.tables.release.draw import seeded_stream
 from leakwise.tables.release.file import StrataCounts, refuse_partition
-from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
+from leakwise.tables.release.paths import file_of
 from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
 from leakwise.tables.release.sources import Checked, Source, open_source
 from leakwise.tables.row_columns import RowColumns
@@ -36,41 +36,20 @@ from leakwise.workflow.columns import (
     refuse_related,
 )
 from leakwise.workflow.mechanism import Kept, kept_in_reading
-from leakwise.workflow.several_arguments import Named, PriorOfAll, read_secrets
+from leakwise.workflow.several_account import Account
+from leakwise.workflow.several_arguments import Named, PriorOfAll, SeveralRequest, read_secrets
 from leakwise.workflow.split_total import Split, split_total
 from leakwise.workflow.strata import CountedStrata, learned_priors
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["SeveralRequest", "protect_several"]
+__all__ = ["protect_several"]
 
 # Combinations of given columns and earlier outcomes up to which each has a mechanism of its own.
 _MOST_STRATA = 1000
 # Numbers of a joint prior that are computed with.
 _MOST_CELLS = 1_000_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class SeveralRequest:
-    """What a user asks of a release of several secrets; as for :func:`leakwise.protect`."""
-
-    lifts: Mapping[Any, Any]
-    domain: Any
-    anyone: Any
-    prior: Any
-    failure: float | None
-    given: Any
-    unrelated: Any
-    drop: Any
-    coarsen: Mapping[Any, Any] | None
-    least_rows: int
-    use: str
-    keep_frequencies: bool | None
-    total: Level | None
-    time_limit: float
-    order: str | None
-    allow_certainty: bool
 
 
 @dataclass(frozen=True)
@@ -94,50 +73,28 @@ class _Drawn:
     shown: SecretPart
 
 
-def protect_several(
-    data: Any,
-    asked: SeveralRequest,
-    *,
-    out: Any,
-    overwrite: bool,
-    certified: Callable[[SeveralCertificate], None] | None,
-    progress: Any,
-    unsafe_seed: int | None,
-) -> SeveralProtection:
+def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     """Release several secrets: every mechanism is by the given columns and the outcomes drawn before it.
 
     Nothing is shown before all were drawn for. Where anything fails, everything that was drawn is thrown away.
     """
-    if asked.prior is None or isinstance(asked.prior, str):
-        check_prior(asked.prior, asked.failure)
-    elif asked.failure is not None:
-        raise InvalidInput("failure (--failure) goes with prior='table': priors that are given are taken as known.")
-    check_costs(asked.prior, asked.least_rows, None)
-    check_use(asked.use)
-    check_order(asked.order)
-    files = {"data": file_of(data), "out": file_of(out)}
-    refuse_same_files(files, ledger_files(None, "ledger"))
-    source = open_source(data, out, overwrite=overwrite, progress=progress, order=asked.order)
-    secrets, joint = read_secrets(source.names, asked.lifts, asked.domain, asked.prior, asked.anyone, asked.total)
+    _check(asked)
+    files = {"data": file_of(data), "out": file_of(asked.out)}
+    account = Account.of(asked.ledger, files)
+    source = open_source(data, asked.out, overwrite=asked.overwrite, progress=asked.progress, order=asked.order)
+    secrets, joint = read_secrets(source.names, asked)
     every = tuple(name for one in secrets for name in one.names)
-    refuse_partition((data, out), every)
+    refuse_partition((data, asked.out), every)
     public = _prior_for_columns(secrets, joint)
-    row = columns_that_go_out(
-        source.names,
-        every,
-        public,
-        None,
-        given=asked.given,
-        unrelated=asked.unrelated,
-        drop=asked.drop,
-        coarsen=asked.coarsen,
-    )
+    said = {"given": asked.given, "unrelated": asked.unrelated, "drop": asked.drop, "coarsen": asked.coarsen}
+    row = columns_that_go_out(source.names, every, public, None, **said)
     source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
+    account.name(asked.dataset, source.name)
     by = given_columns(source, row, public)
-    seen = _checked(source, secrets, row, by, allowed=asked.allow_certainty)
+    seen = _checked(source, secrets, row, by, account, allowed=asked.allow_certainty)
     refuse_labels(source, public)
-    stream = seeded_stream(unsafe_seed)
-    split = None if asked.total is None else _split(asked, asked.total, secrets, joint, seen)
+    stream = seeded_stream(asked.unsafe_seed)
+    split = None if asked.most is None else _split(asked, asked.most, secrets, joint, seen)
     if split is not None:
         secrets = [one.with_lift(split.lifts[one.key]) for one in secrets]
     steps = _Steps(asked, source, row, by, joint, secrets, seen)
@@ -145,24 +102,39 @@ def protect_several(
         steps.draw(place, stream)
     certificate, shown = steps.certificates()
     certificate.verify()
-    if certified is not None:
+    if asked.certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
-            certified(certificate)
-    mechanisms = [one.choice.certificate.mechanism for one in steps.drawn]
-    table = source.release(mechanisms, stream)
+            asked.certified(certificate)
+    origin = "estimated from the table" if isinstance(asked.prior, str) else "given"
+    told_rows = [one.request.told_row for one in steps.drawn]
+    account.reserve(certificate, origin, asked.unsafe_seed, told_rows, seen[0].rows)
+    with account.made(certificate) as after:
+        table = source.release([part.mechanism for part in certificate.parts], stream, after)
     told = {
-        "dataset": source.name or "a table",
+        "dataset": account.dataset or "a table",
         "rows": seen[0].rows,
-        "ledger": None,
+        "ledger": {"entry": list(account.entries)} if account.entries else None,
         "released": table.name if isinstance(table, Path) else None,
-        "unsafe_seed": unsafe_seed is not None,
+        "unsafe_seed": asked.unsafe_seed is not None,
         "order": source.order,
     }
     parts = tuple(one.choice.facts(one.request, **told) for one in steps.drawn)
     facts = SeveralFacts.of(parts, shown, row if row.beside or row.dropped else None)
     designs = {one.named.title: one.choice.design for one in steps.drawn}
     counts = {one.named.title: one.choice.counts for one in steps.drawn}
-    return SeveralProtection(table, certificate, designs, facts, (), files, counts, split)
+    kept = {**files, **account.files}
+    return SeveralProtection(table, certificate, designs, facts, account.entries, kept, counts, split)
+
+
+def _check(asked: SeveralRequest) -> None:
+    """Refuse arguments that contradict each other, before anything is read."""
+    if asked.prior is None or isinstance(asked.prior, str):
+        check_prior(asked.prior, asked.failure)
+    elif asked.failure is not None:
+        raise InvalidInput("failure (--failure) goes with prior='table': priors that are given are taken as known.")
+    check_costs(asked.prior, asked.least_rows, None)
+    check_use(asked.use)
+    check_order(asked.order)
 
 
 def _split(
@@ -201,13 +173,20 @@ def _prior_for_columns(secrets: Sequence[Named], joint: PriorOfAll | None) -> An
 
 
 def _checked(
-    source: Source, secrets: Sequence[Named], row: RowColumns, by: GivenColumns | None, *, allowed: bool
+    source: Source,
+    secrets: Sequence[Named],
+    row: RowColumns,
+    by: GivenColumns | None,
+    account: Account,
+    *,
+    allowed: bool,
 ) -> list[Checked]:
     """Read every secret whole, and refuse what can be refused before anything is drawn."""
     found = []
     for one in secrets:
         watched = RowOrder(one.letters.labels) if source.order is None and by is None else None
-        seen = source.check(one.names, one.letters, [] if watched is None else [watched.add], by)
+        watch = [account.before(one.letters), *([] if watched is None else [watched.add])]
+        seen = source.check(one.names, one.letters, watch, by)
         if not seen.rows:
             raise InvalidInput("data has no rows: there is nothing to release.")
         if (ordered := watched or seen.order) is not None:
@@ -367,7 +346,7 @@ class _Steps:
         """Return the proof of all secrets, and the one that the receiver may see."""
         found = []
         for parts in ([one.part for one in self.drawn], [one.shown for one in self.drawn]):
-            linked = _certificate(parts, self._asked.total, self._joint)
+            linked = _certificate(parts, self._asked.most, self._joint)
             found.append(linked if linked.checks_joint else replace(linked, joint=None))
         return found[0], found[1]
 

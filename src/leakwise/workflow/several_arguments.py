@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,7 @@ from leakwise.tables.release.secret_columns import secret_columns
 from leakwise.workflow.arguments import declared_values, public_prior
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 
-__all__ = ["ABOUT_ONE", "Named", "PriorOfAll", "as_one_secret", "read_priors", "read_secrets", "refuse_options"]
+__all__ = ["Named", "PriorOfAll", "SeveralRequest", "as_one_secret", "read_secrets"]
 
 PriorOfAll = Prior | PriorByStratum
 
@@ -60,79 +60,110 @@ class Named:
         return self.names[0] if len(self.names) == 1 else self.names
 
 
-# Arguments of a release that are about one secret.
-ABOUT_ONE = (
-    *("lift", "epsilon", "margin", "values", "lift_of", "ceiling", "floor", "prior_cost", "forbidden", "keep_at_least"),
-    *("mechanism", "memo", "person", "changes", "dry_run", "ledger", "key", "outcomes"),
-)
+@dataclass(frozen=True, kw_only=True)
+class SeveralRequest:
+    """What a user asks of a release of several secrets; as for :func:`leakwise.protect`."""
+
+    lifts: Any
+    domain: Any
+    anyone: Any
+    prior: Any
+    failure: float | None
+    given: Any
+    unrelated: Any
+    drop: Any
+    coarsen: Mapping[Any, Any] | None
+    least_rows: int
+    use: str
+    keep_frequencies: bool | None
+    total: Any
+    joint: bool
+    time_limit: float
+    order: str | None
+    allow_certainty: bool
+    out: Any
+    overwrite: bool
+    ledger: Any
+    dataset: str | None
+    certified: Callable[[Any], None] | None
+    progress: Any
+    unsafe_seed: int | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> SeveralRequest:
+        """Return the request of a call; options that are about one secret are refused."""
+        if not isinstance(options["lifts"], Mapping):
+            name = "joint" if options["joint"] else "total"
+            raise InvalidInput(
+                f"{name} (--{name}) goes with several secrets: a mapping from them to their lifts, such as "
+                "{'diagnosis': 2, ('age', 'sex'): 3} (--protect NAME=LIFT). One secret has its lift."
+            )
+        own = {one.name for one in fields(cls)}
+        given = [name for name, value in options.items() if name not in (*own, *_READ) and value not in (None, False)]
+        if "lift" in given or "epsilon" in given:
+            name = "lift" if "lift" in given else "epsilon"
+            raise InvalidInput(
+                f"{name} must be left out beside a mapping from secrets to lifts: each secret has its own, such as "
+                f"{{'diagnosis': 2, ('age', 'sex'): 3}}. Got {name}={options[name]!r}. To limit all of them together, "
+                "give total= (--total)."
+            )
+        if given and not options["joint"]:  # as one secret they may have all that one may have
+            raise InvalidInput(
+                f"{some_of(given)} must be left out beside a mapping from secrets to lifts: it is about one secret. "
+                "Release that one by itself, or leave it out."
+            )
+        return cls(**{name: options[name] for name in own})
+
+    @property
+    def most(self) -> Level | None:
+        """The lift of all secrets together that was asked for, if any."""
+        return None if self.total is None else level(lift=self.total)
 
 
-def refuse_options(options: Mapping[str, Any]) -> None:
-    """Refuse options that are about one secret, beside several."""
-    named = [name for name, value in options.items() if value is not None and value is not False]
-    if "lift" in named or "epsilon" in named:
-        given = "lift" if "lift" in named else "epsilon"
-        raise InvalidInput(
-            f"{given} must be left out beside a mapping from secrets to lifts: each secret has its own, such as "
-            f"{{'diagnosis': 2, ('age', 'sex'): 3}}. Got {given}={options[given]!r}. To limit all of them together, "
-            "give total= (--total)."
-        )
-    if named:
-        raise InvalidInput(
-            f"{some_of(named)} must be left out beside a mapping from secrets to lifts: it is about one secret. "
-            "Release that one by itself, or leave it out."
-        )
+# Arguments that are read by another name.
+_READ = ("data", "column")
 
 
-def as_one_secret(
-    lifts: Mapping[Any, Any], prior: Any, anyone: Any, total: Level | None
-) -> tuple[tuple[Hashable, ...], Any, Any]:
-    """Return several secrets as one: all of their columns, the lift of all together, and the limit for anyone.
-
-    Raises
-    ------
-    InvalidInput
-        What is known must be of all secrets together, or be counted in the table.
-    """
+def as_one_secret(asked: SeveralRequest) -> tuple[Any, Any, Any]:
+    """Return several secrets as one: all of their columns, the lift of all together, and the limit for anyone."""
+    lifts = asked.lifts
     if not lifts:
         raise InvalidInput("column must name at least one secret with its lift. Got an empty mapping.")
     names = {key: key if isinstance(key, tuple) else (key,) for key in lifts}
     _refuse_overlaps(names)
-    read, joint = read_priors(prior, names)
+    read, joint = read_priors(asked.prior, names)
     if joint is None and not all(one is None or isinstance(one, str) for one in read.values()):
         raise InvalidInput(
             "joint=True (--joint) needs a prior of all secrets together, over tuples, or prior='table': those of the "
             "secrets alone do not say what goes with what."
         )
-    if isinstance(anyone, Mapping):
-        raise InvalidInput(f"anyone must be one number with joint=True (--joint): there is one secret. Got {anyone!r}.")
-    lift: Any = total
-    if total is None:
+    if isinstance(asked.anyone, Mapping):
+        raise InvalidInput(
+            f"anyone must be one number with joint=True (--joint): there is one secret. Got {asked.anyone!r}."
+        )
+    if asked.most is not None:
+        lift: Any = asked.most.shown
+    else:
         lift = math.prod((level(lift=_lift(one, key)).below for key, one in lifts.items()), start=Fraction(1))
-    return tuple(name for own in names.values() for name in own), lift, anyone
+    columns = tuple(name for own in names.values() for name in own)
+    return columns[0] if len(columns) == 1 else columns, lift, asked.anyone
 
 
-def read_secrets(
-    known: Sequence[Hashable] | None,
-    lifts: Mapping[Any, Any],
-    domain: Any,
-    prior: Any,
-    anyone: Any,
-    total: Level | None = None,
-) -> tuple[list[Named], PriorOfAll | None]:
+def read_secrets(known: Sequence[Hashable] | None, asked: SeveralRequest) -> tuple[list[Named], PriorOfAll | None]:
     """Return the secrets in their order, and the prior of all together where it is given.
 
     A secret without a lift of its own may have all of the total.
     """
+    lifts, total = asked.lifts, asked.most
     if not lifts:
         raise InvalidInput("column must name at least one secret with its lift. Got an empty mapping.")
     if known is None:
         raise InvalidInput("A mapping from secrets to lifts needs a table. The data is a bare column.")
     names = {key: secret_columns(known, key) for key in lifts}
     _refuse_overlaps(names)
-    domains = _domains(domain, names)
-    priors, joint = read_priors(prior, names)
-    limits = _by_secret(anyone, names, "anyone", TEN_TIMES)
+    domains = _domains(asked.domain, names)
+    priors, joint = read_priors(asked.prior, names)
+    limits = _by_secret(asked.anyone, names, "anyone", TEN_TIMES)
     found = []
     for key, lift in lifts.items():
         own = priors[key]
@@ -143,8 +174,8 @@ def read_secrets(
             )
         public = None if joint is not None else public_prior(own, letters)
         most = total.below if lift is None and total is not None else _lift(lift, key)
-        asked = release_limits(lift=most, anyone=limits[key], prior=own)
-        found.append(Named(key, names[key], letters, asked, public, limits[key]))
+        own_limits = release_limits(lift=most, anyone=limits[key], prior=own)
+        found.append(Named(key, names[key], letters, own_limits, public, limits[key]))
     return found, joint
 
 

@@ -167,18 +167,23 @@ class SeveralCertificate(ShownCertificate):
         return math.inf if self.whole is None else float_above(self.whole)
 
     @cached_property
-    def exact_failure(self) -> Fraction:
-        """The probability that a sample misleads about some secret, exact.
+    def failures(self) -> tuple[Fraction, ...]:
+        """The probability that a sample misleads about each secret, exact.
 
         Frequencies beside outcomes are counted with one of many mechanisms, which the same rows chose: each counts.
         """
-        total, chosen = Fraction(0), 1
+        found, chosen = list[Fraction](), 1
         for part in self.parts:
             known = part.known if part.alone is None else part.alone
             share = sum((getattr(one, "exact_failure", Fraction(0)) for one in sets_of(known)), Fraction(0))
-            total += share * (chosen if part.alone is None else 1)
+            found.append(share * (chosen if part.alone is None else 1))
             chosen *= mechanisms_possible(known)
-        return total
+        return tuple(found)
+
+    @property
+    def exact_failure(self) -> Fraction:
+        """The probability that a sample misleads about some secret, exact."""
+        return sum(self.failures, Fraction(0))
 
     @property
     def choices(self) -> int:
@@ -187,7 +192,7 @@ class SeveralCertificate(ShownCertificate):
 
     @property
     def failure(self) -> float:
-        """The same as a float, rounded up."""
+        """The probability that a sample misleads about some secret, rounded up."""
         return float_above(self.exact_failure)
 
     @property

@@ -156,11 +156,21 @@ def refuse_outcomes(entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
         drawn = entry.mechanism
         if isinstance(drawn, StratifiedMechanism) and name in drawn.given:
             domain = drawn.given_columns.domains[drawn.given.index(name)]
-            if domain is not None and not set(domain) <= set(one.mechanism.output_alphabet.labels):
+            outcomes = _outcomes_in(one, name)
+            if domain is not None and not set(domain) <= outcomes:
                 raise InvalidInput(
                     f"Column {name!r} is said to hold the outcomes of entry {number}, and has values that are none of "
-                    f"them: {some_of(list(set(domain) - set(one.mechanism.output_alphabet.labels)))}."
+                    f"them: {some_of(list(set(domain) - outcomes))}."
                 )
+
+
+def _outcomes_in(entry: LedgerEntry, name: str) -> set[Any]:
+    """The outcomes of a release as they stand in a column: of a joint one, the part that is in it."""
+    labels = entry.mechanism.output_alphabet.labels
+    if entry.columns is None or len(entry.columns) == 1 or name not in entry.columns:
+        return set(labels)
+    place = entry.columns.index(name)
+    return {label[place] if isinstance(label, tuple) else label for label in labels}
 
 
 def name_of_data(dataset: Any) -> str:
