@@ -41,6 +41,7 @@ MINIMUM = {
     "docs/how-to/ledger.md": 10,
     "docs/how-to/scikit-learn.md": 24,
     "docs/how-to/spark.md": 24,
+    "docs/how-to/several-secrets.md": 18,
     "docs/how-to/strata.md": 22,
     "docs/how-to/worst-case.md": 25,
     "docs/research/errata.md": 3,

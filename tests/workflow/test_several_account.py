@@ -89,3 +89,14 @@ def test_tuples_and_what_earlier_guarantees_imply_are_entered(tmp_path: Path, mo
 def test_the_data_must_have_a_name(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="dataset must name the data"):
         release(tmp_path / "ledger.db", dataset=None)
+
+
+def test_the_same_people_under_another_name_are_asked_about(tmp_path: Path) -> None:
+    ledger = lw.Ledger(tmp_path / "ledger.db")
+    rows = {**{name: table()[name] for name in ("a", "b")}, "id": np.arange(4000)}
+    prior = {"a": lw.Prior.uniform(DOMAIN["a"]), "b": lw.Prior.uniform(DOMAIN["b"])}
+    options: dict[str, Any] = {"prior": prior, "drop": ["id"], "key": "id", "ledger": ledger}
+    lw.protect(rows, {"a": 1.5, "b": 1.25}, dataset="survey", **options)
+    with pytest.raises(InvalidInput, match="same_as"):
+        lw.protect(rows, {"b": 1.25, "a": 1.5}, dataset="poll", **options)
+    assert len(ledger.entries()) == 2

@@ -74,6 +74,7 @@ class SeveralProtection(Shown):
         *,
         mechanism: str | os.PathLike[str] | None = None,
         certificate: str | os.PathLike[str] | None = None,
+        settings: str | os.PathLike[str] | None = None,
     ) -> Path:
         """Write the report: ``.html`` for people, ``.json`` for programs; no more readable than a released file.
 
@@ -81,12 +82,12 @@ class SeveralProtection(Shown):
         ----------
         path
             The report.
-        mechanism, certificate
+        mechanism, certificate, settings
             The files that you saved with the release, if any: the report names these, and no others.
         """
         refuse_same_files(self.files, {"the report": Path(path)})
-        names = [None if one is None else Path(one).name for one in (mechanism, certificate)]
-        facts = replace(self.facts, mechanism_file=names[0], certificate_file=names[1])
+        names = [None if one is None else Path(one).name for one in (mechanism, certificate, settings)]
+        facts = replace(self.facts, mechanism_file=names[0], certificate_file=names[1], settings_file=names[2])
         with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
             return write_report(facts, path)
 

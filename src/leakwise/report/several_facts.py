@@ -130,8 +130,8 @@ class SeveralFacts(ReleaseFacts):
         """Return what is not guaranteed."""
         secrets = joined(part.secret for part in self.parts)
         words = [
-            f"The lift of one secret is what its own outcome adds. Whoever sees the outcomes of {secrets} together may "
-            f"learn more about each of them than its own lift, where they go with one another: at most "
+            f"The lift of one secret is what its own outcome adds. Anyone who sees the outcomes of {secrets} together "
+            f"may learn more about each of them than its own lift, where they go with one another: at most "
             f"{at_most(self.promised)} times as likely in all.",
             f"Someone who knew more about a person beforehand had other odds to begin with: for any prior whatsoever "
             f"{for_every_prior(self.certificate.every_prior, self.anyone is not None)}.",

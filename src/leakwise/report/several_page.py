@@ -101,9 +101,11 @@ def _back(facts: SeveralFacts) -> str:
     file = facts.released
     if file is not None and file.lower().endswith((".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc")):
         call, words = f"lw.estimate({file!r}, {dict.fromkeys(names)!r})", "The file contains its mechanisms."
+    elif file is not None and facts.mechanism_file is not None:
+        call = f"lw.estimate({file!r}, {dict.fromkeys(names)!r})"
+        words = "The mechanisms are in the files next to it."
     else:
-        table = "released" if file is None else repr(file)
-        call = f"lw.estimate({table}, mechanisms)"
+        call = f"lw.estimate({'released' if file is None else repr(file)}, mechanisms)"
         words = (
             f"mechanisms is a mapping from {joined(map(repr, names))} to the mechanisms that the owner of the table "
             "shares with it."

@@ -35,6 +35,7 @@ from leakwise.workflow.columns import (
     refuse_labels,
     refuse_related,
 )
+from leakwise.workflow.identity import Told
 from leakwise.workflow.mechanism import Kept, kept_in_reading
 from leakwise.workflow.several_account import Account
 from leakwise.workflow.several_arguments import Named, PriorOfAll, SeveralRequest, read_secrets
@@ -90,6 +91,8 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     row = columns_that_go_out(source.names, every, public, None, **said)
     source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
     account.name(asked.dataset, source.name)
+    told_data = Told(asked.key, asked.same_as, asked.new_people)
+    told_data.check(asked.ledger, source, row)
     by = given_columns(source, row, public)
     seen = _checked(source, secrets, row, by, account, allowed=asked.allow_certainty)
     refuse_labels(source, public)
@@ -107,7 +110,9 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
             asked.certified(certificate)
     origin = "estimated from the table" if isinstance(asked.prior, str) else "given"
     told_rows = [one.request.told_row for one in steps.drawn]
-    account.reserve(certificate, origin, asked.unsafe_seed, told_rows, seen[0].rows)
+    account.reserve(
+        certificate, origin, asked.unsafe_seed, told_rows, seen[0].rows, told_data.people(account.book, source)
+    )
     with account.made(certificate) as after:
         table = source.release([part.mechanism for part in certificate.parts], stream, after)
     told = {

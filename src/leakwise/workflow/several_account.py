@@ -13,6 +13,7 @@ from leakwise.errors import InvalidInput
 from leakwise.proof import SeveralCertificate
 from leakwise.tables.ledger.column_digest import Digester
 from leakwise.tables.ledger.ledger import Ledger
+from leakwise.tables.ledger.people import People
 from leakwise.tables.ledger.reservation import Reservation
 from leakwise.tables.release.exchange import Look, Watch
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
@@ -58,8 +59,12 @@ class Account:
         unsafe_seed: int | None,
         rows: Sequence[RowColumns | None],
         size: int,
+        people: People | None = None,
     ) -> None:
-        """Enter all secrets, or none; refuse what is beyond a budget. ``rows`` are what goes out beside each."""
+        """Enter all secrets, or none; refuse what is beyond a budget. ``rows`` are what goes out beside each.
+
+        ``people`` says whose data it is.
+        """
         if self.book is None:
             return
         assert self.dataset is not None
@@ -80,7 +85,7 @@ class Account:
                 )
             )
             outcomes |= dict.fromkeys(secret, secret)
-        self.entries = tuple(self.book.reserve_all(self.dataset, releases))
+        self.entries = tuple(self.book.reserve_all(self.dataset, releases, people))
 
     @contextlib.contextmanager
     def made(self, certificate: SeveralCertificate) -> Iterator[list[Watch]]:

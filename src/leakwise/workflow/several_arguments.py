@@ -85,6 +85,9 @@ class SeveralRequest:
     overwrite: bool
     ledger: Any
     dataset: str | None
+    key: Hashable
+    same_as: str | None
+    new_people: bool
     certified: Callable[[Any], None] | None
     progress: Any
     unsafe_seed: int | None
@@ -99,7 +102,8 @@ class SeveralRequest:
                 "{'diagnosis': 2, ('age', 'sex'): 3} (--protect NAME=LIFT). One secret has its lift."
             )
         own = {one.name for one in fields(cls)}
-        given = [name for name, value in options.items() if name not in (*own, *_READ) and value not in (None, False)]
+        others = {name: value for name, value in options.items() if name not in (*own, *_READ)}
+        given = [name for name, value in others.items() if value is not None and value is not False]
         if "lift" in given or "epsilon" in given:
             name = "lift" if "lift" in given else "epsilon"
             raise InvalidInput(

@@ -44,7 +44,7 @@ def test_the_same_settings_a_year_later_use_the_same_mechanism_and_are_a_second_
         "column": ["ill"],
         "domain": ["no,yes"],
         "lift": 1.5,
-        "prior": "no=0.8,yes=0.2",
+        "prior": ["no=0.8,yes=0.2"],
         "drop": ['"name, given"'],
         "ledger": str(ledger),
         "dataset": "clinic",

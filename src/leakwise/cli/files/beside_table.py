@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.mechanism.files import NEXT, save_mechanism
 from leakwise.mechanism.stratified_file import load_any, save_stratified
+from leakwise.tables.estimate.beside import mechanism_file
 from leakwise.tables.formats import TableFile, open_table
 from leakwise.tables.formats.carried_mechanism import Carried, after_earlier, carried_secrets
 from leakwise.tables.kinds.joint_columns import plain_alphabet
@@ -19,47 +20,74 @@ from leakwise.tables.release.file import check_file
 from leakwise.types import Counts
 
 if TYPE_CHECKING:
-    from leakwise.proof import Certificate, StratifiedCertificate
+    from leakwise.proof import Certificate, SeveralCertificate, StratifiedCertificate
     from leakwise.tables import SqlTable
 
 __all__ = ["BesideTable", "waiting"]
 
 
 class BesideTable:
-    """The mechanism and the certificate of a release: saved before its table is written, put in place after it.
+    """The mechanisms and the certificate of a release: saved before its table is written, put in place after it.
 
     While the table is replaced, the new files wait under names of their own. So at every moment the table on disk has
-    its mechanism next to it, and a mechanism file that does not belong to its table can be recognized.
+    its mechanisms next to it, and a mechanism file that does not belong to its table can be recognized.
+
+    Parameters
+    ----------
+    data, target
+        The table, and the place of the released one.
+    secrets
+        The columns of each secret, and where its mechanism is saved, if it is.
+    certificate
+        Where the certificate is saved, if it is.
     """
 
-    def __init__(self, data: TableFile | SqlTable, target: Path, columns: Sequence[str], *places: Path | None) -> None:
-        self._target, self._columns = target, tuple(columns)
-        self._earlier = earlier_release(data, self._columns) if isinstance(data, TableFile) else []
-        self._places = [place for place in places if place is not None]
-        self._mechanism, self._certificate = places
+    def __init__(
+        self,
+        data: TableFile | SqlTable,
+        target: Path,
+        secrets: Sequence[tuple[Sequence[str], Path | None]],
+        certificate: Path | None,
+    ) -> None:
+        self._target, self._secrets = target, [(tuple(names), place) for names, place in secrets]
+        self._earlier = [
+            earlier_release(data, names) if isinstance(data, TableFile) else [] for names, _ in self._secrets
+        ]
+        self._places = [place for _, place in (*self._secrets, ((), certificate)) if place is not None]
+        self._certificate = certificate
         self._before = _stamp(target)
 
-    def save(self, proof: Certificate | StratifiedCertificate) -> None:
+    def save(self, proof: Certificate | StratifiedCertificate | SeveralCertificate) -> None:
         """Save what is known before anything is drawn."""
-        if self._mechanism is not None:
-            self._whole(proof.mechanism).save(waiting(self._mechanism))
+        for whole, place in zip(self._whole(proof.mechanism), self._mechanisms, strict=True):
+            if place is not None:
+                whole.save(waiting(place))
         if self._certificate is not None:
             proof.save(waiting(self._certificate))
 
-    def _whole(self, mechanism: AnyMechanism) -> AnyMechanism:
-        """Return the mechanism, composed with that of an earlier release if the table is already one."""
-        return after_earlier(Carried(self._columns, mechanism), self._earlier).mechanism
+    @property
+    def _mechanisms(self) -> list[Path | None]:
+        return [place for _, place in self._secrets]
 
-    def bind(self, mechanism: AnyMechanism) -> None:
-        """Record in the mechanism's file which table it belongs to."""
-        if self._mechanism is None:
-            return
-        counts = _counts(open_table(self._target), self._columns, mechanism)
-        whole, digest = self._whole(mechanism), digest_of_outcomes(counts)
-        if isinstance(whole, StratifiedMechanism):
-            save_stratified(whole, self._mechanism, outcomes_digest=digest)
-        else:
-            save_mechanism(whole, self._mechanism, outcomes_digest=digest)
+    def _whole(self, mechanism: AnyMechanism | Mapping[Any, AnyMechanism]) -> list[AnyMechanism]:
+        """Return the mechanisms, composed with that of an earlier release if the table is already one."""
+        drawn = list(mechanism.values()) if isinstance(mechanism, Mapping) else [mechanism]
+        return [
+            after_earlier(Carried(names, one), earlier).mechanism
+            for one, (names, _), earlier in zip(drawn, self._secrets, self._earlier, strict=True)
+        ]
+
+    def bind(self, mechanism: AnyMechanism | Mapping[Any, AnyMechanism]) -> None:
+        """Record in the files of the mechanisms which table they belong to."""
+        drawn = list(mechanism.values()) if isinstance(mechanism, Mapping) else [mechanism]
+        for one, whole, (names, place) in zip(drawn, self._whole(mechanism), self._secrets, strict=True):
+            if place is None:
+                continue
+            digest = digest_of_outcomes(_counts(open_table(self._target), names, one))
+            if isinstance(whole, StratifiedMechanism):
+                save_stratified(whole, place, outcomes_digest=digest)
+            else:
+                save_mechanism(whole, place, outcomes_digest=digest)
 
     def __enter__(self) -> None:
         return None
@@ -90,8 +118,8 @@ def earlier_release(table: TableFile, columns: tuple[str, ...]) -> list[Carried]
     carried = carried_secrets(table.metadata, repr(str(table.path)))
     if carried:
         return [one for one in carried if set(columns).intersection(one.names)]
-    beside = table.path.with_name(f"{table.path.stem}.mechanism.json")
-    if not beside.exists():
+    beside = mechanism_file(table.path, columns)
+    if beside is None:
         return []
     mechanism = load_any(beside)
     try:

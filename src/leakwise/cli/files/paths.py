@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leakwise.cli.files.beside_table import waiting
 from leakwise.cli.options import csv_files
@@ -14,7 +14,7 @@ from leakwise.tables.release.paths import ledger_files, refuse_same_files
 if TYPE_CHECKING:
     from leakwise.tables import SqlTable
 
-__all__ = ["beside", "check_paths", "source_and_target"]
+__all__ = ["beside", "check_paths", "places_of_mechanisms", "source_and_target"]
 
 
 def source_and_target(
@@ -40,6 +40,26 @@ def beside(target: Path | SqlTable) -> Path:
         return target
     name = "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in target.table)
     return target.path.with_name(f"{target.path.stem}.{name}.sql")
+
+
+def places_of_mechanisms(
+    columns: Sequence[str], several: Mapping[Any, Any] | None, keep: Path | None, *, joint: bool
+) -> list[tuple[tuple[str, ...], Path | None]]:
+    """Return the columns of each secret with the file that its mechanism is kept in: one each where there are several.
+
+    >>> places_of_mechanisms([], {"ill": 2, ("age", "sex"): 3}, Path("t.mechanism.json"), joint=False)[1]
+    (('age', 'sex'), PosixPath('t.age+sex.mechanism.json'))
+    """
+    from leakwise.tables.estimate.beside import secret_in_name
+
+    secrets = [tuple(columns)] if several is None else [one if isinstance(one, tuple) else (one,) for one in several]
+    if several is None or joint:
+        return [(tuple(name for one in secrets for name in one), keep)]
+    if keep is None:
+        return [(one, None) for one in secrets]
+    stem = keep.name.removesuffix(keep.suffix).removesuffix(".mechanism")
+    end = keep.name.removeprefix(stem)
+    return [(one, keep.with_name(f"{stem}.{secret_in_name(one)}{end}")) for one in secrets]
 
 
 def check_paths(

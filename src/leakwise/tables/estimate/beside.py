@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from leakwise.errors import InvalidInput, some_of
@@ -14,7 +16,23 @@ from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.file import check_file
 from leakwise.tables.release.secret_columns import columns_among
 
-__all__ = ["mechanism_beside"]
+__all__ = ["mechanism_beside", "mechanism_file", "secret_in_name"]
+
+
+def mechanism_file(table: Path, columns: Sequence[Any] | None) -> Path | None:
+    """Return the mechanism file next to a table: of these columns where several were released; None without one."""
+    own = [] if columns is None else [table.with_name(f"{table.stem}.{secret_in_name(columns)}.mechanism.json")]
+    return next((path for path in [*own, table.with_name(f"{table.stem}.mechanism.json")] if path.exists()), None)
+
+
+def secret_in_name(columns: Sequence[Any]) -> str:
+    """Return the columns of a secret as they stand in the name of a file.
+
+    >>> secret_in_name(["age", "sex"]), secret_in_name(["a/b"])
+    ('age+sex', 'a_b')
+    """
+    texts = ("".join(sign if sign.isalnum() or sign in "_- " else "_" for sign in str(name)) for name in columns)
+    return "+".join(texts)
 
 
 def mechanism_beside(table: TableFile, column: Any) -> Carried | None:
@@ -23,8 +41,8 @@ def mechanism_beside(table: TableFile, column: Any) -> Carried | None:
     Without a column it is for the only one whose values are outcomes of the mechanism, and whose counts are those that
     the file of the mechanism was saved with.
     """
-    beside = table.path.with_name(f"{table.path.stem}.mechanism.json")
-    if not beside.exists():
+    beside = mechanism_file(table.path, None if column is None else columns_among(table.names, column))
+    if beside is None:
         return None
     mechanism = load_any(beside)
     if column is None and isinstance(mechanism, StratifiedMechanism):

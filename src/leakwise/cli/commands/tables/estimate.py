@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from leakwise.cli.options.row import read_any_mechanism
+from leakwise.cli.options.several import columns_of
 from leakwise.cli.screen.output import JsonOption, show
 from leakwise.errors import InvalidInput
 
@@ -61,7 +62,12 @@ def estimate(
     ] = None,
     joint: Annotated[
         str | None,
-        typer.Option("--joint", metavar="A,B", help="The joint table of columns that were each released by itself."),
+        typer.Option(
+            "--joint",
+            metavar="A,B",
+            help="The joint table of columns that were each released by itself; two that were released as one secret "
+            "are A+B.",
+        ),
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -100,7 +106,8 @@ def estimate(
     if joint is not None:
         if names is not None:
             raise InvalidInput("--joint names the columns; leave --column out.")
-        columns = [name.strip() for name in joint.split(",") if name.strip()]
+        names_of = [columns_of(name.strip()) for name in joint.split(",") if name.strip()]
+        columns = [one[0] if len(one) == 1 else one for one in names_of]
         known = mechanisms_by_column(mechanism, "--joint")
         if strangers := [name for name in known if name not in columns]:
             raise InvalidInput(f"--mechanism names {strangers[0]!r}, which --joint does not.")
@@ -125,14 +132,15 @@ def estimate(
     save_picture(found, plot)
 
 
-def mechanisms_by_column(given: list[str] | None, what: str) -> dict[str, Any]:
+def mechanisms_by_column(given: list[str] | None, what: str) -> dict[Any, Any]:
     """Return the mechanisms of ``NAME=MECHANISM`` words."""
-    found: dict[str, Any] = {}
+    found: dict[Any, Any] = {}
     for word in given or []:
         name, equals, text = word.partition("=")
         if not equals or not name or ":" in name:
             raise InvalidInput(f"With {what} a mechanism is given as NAME=MECHANISM. Got {word!r} instead.")
-        found[name] = read_any_mechanism(text)
+        own = columns_of(name)
+        found[own[0] if len(own) == 1 else own] = read_any_mechanism(text)
     return found
 
 

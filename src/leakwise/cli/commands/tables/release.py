@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli.files.beside_table import BesideTable
-from leakwise.cli.files.paths import beside, check_paths, source_and_target
+from leakwise.cli.files.paths import beside, check_paths, places_of_mechanisms, source_and_target
 from leakwise.cli.options.account import KeyOption, NewPeopleOption, OutcomeOption, SameAsOption, read_outcomes
 from leakwise.cli.options.limits import (
     CeilingOption,
@@ -40,15 +40,15 @@ from leakwise.cli.options.row import (
     read_coarsen,
     read_names,
 )
-from leakwise.cli.options.secret import read_known, read_letters
 from leakwise.cli.options.settings import ConfigOption, SaveConfigOption, saved_settings
+from leakwise.cli.options.several import JointOption, ProtectOption, TotalOption, read_protect, read_secret
 from leakwise.cli.screen.output import JsonOption, print_json
 from leakwise.cli.screen.progress import rows_bar
 from leakwise.errors import InvalidInput, LeakwiseError
 from leakwise.workflow.limits import TEN_TIMES
 
 if TYPE_CHECKING:
-    from leakwise.report import Protection
+    from leakwise.report import Protection, SeveralProtection
 
 __all__ = ["register"]
 
@@ -70,9 +70,12 @@ def release(
         ),
     ],
     column: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option("--column", "-c", metavar="NAME", help="The secret column; several are one joint secret."),
-    ],
+    ] = None,
+    each: ProtectOption = None,
+    total: TotalOption = None,
+    joint: JointOption = False,
     domain: Annotated[
         list[str] | None,
         typer.Option(
@@ -126,13 +129,13 @@ def release(
     forbidden: ForbiddenOption = None,
     keep_at_least: KeepAtLeastOption = None,
     prior: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--prior",
             "-p",
             metavar="PRIOR",
             help="What is publicly known beforehand: no=0.7,yes=0.3 or 'uniform', or a file that save() wrote, or a "
-            "CSV of label,probability rows.",
+            "CSV of label,probability rows. With --protect one for each secret, or one of all together.",
         ),
     ] = None,
     prior_from_table: Annotated[
@@ -252,7 +255,9 @@ def release(
     read, unless --allow-certainty says so. With --for reading the released column has the right frequencies as it
     stands, if the table's are those of the prior. With --margin no limit is given: the least lift is found with which
     the frequencies of all rows together can be estimated as accurately as that. Unless --anyone says otherwise, a
-    second limit holds for anyone, whatever they knew: ten times the lift.
+    second limit holds for anyone, whatever they knew: ten times the lift. Several secrets (--protect for each) are
+    drawn for one after the other, by mechanisms for the outcomes that were drawn before; what all of them tell is at
+    most the product of their lifts.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
@@ -267,6 +272,8 @@ def release(
     leakwise release t.csv -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --save-config hiv.toml
     leakwise release next_year.csv --config hiv.toml
     leakwise release y2.csv -c hiv --lift 2 --prior d.csv --mechanism y1.json --memo key.bin --person id --drop id
+    leakwise release t.csv --protect ill=2 --protect age+sex=3 --domain no,yes --domain bins:0,100,5 --domain f,m \
+      --prior-from-table --failure 1e-6 --drop name --total 4
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
@@ -277,43 +284,51 @@ def release(
     data, target = source_and_target(table, out, from_sql, to_sql)
     place_beside = beside(target)
     page = report if report is not None else place_beside.with_name(f"{place_beside.stem}.report.html")
+    several = read_protect(each, column)
     keep = save_mechanism
     if keep is None and (save_config is not None or place_beside.suffix.lower() not in _CARRY):
         keep = place_beside.with_name(f"{place_beside.stem}.mechanism.json")
+    secrets = places_of_mechanisms(column or [], several, keep, joint=joint)
     pages = {"--report": page, "--steward-report": steward_report}
     check_paths(
         data,
         {
-            "--prior": prior,
+            **{f"--prior{' ' * place}": text for place, text in enumerate(prior or [])},
             "--mechanism": mechanism,
             "--config": None if config is None else str(config),
             "--memo": None if memo is None else str(memo),
         },
         target,
         pages,
-        {"--save-mechanism": keep, "--certificate": certificate},
+        {
+            **{f"--save-mechanism{' ' * place}": path for place, (_, path) in enumerate(secrets)},
+            "--certificate": certificate,
+        },
         save_config,
         ledger,
         overwrite=overwrite,
     )
+    if several is not None and steward_report is not None and not joint:
+        raise InvalidInput("--steward-report is about one secret: leave it out beside --protect.")
     if keep_frequencies and any_frequencies:
         raise InvalidInput("--keep-frequencies and --no-keep-frequencies exclude each other. Leave one out.")
     chosen = None if mechanism is None else read_any_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
-    letters = read_letters(opened, column, domain, prior if chosen is None else None)
-    known = letters if letters is not None or chosen is None else chosen.input_alphabet
+    named = read_secret(opened, column or [], several, domain, prior, prior_from_table, chosen)
     source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
     releasing = partial(
         protect,
         opened,
-        column[0] if len(column) == 1 else tuple(column),
-        domain=known,
+        named.column,
+        domain=named.domain,
+        total=None if total is None else number(total, "--total"),
+        joint=joint,
         epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
         lift=None if lift is None else number(lift, "--lift"),
         anyone=anyone if anyone == TEN_TIMES else read_anyone(anyone),
-        **read_value_limits(lift_of, ceiling, floor, known),
-        **read_margin(margin, values, known),
-        prior=read_known(prior, prior_from_table, known),
+        **read_value_limits(lift_of, ceiling, floor, named.values),
+        **read_margin(margin, values, named.values),
+        prior=named.prior,
         failure=failure,
         given=read_names(given),
         unrelated=read_names(unrelated),
@@ -323,7 +338,7 @@ def release(
         prior_cost=None if prior_cost is None else number(prior_cost, "--prior-cost"),
         use=use,
         keep_frequencies=False if any_frequencies else keep_frequencies,
-        **read_masks(forbidden, keep_at_least, known),
+        **read_masks(forbidden, keep_at_least, named.values),
         mechanism=chosen,
         time_limit=time_limit,
         out=target,
@@ -341,7 +356,8 @@ def release(
         changes=changes,
         dry_run=dry_run,
     )
-    written: dict[str, Any] = {"table": target, "report": page, "mechanism": keep, "certificate": certificate}
+    written: dict[str, Any] = {"table": target, "report": page, "certificate": certificate}
+    written |= {f"mechanism of {'+'.join(names)}" if len(secrets) > 1 else "mechanism": path for names, path in secrets}
     written["for the steward only"], written["settings"] = steward_report, save_config
     written = {name: path for name, path in written.items() if path is not None}
     if dry_run:
@@ -352,18 +368,17 @@ def release(
         files = {name: str(path) for name, path in written.items()}
         _tell(replace(tried, dry_run=replace(tried.dry_run, files=files)), {}, as_json)
         return
-    beside_table = BesideTable(opened, place, column, keep, certificate)
+    beside_table = BesideTable(opened, place, secrets, certificate)
     with rows_bar() as progress, created_like(source), beside_table:
         done = releasing(certified=beside_table.save, progress=progress)
-    assert isinstance(done, Protection)
     if isinstance(target, Path):
         with created_like(source):
             beside_table.bind(done.mechanism)
     try:
         if save_config is not None:
-            saved_settings(ctx, save_config, {"mechanism": keep})
+            saved_settings(ctx, save_config, {"mechanism": keep} if len(secrets) == 1 else {})
         done.report(page, mechanism=keep, certificate=certificate, settings=save_config or config)
-        if steward_report is not None:
+        if steward_report is not None and isinstance(done, Protection):
             done.steward_report(steward_report)
     except LeakwiseError as error:
         raise InvalidInput(
@@ -372,7 +387,7 @@ def release(
     _tell(done, written, as_json)
 
 
-def _tell(done: Protection, written: dict[str, Any], as_json: bool) -> None:
+def _tell(done: Protection | SeveralProtection, written: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json({**done.to_dict(), "files": {name: str(path) for name, path in written.items()}})
         return

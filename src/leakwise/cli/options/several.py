@@ -1,0 +1,164 @@
+"""Several secrets of a row as they are typed: ``--protect diagnosis=2 --protect age+sex=3``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leakwise.cli.options.reading import number, read_prior
+from leakwise.cli.options.row import read_prior_by_stratum
+from leakwise.cli.options.secret import read_known, read_letters
+from leakwise.errors import InvalidInput, some_of
+
+if TYPE_CHECKING:
+    from leakwise.alphabet import Alphabet
+    from leakwise.mechanism import AnyMechanism
+    from leakwise.tables import SqlTable
+    from leakwise.tables.formats import TableFile
+
+__all__ = ["JointOption", "ProtectOption", "TotalOption", "TypedSecret", "columns_of", "read_protect", "read_secret"]
+
+ProtectOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--protect",
+        metavar="SECRET=LIFT",
+        help="One of several secrets with its lift, instead of --column: diagnosis=2, or age+sex=3 for two columns "
+        "that are one secret. What their outcomes tell multiplies. With --total, LIFT may be left out.",
+    ),
+]
+TotalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--total",
+        metavar="LIFT",
+        help="With --protect: the limit for all secrets together, shared out for the best accuracy.",
+    ),
+]
+JointOption = Annotated[
+    bool,
+    typer.Option("--joint", help="With --protect: one mechanism for all secrets together, at the same total."),
+]
+
+
+def columns_of(text: str) -> tuple[str, ...]:
+    """Return the columns of a secret.
+
+    >>> columns_of("age+sex"), columns_of('"a+b"')
+    (('age', 'sex'), ('a+b',))
+    """
+    names = tuple(name.strip() for name in next(csv.reader([text], delimiter="+", skipinitialspace=True), []))
+    return names if all(names) else (text,)  # such as "C++"
+
+
+def read_protect(texts: Sequence[str] | None, columns: Sequence[str] | None) -> dict[Any, Any] | None:
+    """Return several secrets with their lifts; None where one is named by its columns.
+
+    >>> read_protect(["ill=2", "age+sex=1.5", "income"], None)
+    {'ill': 2, ('age', 'sex'): Fraction(3, 2), 'income': None}
+    """
+    if (texts is None) == (not columns):
+        raise InvalidInput(
+            "Name the secret with --column NAME, or several with --protect NAME=LIFT for each. Got "
+            f"{'neither' if texts is None else 'both'}."
+        )
+    if texts is None:
+        return None
+    found: dict[Any, Any] = {}
+    for text in texts:
+        left, equals, lift = text.rpartition("=")
+        names = columns_of(left if equals else lift)
+        if not all(names) or not names:
+            raise InvalidInput(f"--protect must be SECRET=LIFT, such as ill=2 or age+sex=3. Got {text!r} instead.")
+        key = names[0] if len(names) == 1 else names
+        if key in found:
+            raise InvalidInput(f"--protect names {'+'.join(names)!r} twice. A secret has one lift.")
+        found[key] = number(lift, "--protect") if equals else None
+    return found
+
+
+@dataclass(frozen=True)
+class TypedSecret:
+    """What is typed of one secret, or of several.
+
+    Attributes
+    ----------
+    column
+        The column, a tuple of columns, or a mapping from secrets to lifts.
+    domain, prior
+        The declared values, and what is known beforehand.
+    values
+        Those of one secret, which its limits may name.
+    """
+
+    column: Any
+    domain: Any
+    prior: Any
+    values: Alphabet | None = None
+
+
+def read_secret(
+    table: TableFile | SqlTable,
+    columns: list[str],
+    several: Mapping[Any, Any] | None,
+    domains: list[str] | None,
+    priors: list[str] | None,
+    from_table: bool,
+    mechanism: AnyMechanism | None,
+) -> TypedSecret:
+    """Return the secret, or the secrets, with their values and what is known of them."""
+    if several is not None:
+        return TypedSecret(dict(several), *_read_each(table, several, domains, priors, from_table))
+    if priors is not None and len(priors) > 1:
+        raise InvalidInput(f"--prior must be given once for one secret. Got {len(priors)}.")
+    prior = priors[0] if priors else None
+    letters = read_letters(table, columns, domains, prior if mechanism is None else None)
+    values = letters if letters is not None or mechanism is None else mechanism.input_alphabet
+    column = columns[0] if len(columns) == 1 else tuple(columns)
+    return TypedSecret(column, values, read_known(prior, from_table, values), values)
+
+
+def _read_each(
+    table: TableFile | SqlTable,
+    secrets: Mapping[Any, Any],
+    domains: list[str] | None,
+    priors: list[str] | None,
+    from_table: bool,
+) -> tuple[dict[str, Alphabet] | None, Any]:
+    """Return the declared values of each column, and what is known of the secrets beforehand."""
+    names = {key: key if isinstance(key, tuple) else (key,) for key in secrets}
+    columns = [name for own in names.values() for name in own]
+    values: dict[str, Alphabet] | None = None
+    if domains is not None:
+        if len(domains) != len(columns):
+            raise InvalidInput(
+                f"--domain must be given once for each column of the secrets, in their order: {some_of(columns, 12)}. "
+                f"Got {len(domains)}."
+            )
+        values = {}
+        for name, text in zip(columns, domains, strict=True):
+            letters = read_letters(table, [name], [text], None)
+            assert letters is not None
+            values[name] = letters
+    if (not priors) != from_table:
+        raise InvalidInput(
+            "Choose what is known of the secrets beforehand: --prior PRIOR for each in their order, or one of all of "
+            "them together, from public knowledge; or --prior-from-table with --failure to estimate it from the table "
+            f"itself. Got {'both' if priors else 'neither'}."
+        )
+    if not priors:
+        return values, "table"
+    if len(priors) == 1 and len(secrets) > 1:
+        return values, read_prior_by_stratum(priors[0]) or read_prior(priors[0])
+    if len(priors) != len(secrets):
+        raise InvalidInput(
+            f"--prior must be given once for each secret, or once for all of them together. Got {len(priors)} for "
+            f"{len(secrets)} secrets."
+        )
+    return values, {
+        key: read_prior_by_stratum(text) or read_prior(text) for key, text in zip(secrets, priors, strict=True)
+    }
