@@ -84,6 +84,7 @@ RESULTS = {
     lw.results.StratifiedAudit: lambda: lw.audit(lw.design(STRATA, lift=2).mechanism, STRATA),
     lw.results.StratifiedCertificate: lambda: lw.design(STRATA, lift=2).certificate,
     lw.results.StratifiedDesign: lambda: lw.design(STRATA, lift=2),
+    lw.results.StratifiedMarginDesign: lambda: lw.design(STRATA, margin=0.05, rows=4000),
     lw.StratifiedMechanism: lambda: lw.design(STRATA, lift=2).mechanism,
     lw.SqlTable: lambda: lw.SqlTable("a.db", "t"),
     lw.results.TableAudit: lambda: lw.audit_table(

@@ -186,7 +186,7 @@ def test_it_prints_the_least_lift_and_what_is_known():
         ({"margin": 0.02, "rows": 5000, "values": [1, 1, 1]}, "not all the same"),
         ({"margin": 0.02, "rows": 5000, "values": [1, 2]}, "each of the 3 values"),
         ({"margin": 0.02, "rows": 5000, "values": {"a": 1}}, "'b' has none"),
-        ({"rows": 5000, "lift": 2}, "rows and values go with margin"),
+        ({"rows": 5000, "lift": 2}, "rows, values and of go with margin"),
     ],
 )
 def test_bad_input_is_told(options, words):

@@ -3,7 +3,7 @@
 from leakwise.optimize.design import design
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.kept_comparison import InvariantComparison, best_invariant
-from leakwise.optimize.margin_result import MarginDesign
+from leakwise.optimize.margin_result import MarginDesign, StratifiedMarginDesign
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utilities import Expected, FInformation, Frequencies, Gain, Utility
 from leakwise.optimize.stratified_result import StratifiedDesign
@@ -35,6 +35,7 @@ __all__ = [
     "MarginDesign",
     "Mask",
     "StratifiedDesign",
+    "StratifiedMarginDesign",
     "Tradeoff",
     "Utility",
     "UtilitySafe",

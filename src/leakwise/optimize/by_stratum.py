@@ -31,7 +31,7 @@ from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, asked_limits, certify, certify_by_stratum, limits_in_stratum, prior_cost
 from leakwise.types import Bools, Counts, Floats
 
-__all__ = ["by_stratum", "design_with_rest"]
+__all__ = ["by_stratum", "design_strata", "design_with_rest"]
 
 P = ParamSpec("P")
 Answer = tuple[Mechanism, StratumDesign]
@@ -68,12 +68,20 @@ def by_stratum(design: Callable[Concatenate[Any, P], Design]) -> Designs[P]:
         if not isinstance(prior, PriorByStratum):
             return design(prior, *args, **options)
         given = {**dict(zip(("epsilon",), args, strict=False)), **options}
-        problem = _Problem(design, prior, given)
-        result = _designed(problem, with_rest=prior.absent > 0)
+        if given.get("margin") is not None:
+            from leakwise.optimize.least_lift_by_stratum import at_least_lift
+
+            return at_least_lift(functools.partial(design_strata, design, prior), prior, given)
+        result = _designed(problem := _Problem(design, prior, given), with_rest=prior.absent > 0)
         problem.tell(result)
         return result
 
     return run
+
+
+def design_strata(design: Callable[..., Design], priors: PriorByStratum, given: dict[str, Any]) -> StratifiedDesign:
+    """Design for every stratum, without a word of single ones."""
+    return _designed(_Problem(design, priors, given), with_rest=priors.absent > 0)
 
 
 def design_with_rest(

@@ -59,6 +59,7 @@ def design(
     margin: Any = None,
     rows: int | None = None,
     values: Any = None,
+    of: str | None = None,
     method: str = "auto",
     tolerance: float = 1e-11,
     time_limit: float | None = None,
@@ -110,6 +111,10 @@ def design(
     values
         With ``margin``: numbers that the values stand for (a mapping, or a list in their order). Their mean is then
         what is to be known.
+    of
+        With ``margin`` and a :class:`PriorByStratum`: what is to be known of the ``"table"``, all rows together (the
+        default), in each of the ``"groups"`` that the strata are, or of the ``"differences"`` between any two of them.
+        ``rows`` may then map strata to their rows.
     method
         ``"auto"`` takes a closed form where a theorem gives one, else ``"columns"``, which is column
         generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values and
@@ -140,8 +145,10 @@ def design(
         _check_outcomes(outcomes, "frequencies" if margin is not None else utility)
     limits = Limits(tolerance, time_limit, progress, outcomes=outcomes)
     asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, lift_of=lift_of, ceiling=ceiling, floor=floor)
-    if margin is None and (rows is not None or values is not None):
-        raise InvalidInput("rows and values go with margin (--margin): how accurately frequencies are to be known.")
+    if margin is None and (rows is not None or values is not None or of is not None):
+        raise InvalidInput("rows, values and of go with margin (--margin): how accurately what is to be known.")
+    if margin is not None and of is not None:
+        raise InvalidInput(f"of={of!r} goes with priors by stratum (lw.PriorByStratum): one prior has no groups.")
     if margin is not None:
         from leakwise.optimize.least_lift import at_lift, margin_design, refuse_beside_margin
 

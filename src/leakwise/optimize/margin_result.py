@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from leakwise.charts.shown import Parts, Table
 from leakwise.guarantee import at_least, at_most
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.problem.margins import Margins
+from leakwise.optimize.stratified_result import StratifiedDesign
 
-__all__ = ["MarginDesign"]
+__all__ = ["MarginDesign", "StratifiedMarginDesign"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,3 +85,58 @@ class MarginDesign(Design):
         asked = {one.name: one.half_width for one in self.margins.margins}
         margins = [{"name": name, "margin": asked[name], "half_width": w} for name, w in self.half_widths.items()]
         return {"lift": self.lift, "rows": self.margins.rows, "margins": margins, **told}
+
+
+@dataclass(frozen=True, repr=False)
+class StratifiedMarginDesign(StratifiedDesign):
+    """The mechanisms of least lift that meet the margins; see :class:`StratifiedDesign` for what it shares with others.
+
+    Attributes
+    ----------
+    lift
+        The least lift that was found.
+    lower
+        No lift up to it suffices; 1 where nothing is proven. It follows from the search, not from the certificate.
+    half_widths
+        The half-width of the 95% interval of each thing that is to be known, rounded up.
+    margins
+        What is to be known, and how accurately.
+    """
+
+    lift: float = 1.0
+    lower: float = 1.0
+    half_widths: Mapping[str, float] = field(default_factory=dict)
+    margins: Margins | None = None
+
+    @property
+    def value(self) -> float:
+        """The least lift that was found."""
+        return self.lift
+
+    @property
+    def bound(self) -> float:
+        """The same as :attr:`lower`."""
+        return self.lower
+
+    @property
+    def gap(self) -> float:
+        """How far the lift may be from the least one."""
+        return max(0.0, self.lift - self.lower)
+
+    def _shown(self) -> Parts:
+        rows = [
+            ["least lift", at_most(self.lift)],
+            ["no lift suffices up to", at_least(self.lower) if self.lower > 1 else "not proven"],
+            ["asked", self.constraint],
+            ["proven ε in every stratum (nats)", at_most(self.epsilon, 6)],
+            ["strata", f"{len(self.strata):,}"],
+        ]
+        known = [[name, at_most(width, 3)] for name, width in self.half_widths.items()]
+        return [
+            Table(["", "design"], rows, self.certificate.sentence, align="ll"),
+            Table(["to be known", "95% interval ±"], known),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"lift": self.lift, "lower": self.lower, "half_widths": dict(self.half_widths), **super().to_dict()}

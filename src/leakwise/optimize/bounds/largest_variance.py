@@ -20,7 +20,7 @@ from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.limits import Limits
 from leakwise.types import Floats
 
-__all__ = ["largest_variance_bound"]
+__all__ = ["largest_variance_bound", "weighted_bound"]
 
 _STEPS = 300
 _WORK = 1e9  # of singular values: N³ times the steps
@@ -77,6 +77,19 @@ def largest_variance_bound(
         d = d * of_d * total / (norm * d * room)
         d = np.maximum(d / d.max(), 1e-60)
     return best, kept
+
+
+def weighted_bound(cone: Cone, contrasts: Floats, shares: Floats, limits: Limits) -> tuple[float, Floats]:
+    """Return a number below Σ w_k var_k of every mechanism in the cone for given shares w, and its slope in them.
+
+    As a function of w the best such number is concave, and the slope is that of the multipliers found.
+    """
+    bound, kept = largest_variance_bound(cone, contrasts, limits, shares)
+    w, d = kept[: len(shares)], kept[len(shares) : len(shares) + len(contrasts)]
+    norm, _, of_w = _slopes(contrasts, np.maximum(d, 1e-300), w)
+    # The nuclear norm squared over d·room is the norm times its own best multiple.
+    rise: Floats = bound * of_w / (max(norm, 1e-300) * w)
+    return bound, rise
 
 
 def _slopes(contrasts: Floats, d: Floats, w: Floats) -> tuple[float, Floats, Floats]:

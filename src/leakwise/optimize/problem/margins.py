@@ -26,7 +26,7 @@ from leakwise.priors import Prior, PriorSet
 from leakwise.proof import OptimalityClaim
 from leakwise.types import Floats, Indices
 
-__all__ = ["Margin", "Margins", "asked_margins", "checked_rows", "pooled_half_widths"]
+__all__ = ["Margin", "Margins", "asked_margins", "checked_rows", "pooled_half_widths", "pooled_variances"]
 
 Z = NormalDist().inv_cdf(0.975)
 # Of what no margin is stated for, the frequencies stay estimable: within so many times the margin.
@@ -44,13 +44,16 @@ class Margin:
 
 
 class Margins(Frequencies):
-    """Minus the largest variance of what is to be known, in units of what its margin allows: -1 or more is enough."""
+    """Minus the largest variance of what is to be known, in units of what its margin allows: -1 or more is enough.
+
+    With ``shares``, minus the variances weighed by them: for strata that are to serve one purpose together.
+    """
 
     name = "margin"
 
-    def __init__(self, margins: tuple[Margin, ...], rows: float, root: Floats | None = None) -> None:
-        super().__init__(root)
-        self.margins, self.rows = margins, rows
+    def __init__(self, margins: tuple[Margin, ...], rows: float, shares: Floats | None = None) -> None:
+        super().__init__()
+        self.margins, self.rows, self.shares = margins, rows, shares
         units = [Z / (math.sqrt(rows) * one.half_width) for one in margins]
         self.contrasts: Floats = np.array([one.coefficients for one in margins]).T * units
 
@@ -79,12 +82,15 @@ class Margins(Frequencies):
         lost = miss * np.einsum("ij,ij->j", half, half) + (2 * np.sqrt(found) + blurred) * blurred
         return found, lost + found * (len(p) + 16) * 2.0**-48
 
+    def _total(self, variances: Floats) -> float:
+        return float(variances.max() if self.shares is None else self.shares @ variances)
+
     def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
-        return -float(self.variances(lifts, law, prior)[0].max())
+        return -self._total(self.variances(lifts, law, prior)[0])
 
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
         found, lost = self.variances(*seen(kernel, prior), prior)
-        return to_eleven_digits(-float((found + lost).max())), -float((found - lost).max())
+        return to_eleven_digits(-self._total(found + lost)), -self._total(found - lost)
 
     def half_widths(self, mechanism: Mechanism, prior: Prior) -> list[float]:
         """Return the half-width that each margin gets, rounded up."""
@@ -103,7 +109,7 @@ class Margins(Frequencies):
         # The secret itself: J is diag(1/π).
         centred = self.contrasts_at(prior)
         assert centred is not None
-        return -float((prior.probabilities @ centred**2).max())
+        return -self._total(prior.probabilities @ centred**2)
 
     def on_support(self, prior: Prior) -> Margins:
         if prior.support.all():
@@ -112,16 +118,24 @@ class Margins(Frequencies):
         kept = tuple(
             replace(one, coefficients=tuple(one.coefficients[i] for i in here.tolist())) for one in self.margins
         )
-        return Margins(kept, self.rows)
+        return Margins(kept, self.rows, self.shares)
 
     def claim(self, claim: OptimalityClaim, priors: PriorSet) -> tuple[OptimalityClaim | None, str | None]:
+        if self.shares is not None:
+            return None, "a step on the way to a design"
         if not math.isfinite(claim.value) or not math.isfinite(claim.bound) or not len(claim.duals):
             return None, "its error is not finite, or not proven"
         return replace(claim, utility=self.name, gains=self.contrasts), None
 
 
 def pooled_half_widths(goal: Margins, parts: Iterable[tuple[Mechanism, Prior, float]]) -> list[float]:
-    """Return the half-widths for all rows together, rounded up: mechanisms with the priors and shares of their strata.
+    """Return the half-widths for all rows together, rounded up: from mechanisms, priors and shares of strata."""
+    variances = pooled_variances(goal, parts).tolist()
+    return [one.half_width * math.sqrt(v) for one, v in zip(goal.margins, variances, strict=True)]
+
+
+def pooled_variances(goal: Margins, parts: Iterable[tuple[Mechanism, Prior, float]]) -> Floats:
+    """Return the variances for all rows together, in units of what margins allow, rounded up.
 
     The rows of all strata together have the variance within strata, by their shares, and the one between them.
     """
@@ -136,8 +150,8 @@ def pooled_half_widths(goal: Margins, parts: Iterable[tuple[Mechanism, Prior, fl
             within += share * (found + lost)
         mean = prior.probabilities @ goal.contrasts
         means, squares = means + share * mean, squares + share * mean**2
-    variances = within + np.maximum(squares - means**2, 0.0) + (squares + 1) * 2.0**-40
-    return [one.half_width * math.sqrt(v) for one, v in zip(goal.margins, variances.tolist(), strict=True)]
+    variances: Floats = within + np.maximum(squares - means**2, 0.0) + (squares + 1) * 2.0**-40
+    return variances
 
 
 def checked_rows(rows: Any) -> int:
@@ -151,8 +165,11 @@ def checked_rows(rows: Any) -> int:
     return int(rows)
 
 
-def asked_margins(prior: Prior, margin: Any, rows: Any, values: Any = None) -> Margins:
-    """Return what is to be known, from a margin for every frequency, a mapping for some, or one for a mean."""
+def asked_margins(prior: Prior, margin: Any, rows: Any, values: Any = None, *, alone: bool = True) -> Margins:
+    """Return what is to be known, from a margin for every frequency, a mapping for some, or one for a mean.
+
+    Where one prior is not all there is (not ``alone``), whether the rows are enough is for others to say.
+    """
     count = checked_rows(rows)
     here = prior.support.tolist()
     places = [place for place, mass in enumerate(here) if mass]
@@ -179,7 +196,8 @@ def asked_margins(prior: Prior, margin: Any, rows: Any, values: Any = None) -> M
         rough, rest = 0.0, []
     margins += [Margin(f"frequency of {prior.labels[i]}", single[i], rough, stated=False) for i in rest]
     goal = Margins(tuple(margins), count)
-    _refuse_unreachable(prior, goal, count)
+    if alone:
+        _refuse_unreachable(prior, goal, count)
     return goal
 
 

@@ -131,6 +131,7 @@ class Frequencies(Utility):
 
     name = "frequencies"
     kind = "frequencies"
+    shares: Floats | None = None  # of contrasts whose weighed sum counts, not the largest
 
     def __init__(self, root: Floats | None = None) -> None:
         self.root = root

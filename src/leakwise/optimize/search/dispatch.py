@@ -105,7 +105,7 @@ def _frequencies(cone: Cone, utility: Frequencies, limits: Limits, every: Floats
     what = "columns" if every is None else "all vertices"
     contrasts = utility.contrasts_at(cone.prior)
     how = "least trace of the inverse information" if contrasts is None else "least largest variance of the contrasts"
-    return Answer(search_frequencies(cone, limits, every, Aim(contrasts)), f"{what}, {how}")
+    return Answer(search_frequencies(cone, limits, every, Aim(contrasts, utility.shares)), f"{what}, {how}")
 
 
 def _listed(cone: Cone, utility: Utility, limits: Limits) -> Answer:

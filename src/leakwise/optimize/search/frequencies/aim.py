@@ -21,19 +21,28 @@ _ITERATIONS = 60
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """The contrasts whose largest variance is to be least (N×K, centred); without any, the sum over all frequencies."""
+    """The contrasts whose largest variance is to be least (N×K, centred), or with ``given`` shares their weighed sum.
+
+    Without contrasts, the sum over all frequencies.
+    """
 
     contrasts: Floats | None = None
+    given: Floats | None = None
 
     @property
     def terms(self) -> int:
         """How many terms the barrier has for it."""
+        return 0 if self.given is not None else self.leading
+
+    @property
+    def leading(self) -> int:
+        """How many shares come first among the multipliers and duals that prove a bound."""
         return 0 if self.contrasts is None else self.contrasts.shape[1]
 
     @property
     def start(self) -> float:
         """The share of the objective that a barrier begins with: the largest of several is far from smooth."""
-        return 1e-4 if self.contrasts is None else 0.1
+        return 0.1 if self.terms else 1e-4
 
     def variances(self, inverse: Floats) -> tuple[Floats, Floats]:
         """Return the variances for an inverse information, and J⁻¹ times the contrasts."""
@@ -44,6 +53,8 @@ class Aim:
 
     def total(self, variances: Floats) -> float:
         """Return the sum, or the largest."""
+        if self.given is not None:
+            return float(self.given @ variances)
         return float(variances.sum() if self.contrasts is None else variances.max())
 
     def constant(self, p: Floats) -> float:
@@ -54,6 +65,8 @@ class Aim:
         """Return the objective and its slope in each variance: ones for the sum, shares for the largest."""
         if self.contrasts is None:
             return float(variances.sum()), np.ones(len(variances))
+        if self.given is not None:
+            return float(self.given @ variances), self.given
         if not np.isfinite(variances).all() or (variances <= 0).any():
             return np.inf, np.full(len(variances), 1 / len(variances))
         if not barrier:
@@ -75,7 +88,7 @@ class Aim:
 
     def curvature(self, half: Floats, shares: Floats, barrier: float) -> Floats | float:
         """Return the Hessian that smoothing adds; ``half`` are the contrasts times J⁻¹ times the columns."""
-        if self.contrasts is None:
+        if not self.terms:
             return 0.0
         squares, weighed = half**2, shares**2 / barrier
         along = weighed @ squares

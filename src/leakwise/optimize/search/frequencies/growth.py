@@ -65,7 +65,7 @@ def grown(
     freedom = size * (size + 1) // 2  # of J
     generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
     # The constant column makes the start feasible, those of the bound make it good.
-    promising = _promising(cone, multipliers[aim.terms : aim.terms + size], every, generator, freedom)
+    promising = _promising(cone, multipliers[aim.leading : aim.leading + size], every, generator, freedom)
     columns = distinct(np.concatenate([np.ones((size, 1)), start, promising], axis=1))
     # So few columns need a start more than they need the time that it takes.
     weights = interior(columns, Limits(seconds=None if limits.remaining is None else max(limits.remaining, _START)))
@@ -90,7 +90,7 @@ def grown(
         slack = float(y.sum()) + max(largest, 0.0) - float(worth @ weights)
         shown = constant + here.slope_at + slack
         if every is not None and shown < bound:
-            bound, proof = shown, (np.concatenate([here.shares[: aim.terms], y]), here.root)
+            bound, proof = shown, (np.concatenate([here.shares[: aim.leading], y]), here.root)
         limits.tell("columns", value, bound)
         waited = 0 if value > best + (_PROGRESS if every is None else 1e-9) * abs(value) else waited + 1
         if value > best:

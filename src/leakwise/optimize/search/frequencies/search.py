@@ -77,7 +77,7 @@ def _search(cone: Cone, limits: Limits, every: Floats | None, aim: Aim) -> Found
     if aim.contrasts is None:
         least, multipliers = least_trace_bound(cone, part, rough=rough)
     else:
-        least, multipliers = largest_variance_bound(cone, aim.contrasts, part, rough=rough)
+        least, multipliers = largest_variance_bound(cone, aim.contrasts, part, aim.given, rough=rough)
     if few:
         best = grown(cone, start, every, constant - least, multipliers, limits, aim)
         columns, weights, bound, duals, root, stopped = (
