@@ -1,8 +1,9 @@
 """Many letters: a given number of columns, of which the least useful ones are exchanged for better ones.
 
 The start is a balanced set of columns, whose J is nearly the best already. A round moves each weight in proportion to
-what its column is worth, finds new columns by climbing the linearised utility from random starts (a continuous knapsack
-at each step), and puts them in the place of those with the least reduced cost. Fewer are exchanged from round to round.
+what its column is worth, finds new columns by climbing the linearised utility from random starts (a continuous
+knapsack), of which those join that are worth most together, in the place of those with the least reduced cost. Fewer
+are exchanged from round to round.
 """
 
 from __future__ import annotations
@@ -28,26 +29,29 @@ from leakwise.optimize.search.frequencies.weights import (
     regular,
 )
 from leakwise.optimize.search.limits import Limits
-from leakwise.types import Floats
+from leakwise.types import Floats, Indices
 
 __all__ = ["exchanged", "rounds_of"]
 
-_FIRST, _LAST = 0.1, 0.01  # of the columns are exchanged, in the first round and in the last
-_CLIMBS = 2
-_TRIED = ((64, 4), (150, 2))  # up to so many letters, so many columns are climbed for one that joins; else one
-_LIGHT = 0.1  # how much the logarithm of its weight counts for a column, beside its reduced cost
+_FIRST, _LAST = 0.03, 0.003  # of the columns are exchanged, in the first round and in the last
+_CHORD = 0.8  # of the diagonal, what counts as linear
+_OVERLAP = 1.5  # of the median weight, by which columns that join take away from each other
+_TRIED = ((64, 8), (150, 6))  # up to so many letters, so many columns are climbed for one that joins
+_TRIED_ELSE = 3
+_POWER = 0.5  # of what a column is worth beyond what is asked of it, by which its weight moves
+_LIGHT = 0.05  # how much the logarithm of its weight counts for a column, beside its reduced cost
 _NEW = 0.5  # of the median, the weight that a new column begins with
 _ADDS_UP = 1e-8
 _CLOSE_ENOUGH = 1e-4  # a relative gap that nobody's intervals notice
 _FINE = 1100  # columns, up to which the weights are found by Newton's method in the end
 _SMALL = 450  # columns, up to which that takes no time to speak of
 _WORK = 2.5e7  # N² times the rounds
-_ROUNDS = 8, 700
+_ROUNDS = 8, 400
 _REFINED, _PATIENCE, _NEAR = 30, 5, 2e-3  # rounds, how many without progress, and a relative gap to stop at
 _ACCURACIES = 1e-2, 1e-3  # relative, of the weights in the first rounds and in the last
 _ASTRAY = 0.01  # so much worse than the best, relatively, a round begins again from there
 _USED, _LIGHTER = 0.02, 0.3
-_PROGRAM_ROUNDS = 12  # where each new column is a linear program
+_PROGRAM_ROUNDS = 20  # where each new column is a linear program: few rounds, each of twice the columns, half tried
 
 
 def rounds_of(size: int, quick: bool) -> int:
@@ -64,7 +68,9 @@ def exchanged(cone: Cone, most: int, bound: float, limits: Limits, aim: Aim = TR
     size, constant = len(cone.prior), aim.constant(cone.prior.probabilities)
     generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
     columns, weights = _start(cone, most, generator, limits, aim)
-    rounds = rounds_of(size, cone.lift_range() is not None)
+    quick = cone.lift_range() is not None
+    rounds = rounds_of(size, quick)
+    first, tried = (_FIRST, _tried(size)) if quick else (2 * _FIRST, _tried(size) // 2)
     best: tuple[float, Floats, Floats] = (-np.inf, columns, weights)
     stopped = False
     for number in range(rounds + 1):
@@ -80,8 +86,8 @@ def exchanged(cone: Cone, most: int, bound: float, limits: Limits, aim: Aim = TR
         if limits.exhausted:
             stopped = True
             break
-        share = _LAST + (_FIRST - _LAST) * (1 - number / rounds)
-        columns, weights = _round(cone, columns, weights, here, most, share, generator)
+        share = _LAST + (first - _LAST) * (1 - number / rounds)
+        columns, weights = _round(cone, columns, weights, here, most, share, tried, generator)
         weights, miss = adding_up(columns, weights, here.inverse)
         if not miss < _ADDS_UP:
             columns, weights = best[1], best[2]
@@ -173,26 +179,58 @@ def _round(
     here: Linearised,
     most: int,
     share: float,
+    tried: int,
     generator: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Move the weights towards what the columns are worth, and exchange a share of the columns."""
     p = cone.prior.probabilities
     asked = here.duals @ columns
     ratio = here.worth / np.maximum(asked, 1e-9 * here.worth)
-    weights = weights * np.clip(ratio, 0.2, 5.0) ** 0.7
+    weights = weights * np.clip(ratio, 0.2, 5.0) ** _POWER
     number = max(4, int(share * len(weights)))
-    centre = here.centre
-    tried = number * next((times for size, times in _TRIED if len(p) <= size), 1)
-    new = cone.linear_max(p[:, None] * generator.standard_normal((len(p), tried)))[1]
-    for _ in range(_CLIMBS):
-        new = cone.linear_max(2 * (centre @ new) - here.duals[:, None])[1]
-    costs = np.einsum("ij,ij->j", new, centre @ new) - here.duals @ new
-    places = np.unique((generator.random(len(p)) @ new).round(10), return_index=True)[1]  # each column once
     room = most - len(weights)
-    new = new[:, places[np.argsort(-costs[places], kind="stable")][: number + room]]
+    starts = cone.linear_max(p[:, None] * generator.standard_normal((len(p), tried * number)))[1]
+    new = _climbed(cone, here, starts)
+    places = np.unique((generator.random(len(p)) @ new).round(10), return_index=True)[1]  # each column once
+    new = new[:, places]
+    new = new[:, _together(here, new, number + room, _OVERLAP * float(np.median(weights)))]
     use = (here.worth - asked) / here.worth.mean() + _LIGHT * np.log(weights * len(weights))
     keep = np.argsort(-use, kind="stable")[: most - new.shape[1]]
     kept = weights[keep]
     weights = np.concatenate([kept, np.full(new.shape[1], _NEW * np.median(kept))])
     columns = np.concatenate([columns[:, keep], new], axis=1)
     return columns, weights / float(p @ (columns @ weights))
+
+
+def _tried(size: int) -> int:
+    return next((times for most, times in _TRIED if size <= most), _TRIED_ELSE)
+
+
+def _climbed(cone: Cone, here: Linearised, starts: Floats) -> Floats:
+    """The columns to which the linearised utility λᵀMλ - y·λ rises from these.
+
+    Most of M is its diagonal, whose slope at a column holds every letter where it is. But nearly all lifts are at one
+    of two ends, l and h, between which λ² is its chord (l + h)λ - lh: so most of the diagonal counts as linear.
+    """
+    centre = here.centre
+    diagonal = _CHORD * np.diag(centre)
+    low, high = cone.entry_box()
+    ends = np.maximum(low[:, None], starts.min(axis=0)) + np.minimum(high[:, None], starts.max(axis=0))
+    slopes = 2 * (centre - np.diag(diagonal)) @ starts + diagonal[:, None] * ends - here.duals[:, None]
+    return cone.linear_max(slopes)[1]
+
+
+def _together(here: Linearised, columns: Floats, number: int, weight: float) -> Indices:
+    """The columns of largest reduced cost, one after the other, each less what the others of this weight take away.
+
+    Columns that are worth much are often much alike: all of them together would be worth nothing.
+    """
+    half = here.centre @ columns
+    taken = 2 * weight * (columns.T @ (here.inverse @ columns)) * (columns.T @ half)
+    costs = np.einsum("ij,ij->j", columns, half) - here.duals @ columns
+    chosen = np.empty(min(number, len(costs)), dtype=np.intp)
+    for place in range(len(chosen)):
+        chosen[place] = best = int(costs.argmax())
+        costs -= taken[best]
+        costs[best] = -np.inf
+    return chosen

@@ -86,7 +86,7 @@ def adding_up(columns: Floats, weights: Floats, inverse: Floats | None = None) -
         tilted = weights * np.exp(tilt * min(1.0, _LARGEST_TILT / max(float(np.abs(tilt).max()), 1e-300)))
         now_missing = 1 - columns @ tilted
         now = float(np.abs(now_missing).max())
-        if now > 0.9 * miss and inverse is not None:
+        if now > 0.3 * miss and inverse is not None:
             inverse = None  # not similar enough: from here on with J itself
             continue
         if not np.isfinite(now) or (now >= miss and miss < 1e-9):
