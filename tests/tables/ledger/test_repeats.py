@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import leakwise as lw
+from leakwise.tables.ledger.entries import Repeats
+from leakwise.tables.ledger.repeats import drawn_once
+from leakwise.tables.ledger.reservation import Reservation
 
 PRIOR = lw.Prior({"no": "8/10", "yes": "2/10"})
 VALUES = np.random.default_rng(3).choice(["no", "yes"], 400, p=[0.8, 0.2]).tolist()
@@ -77,6 +82,35 @@ def test_changes_are_those_since_the_first_release_whichever_entry_says_it(year,
     assert lift(ledger) == before
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_no_history_tells_more_than_the_ledger_says(seed, ledger):
+    """All values of a person over four years, with any dependence, for anyone who knew the prior of the first."""
+    rng = np.random.default_rng(seed)
+    size, years, changes = 2 + seed % 2, 4, seed % 3
+    weights = rng.integers(1, 9, (size, 3))
+    rows = [[Fraction(int(one), int(row.sum())) for one in row] for row in weights]
+    m = lw.Mechanism(rows, inputs=list("abc")[:size])
+    first = rng.integers(1, 9, size)
+    prior = lw.Prior(dict(zip(m.inputs, first.tolist(), strict=True)))
+    for _ in range(years):
+        repeats = Repeats("key", "draws", changes)
+        ledger.confirm(ledger.reserve_all("d", [Reservation("s", lw.certify(m, prior), repeats=repeats)]))
+    told = lift(ledger)
+    for pattern in itertools.product(range(changes + 1), repeat=years):
+        if list(dict.fromkeys(pattern)) != list(range(len(set(pattern)))) or len(set(pattern)) > size:
+            continue
+        several = list(itertools.permutations(range(size), len(set(pattern))))
+        histories: dict[tuple[str, ...], Fraction] = {}
+        for start in range(size):
+            own = [one for one in several if one[0] == start]
+            shares = rng.dirichlet(np.full(len(own), 0.3))
+            exact = [Fraction(int(share * 2**40) + 1) for share in shares]
+            for one, share in zip(own, exact, strict=True):
+                values = tuple(m.inputs[one[place]] for place in pattern)
+                histories[values] = Fraction(int(first[start]), int(first.sum())) * share / sum(exact)
+        assert float(lw.measures.memo_lift(m, histories).history) <= told * (1 + 1e-12)
+
+
 def test_nobody_knows_how_often_values_changed_unless_it_is_said(year, ledger):
     year()
     with pytest.raises(lw.InvalidInput, match=r"changes \(--changes\) must say how often"):
@@ -118,6 +152,21 @@ def test_a_later_release_beside_more_columns_stands_for_all(year, ledger):
     year(given="sex", prior=priors, changes=0)
     assert lift(ledger) == pytest.approx(LIFT, rel=1e-6)
     assert ledger.total("d", "s").beside.given == ("sex",)
+
+
+def test_beside_other_releases_only_those_for_one_prior_count_once(year, ledger):
+    """How others go together with a draw is known for the priors of the entries that count."""
+    other = lw.Prior({"no": "82/100", "yes": "18/100"})
+    year()
+    once = lift(ledger)
+    year(changes=0, prior=other, lift=2)
+    assert once < lift(ledger) < 1.6
+    year(changes=0)
+    assert lift(ledger) < 1.6
+    year(column="t", memo=None, person=None)
+    entries = ledger.entries()
+    kept = [one.id for one in drawn_once(entries, lambda one: True)]
+    assert kept == [1, 2, 4]
 
 
 def test_the_entry_names_the_key_and_survives_the_file(year, ledger, key):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from leakwise.errors import InvalidInput, LeakwiseWarning
-from leakwise.tables.ledger.entries import LedgerEntry
+from leakwise.tables.ledger.entries import LedgerEntry, known_to_text
 
 __all__ = ["drawn_once", "refuse_unsaid_changes"]
 
@@ -20,7 +20,8 @@ __all__ = ["drawn_once", "refuse_unsaid_changes"]
 def drawn_once(counted: Sequence[LedgerEntry], covers: Callable[[LedgerEntry], bool]) -> list[LedgerEntry]:
     """Return the releases that add a draw about some person, those of changed values marked as such.
 
-    A release beside whose outcome another was drawn, or whose prior was paid for, counts in full.
+    A release beside whose outcome another was drawn, or whose prior was paid for, counts in full; so does, where there
+    are releases of other draws, one for another prior or beside other columns.
 
     Parameters
     ----------
@@ -30,10 +31,16 @@ def drawn_once(counted: Sequence[LedgerEntry], covers: Callable[[LedgerEntry], b
         Whether a release is certified beside all columns that went out.
     """
     cited = frozenset[int]().union(*(one.after for one in counted))
-    groups: dict[str, list[LedgerEntry]] = {}
+    groups: dict[object, list[LedgerEntry]] = {}
     for one in counted:
         if one.repeats is not None and not one.outcomes and not one.cost and one.id not in cited:
-            groups.setdefault(one.repeats.draws, []).append(one)
+            groups.setdefault(_draws(one), []).append(one)
+    if any(len(group) < len(counted) for group in groups.values()):
+        # How other releases go together with a draw is known for the priors of those entries that count.
+        several = [one for group in groups.values() for one in group]
+        groups = {}
+        for one in several:
+            groups.setdefault((_draws(one), _known(one), one.beside), []).append(one)
     kept = {one.id: one for one in counted}
     for group in groups.values():
         # All are one draw: what is proven beside most columns counts, for the worst of the priors.
@@ -45,6 +52,16 @@ def drawn_once(counted: Sequence[LedgerEntry], covers: Callable[[LedgerEntry], b
             else:
                 del kept[one.id]
     return list(kept.values())
+
+
+def _draws(one: LedgerEntry) -> str | None:
+    return None if one.repeats is None else one.repeats.draws
+
+
+def _known(one: LedgerEntry) -> object:
+    """What is equal for equal priors; one that is not stored equals none."""
+    text = known_to_text(one.prior)
+    return one.id if text == known_to_text(None) else text
 
 
 def _changes(group: Iterable[LedgerEntry]) -> int:
