@@ -219,7 +219,7 @@ def test_kinds_of_tables_come_back_as_they_are() -> None:
 
 
 def test_a_tuple_is_one_secret_and_its_outcome_is_in_both_columns() -> None:
-    table = correlated(4000).drop(columns=["n"])
+    table = correlated(16_000).drop(columns=["n"])
     domain = {**DOMAIN, "sex": ["f", "m"]}
     done = several(table, {("a", "sex"): 2, "b": 1.5}, prior="table", failure=1e-6, domain=domain)
     assert done.mechanism["b"].given == ("a", "sex")
@@ -268,6 +268,24 @@ def test_a_total_is_shared_out_for_the_best_accuracy_and_kept() -> None:
     assert max(free.certificate[name].limits.level.below for name in ("a", "b")) < Fraction(5, 2)
     wide = several(table, {"a": 2, "b": 2}, prior=lw.Prior(dict(law)), total=4, order="keep")
     assert wide.certificate["a"].limits.level.below == 2
+
+
+def test_one_mechanism_for_all_is_compared_and_told_to_the_owner_alone() -> None:
+    done = several(correlated(), {"a": 1.5, "b": 2}, prior="table", failure=1e-6, domain=DOMAIN, drop=["n"])
+    assert done.joint_advice.table < 0.8  # times the standard error of the joint frequencies
+    assert "One mechanism for all of them together (joint=True, --joint)" in str(done)
+    assert "One mechanism for all" not in str(done.to_dict())
+    # Priors of the secrets alone do not say what goes with what, and nothing is looked up in the table.
+    margins = {name: lw.Prior.uniform(DOMAIN[name]) for name in DOMAIN}
+    assert several(correlated(60)[["a", "b"]], {"a": 1.5, "b": 2}, prior=margins, order="keep").joint_advice is None
+
+
+def test_few_rows_beside_each_outcome_get_what_earlier_guarantees_imply() -> None:
+    """Most rows would be in combinations too small to learn from, with the mechanism for every prior."""
+    table = correlated(2500)[["a", "b"]]
+    done = several(table, {"a": 2, "b": 2}, prior="table", failure=1e-6, domain=DOMAIN)
+    assert isinstance(done.mechanism["b"], Mechanism)
+    assert done.certificate.verify().parts[1].alone is not None
 
 
 def test_several_secrets_as_one_have_one_mechanism_for_the_product() -> None:

@@ -42,6 +42,9 @@ class SeveralProtection(Shown):
         How often each value of each secret occurs in each stratum, exactly.
     split
         How a total was shared out among the secrets, where one was given.
+    joint_advice
+        What one mechanism for all secrets together would do, where what goes with what is known. It may rest on exact
+        counts of the table, and is for its owner.
     """
 
     table: Any
@@ -52,6 +55,7 @@ class SeveralProtection(Shown):
     files: Mapping[str, Path | None] = field(default_factory=dict)
     counts: Mapping[Any, Mapping[Label, Sequence[int]]] = field(default_factory=dict)
     split: Any = None
+    joint_advice: Any = None
 
     @property
     def mechanism(self) -> dict[Any, Mechanism | StratifiedMechanism]:
@@ -106,6 +110,8 @@ class SeveralProtection(Shown):
         notes = [f"{facts.rows:,} rows; order {facts.row_order}; made for {facts.use}."]
         if self.split is not None:
             notes.append(self.split.words)
+        if self.joint_advice is not None:
+            notes.append(self.joint_advice.words)
         if isinstance(self.table, Path):
             notes.append(f"Released file: {self.table}.")
         if self.entries:

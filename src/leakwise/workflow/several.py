@@ -38,9 +38,10 @@ from leakwise.workflow.columns import (
 from leakwise.workflow.identity import Told
 from leakwise.workflow.mechanism import Kept, kept_in_reading
 from leakwise.workflow.several_account import Account
+from leakwise.workflow.several_advice import advice_on_secrets
 from leakwise.workflow.several_arguments import Named, PriorOfAll, SeveralRequest, read_secrets
 from leakwise.workflow.split_total import Split, split_total
-from leakwise.workflow.strata import CountedStrata, learned_priors
+from leakwise.workflow.strata import CountedStrata, learned_priors, paired
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -128,7 +129,9 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     designs = {one.named.title: one.choice.design for one in steps.drawn}
     counts = {one.named.title: one.choice.counts for one in steps.drawn}
     kept = {**files, **account.files}
-    return SeveralProtection(table, certificate, designs, facts, account.entries, kept, counts, split)
+    # What would do better is told to the owner of the table, and stands in no report.
+    advice = advice_on_secrets(data, secrets, joint, by, certificate, seen[0].rows)
+    return SeveralProtection(table, certificate, designs, facts, account.entries, kept, counts, split, advice)
 
 
 def _check(asked: SeveralRequest) -> None:
@@ -279,7 +282,7 @@ class _Steps:
     def _from_table(self, place: int) -> _Drawn:
         by = self._beside()
         seen = self._seen[place] if by is None or not place else self._tallied(place, by)
-        if place and seen.strata is not None and len(seen.strata) > _MOST_STRATA:
+        if place and by is not None and seen.strata is not None and self._too_many(by, seen.strata):
             return self._implied_by_table(place)
         # Which mechanism the earlier outcomes were drawn by, the rows chose: of so many each has its share.
         share = self._share / _certificate([one.part for one in self.drawn]).choices
@@ -288,6 +291,17 @@ class _Steps:
         if not place:
             tell_accuracy(request, choice, by, seen.rows)
         return self._done(place, request, choice)
+
+    def _too_many(self, by: GivenColumns, strata: StrataCounts) -> bool:
+        """Whether combinations with outcomes are too many, or most rows are in some too small to learn from.
+
+        Their sizes are public: the released table shows them.
+        """
+        sizes = {key: sum(row) for key, row in strata.items()}
+        least = self._asked.least_rows
+        pairs = paired(by, sizes, least)
+        small = sum(size for key, size in sizes.items() if size < least and key not in pairs)
+        return len(sizes) > _MOST_STRATA or 2 * small > sum(sizes.values())
 
     def _implied_by_table(self, place: int) -> _Drawn:
         """Too many combinations with outcomes: what the table says beside the given columns alone, made wider."""
