@@ -211,6 +211,14 @@ def test_a_margin_that_no_lift_reaches_says_how_many_rows_would_do():
         lw.design([0.5, 0.3, 0.2], margin=0.02, rows=int(0.98 * needed), anyone=2)
 
 
+def test_a_lift_next_to_one_is_printed_apart_from_what_does_not_suffice():
+    d = lw.design([0.5, 0.3, 0.2], margin=0.4, rows=10**9)
+    assert 1 < d.bound < d.lift < 1.0001
+    words = d.sentence.split()
+    assert float(words[3]) >= d.lift > float(words[-2]) > 1
+    assert float(words[-2]) <= d.bound
+
+
 def test_one_value_costs_nothing():
     with pytest.raises(InvalidInput, match="one value only"):
         lw.design({"a": 1.0}, margin=0.02, rows=100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,15 @@ from leakwise.optimize.problem.margins import Margins
 from leakwise.optimize.stratified_result import StratifiedDesign
 
 __all__ = ["MarginDesign", "StratifiedMarginDesign"]
+
+
+def _digits(lift: float) -> int:
+    """How many digits tell a lift from those that are smaller by a thousandth of what it has above 1."""
+    return 5 + max(0, -math.floor(math.log10(max(lift - 1, 1e-12))) - 1)
+
+
+def _proven(lower: float, lift: float) -> str:
+    return at_least(lower, _digits(lift)) if lower > 1 else "not proven"
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,20 +60,18 @@ class MarginDesign(Design):
     @property
     def sentence(self) -> str:
         """What was found, in words."""
-        less = (
-            f"no lift up to {at_least(self.bound)} suffices"
-            if self.bound > 1
-            else "whether less suffices is not proven"
-        )
+        digits = _digits(self.value)
+        less = f"no lift up to {at_least(self.bound, digits)} suffices"
+        less = less if self.bound > 1 else "whether less suffices is not proven"
         return (
-            f"A lift of {at_most(self.value)} is enough for every margin (95% intervals from {self.margins.rows:,} "
-            f"rows); {less}."
+            f"A lift of {at_most(self.value, digits)} is enough for every margin (95% intervals from "
+            f"{self.margins.rows:,} rows); {less}."
         )
 
     def _rows(self) -> list[list[str]]:
         return [
-            ["least lift", at_most(self.value)],
-            ["no lift suffices up to", at_least(self.bound) if self.bound > 1 else "not proven"],
+            ["least lift", at_most(self.value, _digits(self.value))],
+            ["no lift suffices up to", _proven(self.bound, self.value)],
             ["asked", self.constraint],
             ["proven ε (nats, rounded up)", at_most(self.epsilon, 6)],
             ["outcomes", self._outcomes()],
@@ -125,8 +133,8 @@ class StratifiedMarginDesign(StratifiedDesign):
 
     def _shown(self) -> Parts:
         rows = [
-            ["least lift", at_most(self.lift)],
-            ["no lift suffices up to", at_least(self.lower) if self.lower > 1 else "not proven"],
+            ["least lift", at_most(self.lift, _digits(self.lift))],
+            ["no lift suffices up to", _proven(self.lower, self.lift)],
             ["asked", self.constraint],
             ["proven ε in every stratum (nats)", at_most(self.epsilon, 6)],
             ["strata", f"{len(self.strata):,}"],

@@ -74,10 +74,11 @@ def chosen_or_least(
     """Return the mechanism of a release; where an accuracy is asked for, with the least lift that meets the margins."""
     if accuracy is None:
         return request, chosen_mechanism(request, seen, by, stream)
-    goal = asked_margins(_planned(request, seen), accuracy.margin, int(seen.rows), accuracy.values)
+    planned = _planned(request, seen)
+    goal = asked_margins(planned, accuracy.margin, int(seen.rows), accuracy.values)
     if request.mechanism is not None:
         choice = chosen_mechanism(request, seen, by, None)
-        _warn_of_missed(goal, choice)
+        _warn_of_missed(goal, choice, planned)
         return request, choice
     share = request.time_limit / _DESIGNS
 
@@ -86,9 +87,9 @@ def chosen_or_least(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LeakwiseWarning)
             choice = chosen_mechanism(asked, seen, by, None)
-        return _Tried(_worst(goal, choice))
+        return _Tried(_worst(goal, choice, planned))
 
-    lift = least_lift(attempt, first_lift(goal, _planned(request, seen)), _MOST, goal.rows)[1]
+    lift = least_lift(attempt, first_lift(goal, planned), _MOST, goal.rows)[1]
     asked = replace(request, asked=limits_at(lift=lift), goal=goal)
     choice = chosen_mechanism(asked, seen, by, None)
     if isinstance(choice.certificate, Certificate) and isinstance(asked.public, PriorSet):
@@ -113,19 +114,18 @@ def _planned(request: Request, seen: Checked) -> Prior:
     return coarse_prior(seen.counts.tolist(), request.letters)
 
 
-def _worst(goal: Margins, choice: Choice) -> float:
+def _worst(goal: Margins, choice: Choice, planned: Prior) -> float:
     """Minus the largest variance of an estimate for all rows, in units of what its margin allows."""
-    widths = np.array(_half_widths(goal, choice))
+    widths = np.array(_half_widths(goal, choice, planned))
     return -float(((widths / [one.half_width for one in goal.margins]) ** 2).max())
 
 
-def _half_widths(goal: Margins, choice: Choice) -> list[float]:
+def _half_widths(goal: Margins, choice: Choice, planned: Prior) -> list[float]:
     """What each estimate for all rows is known within, by the mechanisms of all strata together."""
     mechanism, shown = choice.certificate.mechanism, choice.shown
     if not isinstance(mechanism, StratifiedMechanism) or not isinstance(shown, StratifiedCertificate):
-        assert choice.prior is not None
         assert isinstance(mechanism, Mechanism)
-        return goal.half_widths(mechanism, choice.prior)
+        return goal.half_widths(mechanism, planned)
     listed = shown.priors
     total = sum(map(sum, choice.counts.values()))
     parts = []
@@ -136,9 +136,9 @@ def _half_widths(goal: Margins, choice: Choice) -> list[float]:
     return pooled_half_widths(goal, parts)
 
 
-def _warn_of_missed(goal: Margins, choice: Choice) -> None:
+def _warn_of_missed(goal: Margins, choice: Choice, planned: Prior) -> None:
     """Warn of a given mechanism that does not meet the margins."""
-    for one, width in zip(goal.margins, _half_widths(goal, choice), strict=True):
+    for one, width in zip(goal.margins, _half_widths(goal, choice, planned), strict=True):
         if one.stated and width > one.half_width:
             warnings.warn(
                 f"The mechanism that was given leaves the {one.name} within {width:.3g} (95%, from {goal.rows:,} "

@@ -21,7 +21,7 @@ from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exact import exact_fraction
 from leakwise.mechanism import Kernel, Mechanism
 from leakwise.optimize.problem.utilities import Frequencies, inverted, to_eleven_digits
-from leakwise.optimize.problem.utility import Utility, seen
+from leakwise.optimize.problem.utility import seen
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import OptimalityClaim
 from leakwise.types import Floats, Indices
@@ -60,9 +60,6 @@ class Margins(Frequencies):
     def contrasts_at(self, prior: Prior) -> Floats | None:
         centred: Floats = self.contrasts - prior.probabilities @ self.contrasts
         return centred
-
-    def linearised(self, lifts: Floats, law: Floats) -> tuple[Utility, Floats | None]:
-        raise AssertionError("no closed form asks for it")
 
     def closed_forms(self, prior: Prior) -> bool:
         return False
