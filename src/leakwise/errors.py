@@ -13,7 +13,7 @@ Every message names the argument, its value, what was expected and what to do.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from types import ModuleType
 from typing import Any
 
@@ -56,6 +56,20 @@ class UnsafeSeedWarning(LeakwiseWarning):
 
 class InvalidInput(LeakwiseError, ValueError):
     """An argument, a file or a table is not what it must be."""
+
+
+class SecretInClear(InvalidInput):
+    """Other columns of a table say what the secret is.
+
+    Attributes
+    ----------
+    columns
+        Those columns.
+    """
+
+    def __init__(self, message: str, *, columns: tuple[Hashable, ...]) -> None:
+        super().__init__(message)
+        self.columns = columns
 
 
 class Infeasible(LeakwiseError):

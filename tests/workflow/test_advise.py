@@ -115,3 +115,19 @@ def test_it_prints_a_table_the_commands_and_what_it_assumed(advised):
     assert all(advised.command(one) in said for one in advised.settings)
     assert "Nothing was drawn, written or spent." in said
     assert max(len(line) for line in said.splitlines()[:8]) <= 80
+
+
+def test_a_column_that_says_the_secret_is_dropped_and_told():
+    generator = np.random.default_rng(3)
+    party = generator.choice(["a", "b"], 3000)
+    vote = np.where(generator.random(3000) < 0.96, party, "a")
+    frame = pd.DataFrame({"vote": vote, "news": generator.integers(0, 3, 3000), "party": party})
+    found = lw.advise(frame, "vote")
+    assert "party tells too much about vote, and is dropped." in found.assumed
+    assert all("party" in one.columns.drop for one in found.settings)
+    assert found.settings[0].columns.given == ("news",)
+
+
+def test_a_small_table_is_told_that_nothing_can_be_learned_from_it(clinic):
+    found = lw.advise(clinic[["ill", "sex"]].head(500), "ill")
+    assert any(one.startswith("Nothing can be learned from 500 rows") for one in found.assumed)

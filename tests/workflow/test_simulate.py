@@ -137,3 +137,18 @@ def test_odd_requests_are_refused(words, options):
         lw.simulate(DESIGN, **options)
     with pytest.raises(lw.InvalidInput, match="must be what"):
         lw.simulate(lw.Prior([0.5, 0.5]))
+
+
+def test_people_like_a_few_rows_are_not_copies_of_them():
+    """In strata of one row each, a guess would be right for every row, and no release would seem to tell anything."""
+    generator = np.random.default_rng(0)
+    ill = generator.choice(["no", "yes"], 600)
+    frame = pd.DataFrame({"ill": ill, "place": [f"p{i % 300}" for i in range(600)]})
+    asked = {"domain": ["no", "yes"], "prior": "table", "failure": 1e-3, "lift": 2, "given": ["place"], "order": "keep"}
+    with pytest.warns(lw.LeakwiseWarning, match="too rare to learn from"):
+        tried = lw.protect(frame, "ill", **asked, dry_run=True)
+    found = lw.simulate(tried, repeats=20)
+    assert 0.5 < found.attacker.expected.before < 0.75
+    assert found.attacker.expected.after > found.attacker.expected.before + 0.02
+    assert 0.5 < tried.dry_run.guesses.before < 0.8
+    assert tried.dry_run.guesses.after > tried.dry_run.guesses.before + 0.02

@@ -14,7 +14,7 @@ from leakwise.charts.shown import Parts, Table
 from leakwise.guarantee import percent
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.report.better_choices import Advice
-from leakwise.report.expected import Group, Guesses, expected_errors, expected_guesses, groups_of
+from leakwise.report.expected import Group, Guesses, expected_errors, expected_guesses, groups_of, leaning
 from leakwise.report.steward import STEWARD
 
 __all__ = ["NOTHING", "DryRun"]
@@ -76,8 +76,11 @@ class DryRun:
 
     @cached_property
     def guesses(self) -> Guesses:
-        """How often someone who guesses the value of a row is right, with its outcome and without."""
-        return expected_guesses(self.groups)
+        """How often someone who knows the frequencies in a row's group guesses its value, with the outcome and without.
+
+        Those of small groups lean on the whole table.
+        """
+        return expected_guesses(leaning(self.groups))
 
     def _rows(self) -> list[list[object]]:
         whole = np.sum([one.counts for one in self.groups], axis=0)

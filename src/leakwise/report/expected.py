@@ -7,7 +7,7 @@ values gets some of them right, with the outcomes and without.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from leakwise.alphabet import Label
 from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.priors import Prior
 from leakwise.report.comparison import Part, pooled_worth
-from leakwise.types import Counts, Floats
+from leakwise.types import Bools, Counts, Floats
 
-__all__ = ["Group", "Guesses", "expected_errors", "expected_guesses", "groups_of"]
+# A group of so many rows shows its own frequencies.
+_LARGE = 1000
+
+__all__ = ["Group", "Guesses", "expected_errors", "expected_guesses", "groups_of", "leaning"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def expected_errors(groups: Sequence[Group]) -> list[float] | None:
 
 @dataclass(frozen=True)
 class Guesses:
-    """How often the best guess about a row is right, knowing the frequencies in its group: expected shares of rows.
+    """How often the best guess about a row is right: expected shares of rows.
 
     Attributes
     ----------
@@ -87,20 +90,40 @@ class Guesses:
 
 
 def expected_guesses(groups: Sequence[Group]) -> Guesses:
-    r"""Return how often the best guess is right: :math:`\sum_y \max_s n_s P(y|s)` of :math:`n` rows.
+    r"""Return how often the best guess is right that knows the frequencies in a row's group.
+
+    That is :math:`\sum_y \max_s n_s P(y|s)` of :math:`n` rows.
 
     >>> from leakwise import randomized_response
     >>> found = expected_guesses(groups_of(randomized_response(["no", "yes"], lift=3), {(): [600, 400]}))
     >>> found.before, found.after, found.after_by_value
     (0.6, 0.75, array([0.75, 0.75]))
     """
-    size = len(groups[0].counts)
-    rows, before, after = np.zeros(size), np.zeros(size), np.zeros(size)
+    rows = np.sum([one.counts for one in groups], axis=0)
+    before, after = np.zeros(rows.size), np.zeros(rows.size)
     for one in groups:
         joint = one.counts[:, None] * one.mechanism.matrix
         guess = joint.argmax(axis=0)
-        rows += one.counts
         before[one.counts.argmax()] += one.counts.max()
         np.add.at(after, guess, joint[guess, np.arange(joint.shape[1])])
     with np.errstate(invalid="ignore"):
         return Guesses(float(before.sum() / rows.sum()), float(after.sum() / rows.sum()), before / rows, after / rows)
+
+
+def leaning(groups: Sequence[Group], supports: Sequence[Bools] | None = None) -> list[Group]:
+    """Let the frequencies of small groups lean on those of all rows: people like a few rows are not copies of them.
+
+    In a group of one row, the row itself would be all that is known of it, and every guess right. Values that cannot
+    occur in a group, which ``supports`` says, stay out of it.
+    """
+    if len(groups) == 1:
+        return list(groups)
+    whole, found = np.sum([one.counts for one in groups], axis=0), []
+    for place, one in enumerate(groups):
+        lean = np.asarray(whole if supports is None else np.where(supports[place], whole, 0), dtype=np.float64)
+        if one.rows < _LARGE and lean.sum() > 0:
+            size = np.count_nonzero(lean)
+            counts = (one.counts + size * lean / lean.sum()) * (one.rows / (one.rows + size))
+            one = replace(one, counts=counts)
+        found.append(one)
+    return found

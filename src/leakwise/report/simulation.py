@@ -16,7 +16,7 @@ from leakwise.report.expected import Guesses
 from leakwise.report.steward import STEWARD
 from leakwise.types import Bools, Floats
 
-__all__ = ["Analyst", "Attacker", "Simulation", "Test"]
+__all__ = ["Analyst", "Attacker", "GroupTest", "Simulation"]
 
 # Tests between groups that are printed.
 _TESTS = 12
@@ -72,7 +72,7 @@ class Attacker:
     simulated_lift: float
 
 
-class Test(NamedTuple):
+class GroupTest(NamedTuple):
     """A test, at 5%, whether a value is as frequent in one group as in another."""
 
     value: Label
@@ -106,7 +106,7 @@ class Simulation(Drawn):
     repeats: int
     analyst: Analyst
     attacker: Attacker
-    tests: Sequence[Test]
+    tests: Sequence[GroupTest]
     guaranteed: float
     confidence: float
     of_table: bool

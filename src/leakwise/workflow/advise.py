@@ -6,17 +6,17 @@ import math
 import os
 import shlex
 import warnings
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet, Bins, as_alphabet, joined
+from leakwise.alphabet import Alphabet, Bins, GivenColumns, as_alphabet, joined
 from leakwise.charts.shown import Parts, Shown, Table
-from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, some_of
+from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, SecretInClear, some_of
 from leakwise.exact import level
 from leakwise.guarantee import at_most, percent
 from leakwise.report import Protection
@@ -26,6 +26,7 @@ from leakwise.tables.formats import is_path
 from leakwise.workflow.advice import round_bins
 from leakwise.workflow.columns import MOST_VALUES
 from leakwise.workflow.protect import protect
+from leakwise.workflow.strata import LEAST_ROWS
 
 __all__ = ["Advised", "Setting", "advise"]
 
@@ -253,15 +254,34 @@ order='shuffle', dry_run=True)
                     dry_run=True,
                     **options,
                 )
+            except SecretInClear:
+                raise
             except LeakwiseError as error:
                 refused.append(f"{title}: {error}")
                 return
         assert isinstance(tried, Protection)  # of one secret
         settings.append(Setting(title, columns, limit, use, tried))
 
-    add(_title(first), first, asked)
+    while True:
+        try:
+            add(_title(first), first, asked)
+            break
+        except SecretInClear as error:
+            told = _most_telling(source, secret, letters, error.columns, first.coarsen)
+            assumed.append(f"{told} tells too much about {secret}, and is dropped.")
+            first = replace(
+                first,
+                given=tuple(name for name in first.given if name != told),
+                drop=(*first.drop, told),
+                coarsen={name: bins for name, bins in first.coarsen.items() if name != told},
+            )
     if not settings:
         raise InvalidInput(refused[0])
+    if (rows := settings[0].tried.facts.rows) < LEAST_ROWS:
+        assumed.append(
+            f"Nothing can be learned from {rows:,} rows without telling of single ones: the mechanism holds for every "
+            "prior. A prior from public sources (--prior) would make it more accurate."
+        )
     dry = settings[0].tried.dry_run
     better = () if dry is None or dry.advice is None else dry.advice.options
     # The choice that changes least, and the one that is most accurate.
@@ -315,6 +335,19 @@ def _first(source: Any, names: Sequence[Hashable], drop: Sequence[Hashable]) -> 
         else:
             dropped.append(name)
     return Option(tuple(given), (), tuple(dropped), coarsen, math.nan)
+
+
+def _most_telling(
+    source: Any, secret: Hashable, letters: Alphabet, columns: Sequence[Hashable], coarsen: Mapping[Hashable, Bins]
+) -> Hashable:
+    """The column from which alone the secret is guessed right most often."""
+    source.coarsen = coarsen
+    source.check((secret,), letters)
+    right = {}
+    for name in columns:
+        counts = source.tally(letters, GivenColumns({name: source.distinct(name, MOST_VALUES)}))
+        right[name] = sum(max(row) for row in counts.values())
+    return max(right, key=lambda name: right[name])
 
 
 def _numbers(values: Sequence[Any]) -> Any:

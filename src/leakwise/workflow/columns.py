@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, GivenColumns, Label, as_alphabet, joined
-from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
+from leakwise.errors import InvalidInput, LeakwiseWarning, SecretInClear, some_of
 from leakwise.guarantee import percent_at_least
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, PriorByStratum
@@ -270,9 +270,10 @@ def refuse_copies(
         words = _copy_words(found)
         if not allowed:
             each = shlex.quote(",".join(map(str, found.columns)))
-            raise InvalidInput(
+            raise SecretInClear(
                 f"{words} Nothing was released. Leave out what says it (--drop {each}), send it out in bins "
-                "(--coarsen), or give allow_certainty=True (--allow-certainty) if it may go out in clear."
+                "(--coarsen), or give allow_certainty=True (--allow-certainty) if it may go out in clear.",
+                columns=found.columns,
             )
         warnings.warn(words, LeakwiseWarning, stacklevel=3)
     elif given is not None and counts:

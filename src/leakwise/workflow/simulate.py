@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.priors import Prior, PriorByStratum, PriorSet
 from leakwise.report import Protection
 from leakwise.report.comparison import Part, pooled_worth
-from leakwise.report.expected import Group, expected_guesses, groups_of
-from leakwise.report.simulation import Analyst, Attacker, Simulation, Test
+from leakwise.report.expected import Group, expected_guesses, groups_of, leaning
+from leakwise.report.simulation import Analyst, Attacker, GroupTest, Simulation
 from leakwise.types import Bools, Counts, Floats
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ def simulate(
 ) -> Simulation:
     """Show what an analyst and what someone who guesses would get from a release, over many simulated ones.
 
-    In each of them people are drawn like the rows, as many in each stratum as there are, and their outcomes by the
-    mechanism. Nothing is released or spent; with a table, or a release of one, the result contains exact figures of the
-    table and is for its owner.
+    In each of them people are drawn like the rows, as many in each stratum as there are (in small strata also a little
+    like all rows), and their outcomes by the mechanism. Nothing is released or spent; with a table, or a release of
+    one, the result contains exact figures of the table and is for its owner.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _cells(
     if isinstance(release, Protection) and table is None:
         groups = groups_of(mechanism, release.counts)
         found = [(one.stratum, one.counts / one.rows, one.rows) for one in groups]
-        return [_cell(mechanism, *one) for one in found], given, True
+        return _leaning([_cell(mechanism, *one) for one in found]), given, True
     if table is not None:
         secret = column if column is not None else getattr(mechanism, "secret", None)
         if secret is None:
@@ -166,7 +166,7 @@ def _cells(
         counted = PriorByStratum.from_data(table, secret, known or names, mechanism.input_alphabet)
         sizes = counted.sample_sizes
         cells = [_cell(mechanism, key, counted[key].nominal.probabilities, sizes[key] or 0) for key in counted]
-        return [cell for cell in cells if cell.rows], counted.given_columns, True
+        return _leaning([cell for cell in cells if cell.rows]), counted.given_columns, True
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise InvalidInput(f"rows must be a whole number, at least 1. Got {rows!r} instead.")
     known = release.prior
@@ -179,6 +179,12 @@ def _cells(
         )
     assert isinstance(known, PriorSet)
     return [_cell(mechanism, (), known.nominal.probabilities, rows)], None, False
+
+
+def _leaning(cells: list[_Cell]) -> list[_Cell]:
+    groups = [Group(cell.stratum, cell.mechanism, cell.rows * cell.law) for cell in cells]
+    leant = leaning(groups, [cell.support for cell in cells])
+    return [replace(cell, law=one.counts / one.counts.sum()) for cell, one in zip(cells, leant, strict=True)]
 
 
 def _cell(mechanism: AnyMechanism, stratum: Label, law: Any, rows: int) -> _Cell:
@@ -264,7 +270,7 @@ def _estimated(
 
 def _tests(
     cells: Sequence[_Cell], outcomes: Sequence[Counts], columns: GivenColumns, between: Hashable, repeats: int
-) -> list[Test]:
+) -> list[GroupTest]:
     """How often each value is found to be more frequent in one group than in another."""
     from leakwise.tables.strata.pooling import Cell, pooled
 
@@ -296,7 +302,7 @@ def _tests(
             scores = np.abs(estimates[first] - estimates[second]) / np.hypot(errors[first], errors[second])
         power = (scores > critical).mean(axis=0)
         for label, difference, share in zip(cells[0].mechanism.inputs, laws[first] - laws[second], power, strict=True):
-            found.append(Test(label, (first, second), float(difference), float(share)))
+            found.append(GroupTest(label, (first, second), float(difference), float(share)))
     return sorted(found, key=lambda one: -abs(one.difference))
 
 
