@@ -17,8 +17,8 @@ MASK = np.eye(3)
 STRATA = lw.PriorByStratum({"f": ["0.5", "0.3", "0.2"], "m": ["0.1", "0.4", "0.5"]}, given="sex")
 
 
-def _protection():
-    return lw.protect({"s": ["a", "b", "c"] * 20}, "s", prior=PRIOR, lift=2, order="keep")
+def _protection(**options):
+    return lw.protect({"s": ["a", "b", "c"] * 20}, "s", prior=PRIOR, lift=2, order="keep", **options)
 
 
 def _several():
@@ -37,6 +37,9 @@ def _joint(**options):
 
 RESULTS = {
     lw.AllPriors: lambda: lw.AllPriors(PRIOR),
+    lw.results.Advised: lambda: lw.advise(
+        {"s": list("abcabbaccb") * 200, "g": list("xyyxyxxyxy") * 200}, "s", domain=list("abc"), time_limit=1.0
+    ),
     lw.results.Audit: lambda: lw.audit(RR, PRIOR),
     lw.Ball: lambda: PRIOR.ball(0.1),
     lw.results.BlackBoxAudit: lambda: lw.audit_samples(["a", "b"] * 50, ["x", "y"] * 50, failure=0.1),
@@ -51,6 +54,7 @@ RESULTS = {
         COUNTS, lift=2, failure=0.01, strategy="layer-cake", compare=False
     ),
     lw.results.Design: lambda: lw.design(PRIOR, lift=2),
+    lw.results.DryRun: lambda: _protection(dry_run=True).dry_run,
     lw.results.Envelope: lambda: lw.envelope(RR, PRIOR, 0.1),
     lw.results.EnvelopeCurve: lambda: lw.envelope_curve(RR, PRIOR),
     lw.results.Estimate: lambda: lw.estimate(["a", "b", "c"] * 20, RR),
@@ -85,6 +89,7 @@ RESULTS = {
     lw.results.StratifiedCertificate: lambda: lw.design(STRATA, lift=2).certificate,
     lw.results.StratifiedDesign: lambda: lw.design(STRATA, lift=2),
     lw.results.StratifiedMarginDesign: lambda: lw.design(STRATA, margin=0.05, rows=4000),
+    lw.results.Simulation: lambda: lw.simulate(lw.design(PRIOR, lift=2), repeats=20, rows=100),
     lw.StratifiedMechanism: lambda: lw.design(STRATA, lift=2).mechanism,
     lw.SqlTable: lambda: lw.SqlTable("a.db", "t"),
     lw.results.TableAudit: lambda: lw.audit_table(

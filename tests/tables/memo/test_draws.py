@@ -289,6 +289,8 @@ def test_the_key_is_not_overwritten(key, tmp_path):
         lw.protect(tmp_path / "t.csv", "s", out=linked, **options)
     with pytest.raises(lw.InvalidInput, match="memo and ledger must be different files"):
         lw.protect(tmp_path / "t.csv", "s", out=tmp_path / "p.csv", ledger=key.path, dataset="d", **options)
+    with pytest.raises(lw.InvalidInput, match="memo and out must be different files"):
+        drawn(tmp_path / "t.csv", key, out=linked, overwrite=True)
     done = lw.protect(people(400), "s", **{**options, "overwrite": False})
     with pytest.raises(lw.InvalidInput, match="memo and the report must be different files"):
         done.report(key.path)

@@ -15,6 +15,7 @@ from leakwise.tables.release.certain_values import warn_of_certainty
 from leakwise.tables.release.draw import seeded_stream
 from leakwise.tables.release.exchange import refuse_given_secrets, refuse_roles
 from leakwise.tables.release.file import Progress, refuse_partition
+from leakwise.tables.release.paths import file_of, refuse_same_files
 from leakwise.tables.release.row_order import RowOrder, check_order, warn_of_order
 from leakwise.tables.release.secret_columns import Secret, secrets_of
 from leakwise.tables.release.sources import open_source
@@ -107,6 +108,7 @@ def release(
     drawn = [name for one in secrets for name in one.names]
     refuse_partition((data, out), drawn)
     source.memo = memo_of(memo, person, source.names, drawn, unsafe_seed)
+    refuse_same_files({"memo": None if source.memo is None else source.memo.key.path}, {"out": file_of(out)})
     warn_of_secrets(source.names or (), secrets, stacklevel=2)
     every = {name for one in secrets for name in one.names}
     chained = any(every.intersection(getattr(one.mechanism, "given", ())) for one in secrets)
