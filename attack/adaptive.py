@@ -128,6 +128,9 @@ def _world(number: int) -> tuple[Any, list[_Release]]:
     for _ in range(10):
         k = int(generator.integers(6, 16))
         pool.append(_release(generator, weights, pool, (*pool[k].after, k), open_))
+    for _ in range(6):
+        # Beside an outcome, and not beside the one that this was drawn beside.
+        pool.append(_release(generator, weights, pool, (int(generator.integers(6, 16)),), open_))
     return weights, pool
 
 
@@ -144,10 +147,7 @@ def _release(generator: Generator, weights: Any, pool: list[_Release], after: tu
         u, outcomes = stratum[0], stratum[1:]
         first = generator.integers(0 if zeros else 2, _PARTS + 1 if zeros else _PARTS - 1, len(letters))
         rows = {one: (int(k), _PARTS - int(k)) for one, k in zip(letters, first, strict=True)}
-        seen = np.array(weights, dtype=object)
-        for j, y in zip(after, outcomes, strict=True):
-            # Those that a release is drawn beside come first in its own list, in the same order.
-            seen = seen * pool[j].parts[tuple(outcomes[after.index(i)] for i in pool[j].after)][:, y]
+        seen = weights * _likelihood(pool, dict(zip(after, outcomes, strict=True)))
         masses = dict.fromkeys(letters, 0)
         for k, cell in enumerate(_CELLS):
             if u in (None, cell[3]):
@@ -172,6 +172,15 @@ def _release(generator: Generator, weights: Any, pool: list[_Release], after: tu
     (entry,) = reserved_entries("d", [Reservation(secret, certificate, outcomes={f"y{j}": 1 for j in after})], "")
     must(entry.epsilon <= entry.anyone * (1 + 1e-12), "a lift beyond the limit for anyone")  # kept with the entry
     return _Release(parts, after, entry)
+
+
+def _likelihood(pool: list[_Release], outcomes: dict[int, int]) -> Any:
+    """The parts for each cell that these outcomes come, over all outcomes of others that they were drawn beside."""
+    for j in outcomes:
+        if unseen := [i for i in pool[j].after if i not in outcomes]:
+            return sum(_likelihood(pool, {**outcomes, unseen[0]: y}) for y in (0, 1))
+    drawn = [pool[j].parts[tuple(outcomes[i] for i in pool[j].after)][:, y] for j, y in outcomes.items()]
+    return np.prod(np.array([np.ones(len(_CELLS), dtype=object), *drawn]), axis=0)
 
 
 def _part(cell: tuple[str, ...], columns: tuple[str, ...]) -> Any:

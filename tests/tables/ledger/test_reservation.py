@@ -10,7 +10,8 @@ from fractions import Fraction
 import pytest
 
 import leakwise as lw
-from leakwise.tables.ledger.reservation import Reservation
+from leakwise.tables.ledger.reservation import Reservation, reserved_entries
+from leakwise.tables.ledger.totals import total_of
 from leakwise.tables.row_columns import RowColumns
 
 # (a, b) with correlated values, and randomized response on each.
@@ -157,3 +158,50 @@ def test_an_outcome_is_no_column_that_went_out_as_it_is(ledger):
     assert ledger.total("d", "a").in_clear == ()
     assert ledger.total("d", "a").beside is None
     assert len(entries) == 2
+
+
+def test_a_release_beside_an_outcome_and_not_beside_what_that_was_drawn_beside_counts_for_anyone():
+    """P(s | y₂) mixes what y₁ = 0 and y₁ = 1 would mean: for who has seen both, its lift does not hold."""
+    values, weights = ["rare", "some", "most"], [1, 99, 900]
+    prior = lw.Prior(dict(zip(values, (Fraction(w, 1000) for w in weights), strict=True)))
+    coin = {0: Fraction(1, 10), 1: Fraction(9, 10)}
+    hit = {0: [10, 1, 1], 1: [1, 10, 1]}  # in twentieths, by what the coin shows
+    last = [Fraction(1, 2), Fraction(1, 2), Fraction(1, 200)]
+
+    def drawn(shares, outputs):
+        return lw.Mechanism([[p, 1 - p] for p in shares], inputs=values, outputs=outputs)
+
+    first = drawn([coin[0]] * 3, ["0", "1"])
+    second = {str(y): drawn([Fraction(k, 20) for k in hit[y]], ["hit", "miss"]) for y in (0, 1)}
+    third = {"hit": drawn(last, ["x", "z"]), "miss": drawn([Fraction(1, 2)] * 3, ["x", "z"])}
+    posteriors = {}
+    for outcome in ("hit", "miss"):
+        mass = [
+            w * sum(coin[y] * second[str(y)].probability(value, outcome) for y in (0, 1))
+            for value, w in zip(values, weights, strict=True)
+        ]
+        posteriors[outcome] = lw.Prior({value: m / sum(mass) for value, m in zip(values, mass, strict=True)})
+    beside_coin = lw.PriorByStratum(dict.fromkeys(("0", "1"), prior), {"y1": ["0", "1"]})
+    beside_hit = lw.PriorByStratum(posteriors, {"y2": ["hit", "miss"]})
+    made = reserved_entries(
+        "d",
+        [
+            Reservation("s", lw.certify(first, prior)),
+            Reservation(
+                "s",
+                lw.certify(lw.StratifiedMechanism(second, beside_coin.given_columns), beside_coin),
+                outcomes={"y1": -3},
+            ),
+            Reservation(
+                "s",
+                lw.certify(lw.StratifiedMechanism(third, beside_hit.given_columns), beside_hit),
+                outcomes={"y2": -2},
+            ),
+        ],
+        "",
+    )
+    assert made[2].epsilon < math.log(2)
+    seen = [w * Fraction(k, 20) * p for w, k, p in zip(weights, hit[0], last, strict=True)]
+    truth = seen[0] / sum(seen) * 1000
+    assert truth > 80
+    assert total_of(made, "d", ("s",), None).epsilon >= math.log(truth)

@@ -5,6 +5,9 @@ randomness, P(r|u,y_1…y_k)/P(r|u) is a product, in whatever order they are tak
 lift t_i where the release is certified beside u and exactly the outcomes that come before it in that order, and at most
 its limit a_i for anyone otherwise. So every order bounds every guess about the row; the least of the bounds is found as
 the best chain of releases, each certified beside all that come before it (the mathematics, section 8).
+
+One condition is easily missed: a release that is certified beside y_j must be beside the outcomes that y_j was drawn
+beside as well. P(s|u,y_j) mixes what these may have been, and says nothing for anyone who has seen them.
 """
 
 from __future__ import annotations
@@ -75,10 +78,31 @@ class _Link:
         return self.after | self.members <= other.after
 
 
-def for_the_row(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]) -> Together:
-    """Return what releases reveal about a row beside the columns that are seen: the least of the bounds that hold."""
+def for_the_row(
+    counted: Sequence[LedgerEntry],
+    secret: Sequence[str],
+    seen: frozenset[Seen],
+    known: Iterable[LedgerEntry] | None = None,
+) -> Together:
+    """Return what releases reveal about a row beside the columns that are seen: the least of the bounds that hold.
+
+    Parameters
+    ----------
+    counted
+        The releases.
+    secret
+        The columns that are guessed about.
+    seen
+        Those that went out as they are.
+    known
+        All releases of the data, where not all of them count.
+    """
+    after = {one.id: one.after for one in (counted if known is None else known)}
     limits = {one.id: one.anyone for one in counted}
-    chain = _best_chain(_links(counted, secret, seen))
+    certified = [
+        one for one in counted if covers(one, seen) and all(k in after and after[k] <= one.after for k in one.after)
+    ]
+    chain = _best_chain(_links(counted, certified, secret, seen))
     if len(chain) == 1 and len(chain[0].members) == len(counted):
         return chain[0].found
     linked = frozenset[int]().union(*(link.members for link in chain))
@@ -99,10 +123,11 @@ def _best_chain(links: Sequence[_Link]) -> list[_Link]:
     return max([((0, 0.0), list[_Link]()), *best.values()], key=lambda one: one[0])[1]
 
 
-def _links(counted: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]) -> list[_Link]:
+def _links(
+    counted: Sequence[LedgerEntry], certified: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]
+) -> list[_Link]:
     """Whatever is known beside the columns that are seen: releases by themselves, and those that can be composed."""
     numbers = frozenset(one.id for one in counted)
-    certified = [one for one in counted if covers(one, seen)]
     found = [
         _link([one], Together(one.epsilon, set(one.secret) <= set(secret), 1), one.after & numbers)
         for one in certified
