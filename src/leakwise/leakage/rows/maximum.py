@@ -57,38 +57,34 @@ class _Found:
 def largest_lift(passes: Passes, asked: Sequence[int] = (), steps: list[float] | None = None) -> LargestLift:
     """Return the largest lift of a guess about these secrets from all outcomes; without any, about the whole row."""
     error = passes.error
-    near = _near(passes, asked, steps, error)
-    best = max(one.ratio for one in near)
-    cells = passes.row.weights.size
+    best, near = _near(passes, asked, steps, error)
     several = [one for one in near if one.ratio >= best * (1 - 3 * error)]
-    exact = [_exact(passes, one, asked) for one in several[: max(1, min(_TIES, _EXACT_CELLS // cells))]]
+    cells, above = passes.row.weights.size, Fraction(best * (1 + 2 * error))
     if cells > _EXACT_CELLS:
-        lower, upper = (Fraction(best * factor) for factor in (1 - 2 * error, 1 + 2 * error))
-        return LargestLift(lower, upper, *_named(passes, several[0], asked, None), passes.row.given)
+        below = Fraction(best * (1 - 2 * error))
+        return LargestLift(below, above, *_named(passes, several[0], asked, None), passes.row.given)
+    exact = [_exact(passes, one, asked) for one in several[: min(_TIES, _EXACT_CELLS // cells)]]
     place = max(range(len(exact)), key=lambda at: exact[at][0])
     lift, values = exact[place]
-    whole = len(exact) == len(several) <= _TIES
-    upper = lift if whole else max(lift, Fraction(best * (1 + 2 * error)))
+    whole = len(exact) == len(several)
+    upper = lift if whole else max(lift, above)
     return LargestLift(lift, upper, *_named(passes, several[place], asked, values), passes.row.given)
 
 
-def _near(passes: Passes, asked: Sequence[int], steps: list[float] | None, error: float) -> list[_Found]:
-    """The outcomes with the largest lifts that floats do not tell apart, a few more than are computed."""
+def _near(passes: Passes, asked: Sequence[int], steps: list[float] | None, error: float) -> tuple[float, list[_Found]]:
+    """The largest lift by floats, and the outcomes that they do not tell apart from it, one more than are computed."""
     near: list[_Found] = []
     best = 0.0
     masses = _masses(passes, asked)
     for block in passes.blocks(asked, steps):
         ratios = _ratios(block, masses, [len(passes.secrets[place].values) for place in asked])
         best = max(best, float(ratios.max()))
-        least = best * (1 - 3 * error)
-        near = [one for one in near if one.ratio >= least]
-        if len(near) <= _TIES:
-            for place in np.flatnonzero(ratios >= least)[: _TIES + 1]:
-                near.append(_Found(float(ratios[place]), block.outcomes[place], block.columns))
-        elif ratios.max() > max(one.ratio for one in near):
-            place = int(ratios.argmax())
-            near.insert(0, _Found(float(ratios[place]), block.outcomes[place], block.columns))
-    return near
+        places = np.flatnonzero(ratios >= best * (1 - 3 * error))
+        highest = places[np.argsort(-ratios[places], kind="stable")][: _TIES + 1]
+        near += [_Found(float(ratios[place]), block.outcomes[place], block.columns) for place in highest]
+        near = sorted((one for one in near if one.ratio >= best * (1 - 3 * error)), key=lambda one: -one.ratio)
+        near = near[: _TIES + 1]
+    return best, near
 
 
 def _masses(passes: Passes, asked: Sequence[int]) -> Floats:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def near_copy(
     table = np.array(list(counts.values()), dtype=np.int64)
     if not table.size or not table.sum():
         return None
-    parts = list(zip(*map(given.parts, counts), strict=True))
+    parts: Any = [list(counts)] if len(given) == 1 else list(zip(*counts, strict=True))
     codes = [
         np.array([*map(domain.index.__getitem__, part)], dtype=np.int64)
         for domain, part in zip(given.domains, parts, strict=True)
