@@ -100,3 +100,37 @@ def test_where_nothing_can_be_compared_nothing_is_said():
     each = {"a": lw.randomized_response(21, lift=2), "b": lw.randomized_response(20, lift=2)}
     assert joint_advice(many, each, 4) is None
     assert joint_advice(lw.Prior({"no": 1, "yes": 1}), {"smokes": lw.randomized_response(SMOKES, lift=2)}, 2) is None
+
+
+def survey(rows=4000):
+    """Income goes with marriage, and who lives together nearly says who is married."""
+    rng = np.random.default_rng(5)
+    married = rng.random(rows) < 0.5
+    income = np.where(rng.random(rows) < 0.1 + 0.4 * married, "high", "low")
+    lives = np.where(married ^ (rng.random(rows) < 0.03), "together", "alone")
+    site = rng.choice(["A", "B"], rows)
+    return {"income": income, "married": np.where(married, "yes", "no"), "lives": lives, "site": site}
+
+
+DOMAIN = {"income": ["high", "low"], "married": ["no", "yes"], "lives": ["alone", "together"]}
+
+
+def test_protect_tells_of_secrets_that_nearly_copy_each_other_within_strata_and_in_tuples():
+    secrets = {("income", "married"): 2, "lives": 2}
+    r = lw.protect(survey(), secrets, given="site", domain=DOMAIN, prior="table", failure=1e-6)
+    assert [(one.secret, one.by) for one in r.joint_advice.copies] == [("lives", ("income", "married"))]
+    assert "income and married nearly say what lives is: the best guess from them is right for" in str(r)
+    assert "nearly say" not in str(r.to_dict())
+
+
+def test_a_comparison_that_fails_does_so_before_anything_is_entered_or_drawn(tmp_path, monkeypatch):
+    def failing(*_args, **_options):
+        raise lw.InvalidInput("no comparison")
+
+    monkeypatch.setattr("leakwise.workflow.several.advice_on_secrets", failing)
+    table = {name: column for name, column in survey().items() if name != "site"}
+    options = {"domain": DOMAIN, "prior": "table", "failure": 1e-6, "dataset": "survey"}
+    book = lw.Ledger(tmp_path / "ledger.db")
+    with pytest.raises(lw.InvalidInput, match="no comparison"):
+        lw.protect(table, {"income": 2, "married": 2, "lives": 2}, ledger=book, **options)
+    assert not book.entries("survey")

@@ -51,9 +51,10 @@ class Copied:
     @property
     def words(self) -> str:
         """That in a sentence."""
+        says, them = ("say", "them") if isinstance(self.by, tuple) else ("says", "it")
         return (
-            f"{secret_name(self.by)} nearly says what {secret_name(self.secret)} is: the best guess from it is right "
-            f"for {percent(self.right)} of the rows, and for {percent(self.without)} without it."
+            f"{secret_name(self.by)} nearly {says} what {secret_name(self.secret)} is: the best guess from {them} is "
+            f"right for {percent(self.right)} of the rows, and for {percent(self.without)} without {them}."
         )
 
 

@@ -106,6 +106,8 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
         steps.draw(place, stream)
     certificate, shown = steps.certificates()
     certificate.verify()
+    # What would do better is told to the owner of the table, and stands in no report. Nothing has gone out yet.
+    advice = advice_on_secrets(data, secrets, joint, by, certificate, seen[0].rows)
     if asked.certified is not None:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
             asked.certified(certificate)
@@ -129,8 +131,6 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     designs = {one.named.title: one.choice.design for one in steps.drawn}
     counts = {one.named.title: one.choice.counts for one in steps.drawn}
     kept = {**files, **account.files}
-    # What would do better is told to the owner of the table, and stands in no report.
-    advice = advice_on_secrets(data, secrets, joint, by, certificate, seen[0].rows)
     return SeveralProtection(table, certificate, designs, facts, account.entries, kept, counts, split, advice)
 
 
