@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from leakwise.tables.release.file import StrataCounts
     from leakwise.tables.strata.order import StratifiedOrder
 
-__all__ = ["Checked", "Source"]
+__all__ = ["Checked", "Opened", "Source"]
+
+
+class Opened:
+    """A source that was opened elsewhere, such as by Spark: it is released as it is."""
 
 
 class Checked(Protocol):
@@ -58,6 +62,8 @@ class Source(Protocol):
     """Columns that do not go out."""
     coarsen: Mapping[Any, Bins]
     """The bins in which columns go out."""
+    late: bool
+    """Whether secrets are drawn for when they are released: later ones cannot be counted beside outcomes."""
     closed: bool
     """Whether no column may go out that the table did not name when it was opened."""
     memo: Memo | None

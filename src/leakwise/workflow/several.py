@@ -254,7 +254,7 @@ class _Steps:
             assert one.public is not None
             done = self._from_public(place, one.public)
         self._source.draw(done.choice.certificate.mechanism, stream)
-        if self._law is not None:
+        if self._law is not None and not self._source.late:
             self._law.draw(done.choice.certificate.mechanism)
         self.drawn.append(done)
 
@@ -270,16 +270,18 @@ class _Steps:
     def _from_joint(self, place: int) -> _Drawn:
         assert self._law is not None
         assert self._joint is not None
-        public = self._law.prior()
-        if place and (self._law.strata > _MOST_STRATA or self._law.cells > _MOST_CELLS):
+        if place and (self._source.late or self._law.strata > _MOST_STRATA or self._law.cells > _MOST_CELLS):
             named = [(one.names, one.letters) for one in self._secrets]
             return self._from_public(place, margin_of(self._joint, named, place))
+        public = self._law.prior()
         by = public.given_columns if isinstance(public, PriorByStratum) else None
         seen = self._seen[place] if by is None else self._tallied(place, by)
         request = self._request(place, public, by)
         return self._done(place, request, chosen_mechanism(request, seen, by, None))
 
     def _from_table(self, place: int) -> _Drawn:
+        if place and self._source.late:
+            return self._implied_by_table(place)
         by = self._beside()
         seen = self._seen[place] if by is None or not place else self._tallied(place, by)
         if place and by is not None and seen.strata is not None and self._too_many(by, seen.strata):

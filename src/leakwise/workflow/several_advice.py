@@ -13,6 +13,7 @@ from leakwise.alphabet import Alphabet, GivenColumns, StratumCounts
 from leakwise.priors import Prior, PriorByStratum
 from leakwise.proof import SeveralCertificate
 from leakwise.tables.kinds.joint_columns import encode_columns
+from leakwise.tables.source import Opened
 from leakwise.tables.strata.rows import read_table
 from leakwise.workflow.joint_advice import JointAdvice, joint_advice
 from leakwise.workflow.several_arguments import Named, PriorOfAll
@@ -41,7 +42,8 @@ def advice_on_secrets(
         return None
     failure = None
     if joint is None:
-        if not all(isinstance(one.public, str) for one in secrets) or rows > _MOST_ROWS:
+        counted = all(isinstance(one.public, str) for one in secrets)
+        if not counted or rows > _MOST_ROWS or isinstance(data, Opened):
             return None
         joint, failure = _counted(data, secrets, by), certificate.exact_failure or None
     return joint_advice(joint, certificate.mechanism, certificate.ratio, failure=failure, seconds=_SECONDS)

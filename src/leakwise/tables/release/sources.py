@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from leakwise.tables.release.checking import Encoded, RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_target, release_file
 from leakwise.tables.release.secret_columns import check_data
-from leakwise.tables.source import Checked, Source
+from leakwise.tables.source import Checked, Opened, Source
 from leakwise.tables.strata.columns_in_memory import ColumnsInMemory, encode_held, labels_of, listed, shown_held
 from leakwise.tables.strata.drawn_columns import DrawnColumns
 from leakwise.tables.strata.rows import read_table
@@ -47,6 +47,8 @@ def open_source(
     coarsen: Mapping[Any, Bins] | None = None,
 ) -> Source:
     """Return the data, with everything refused that can be without reading its rows."""
+    if isinstance(data, Opened):
+        return cast(Source, data)
     if is_path(data) or isinstance(data, SqlTable):
         return _Stored(data, out, overwrite, progress, order, drop, coarsen or {})
     if out is not None or overwrite:
@@ -59,6 +61,7 @@ def open_source(
 
 
 class _InMemory:
+    late = False
     name: str | None = None
     closed: bool = False
     memo: Memo | None = None
@@ -194,6 +197,8 @@ def _shown(codes: Array, labels: Sequence[Any]) -> Sequence[Any]:
 
 class _Stored:
     """A table in a file or in a database: read in batches, whole before anything is drawn, and again to be written."""
+
+    late = False
 
     def __init__(
         self,
