@@ -8,7 +8,14 @@ from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
 from leakwise.proof.optimality import OptimalityClaim, ValueBox, proven_bound, value_box
 from leakwise.proof.sets import is_checked, is_exact, least_mass_prover
-from leakwise.proof.several import SecretPart, SeveralCertificate, row_guarantee
+from leakwise.proof.several import (
+    EIGHTHS,
+    SecretPart,
+    SeveralCertificate,
+    roundings,
+    row_guarantee,
+    shares_of_a_total,
+)
 from leakwise.proof.stratified import StratifiedCertificate, also_by_stratum, certify_by_stratum
 from leakwise.proof.stratum_limits import limits_in_stratum, prior_cost
 from leakwise.proof.verification import verify
@@ -17,6 +24,7 @@ certify = also_by_stratum(_certify_one)
 
 # What the finder may know of the checker: the forms of what it claims, and the checker's own word on them.
 __all__ = [
+    "EIGHTHS",
     "FOR_ANYONE",
     "NO_LIMITS",
     "AskedLimits",
@@ -39,7 +47,9 @@ __all__ = [
     "load_certificate",
     "prior_cost",
     "proven_bound",
+    "roundings",
     "row_guarantee",
+    "shares_of_a_total",
     "value_box",
     "verify",
 ]

@@ -12,9 +12,8 @@ from leakwise.alphabet import GivenColumns
 from leakwise.documents import created_like
 from leakwise.errors import InvalidInput
 from leakwise.exact import Level
-from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
-from leakwise.priors.sample import coarse_prior
-from leakwise.proof import SecretPart, SeveralCertificate, certify
+from leakwise.priors import Prior, PriorByStratum, PriorSet
+from leakwise.proof import EIGHTHS, SecretPart, SeveralCertificate, certify, roundings, shares_of_a_total
 from leakwise.report.several import SeveralFacts, SeveralProtection
 from leakwise.tables.formats import is_path
 from leakwise.tables.release.draw import seeded_stream
@@ -39,7 +38,7 @@ from leakwise.workflow.identity import Told
 from leakwise.workflow.mechanism import Kept, kept_in_reading
 from leakwise.workflow.several_account import Account
 from leakwise.workflow.several_advice import advice_on_secrets
-from leakwise.workflow.several_arguments import Named, PriorOfAll, SeveralRequest, read_secrets
+from leakwise.workflow.several_arguments import Named, PriorOfAll, SeveralRequest, prior_for_columns, read_secrets
 from leakwise.workflow.split_total import Split, split_total
 from leakwise.workflow.strata import CountedStrata, learned_priors, paired
 
@@ -87,7 +86,7 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     secrets, joint = read_secrets(source.names, asked)
     every = tuple(name for one in secrets for name in one.names)
     refuse_partition((data, asked.out), every)
-    public = _prior_for_columns(secrets, joint)
+    public = prior_for_columns(secrets, joint)
     said = {"given": asked.given, "unrelated": asked.unrelated, "drop": asked.drop, "coarsen": asked.coarsen}
     row = columns_that_go_out(source.names, every, public, None, **said)
     source.drop, source.coarsen, source.closed = row.dropped, row.coarsened, True
@@ -154,7 +153,7 @@ def _split(
         if joint is not None:
             priors[one.key] = margin_of(joint, [(each.names, each.letters) for each in secrets], place)
         elif isinstance(one.public, str):
-            priors[one.key] = coarse_prior(seen[place].counts.tolist(), one.letters)
+            priors[one.key] = _in_eighths(seen[place].counts.tolist(), one)
         else:
             priors[one.key] = one.public
     limits = {one.key: one.asked.level.below for one in secrets if one.asked.level is not None}
@@ -163,21 +162,11 @@ def _split(
     return split_total(limits, priors, total.below, anyone=anyone, use=asked.use, keep=keep)
 
 
-def _prior_for_columns(secrets: Sequence[Named], joint: PriorOfAll | None) -> Any:
-    """What decides which columns may go out beside the secrets: one prior that stands for all."""
-    if joint is not None:
-        return joint
-    known = [one.public for one in secrets if not isinstance(one.public, AllPriors)]
-    if not known:
-        return secrets[0].public
-    by = [one.given_columns if isinstance(one, PriorByStratum) else None for one in known]
-    if any(one != by[0] for one in by):
-        raise InvalidInput(
-            "prior must be by the same given columns, in one order, for every secret: what is known of one where "
-            "columns are seen that another's prior does not speak of cannot be told. Give all of them by stratum "
-            "(lw.PriorByStratum), or lw.AllPriors for those of which nothing is known."
-        )
-    return known[0]
+def _in_eighths(counts: Sequence[int], one: Named) -> Prior:
+    """The frequencies of a secret so coarse that they decide little: how a total is shared out is seen."""
+    rows = sum(counts)
+    parts = [max(1, (2 * count * EIGHTHS + rows) // (2 * rows)) for count in counts]
+    return Prior.from_integers(one.letters, parts)
 
 
 def _checked(
@@ -355,13 +344,25 @@ class _Steps:
 
     def _done(self, place: int, request: Request, choice: Choice, alone: Any = None, public: Any = None) -> _Drawn:
         one = self._secrets[place]
+        possible = self._possible(place, choice) if isinstance(self._asked.prior, str) else 1
         return _Drawn(
             one,
             request,
             choice,
-            SecretPart(one.names, choice.certificate, alone),
-            SecretPart(one.names, choice.shown, public),
+            SecretPart(one.names, choice.certificate, alone, possible),
+            SecretPart(one.names, choice.shown, public, possible),
         )
+
+    def _possible(self, place: int, choice: Choice) -> int:
+        """How many mechanisms the rows could have chosen for a row: by the sizes of the strata alone, which are public.
+
+        Two strata whose rows are rounded together are both smaller than ``least_rows``.
+        """
+        largest = max(sum(row) for row in choice.counts.values())
+        found = roundings(max(largest, 2 * self._asked.least_rows), len(self._secrets[place].letters))
+        if not place and self._asked.most is not None:
+            found *= shares_of_a_total(len(one.letters) for one in self._secrets)
+        return found
 
     def certificates(self) -> tuple[SeveralCertificate, SeveralCertificate]:
         """Return the proof of all secrets, and the one that the receiver may see."""

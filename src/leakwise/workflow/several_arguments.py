@@ -18,7 +18,7 @@ from leakwise.tables.release.secret_columns import secret_columns
 from leakwise.workflow.arguments import declared_values, public_prior
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 
-__all__ = ["Named", "PriorOfAll", "SeveralRequest", "as_one_secret", "read_secrets"]
+__all__ = ["Named", "PriorOfAll", "SeveralRequest", "as_one_secret", "prior_for_columns", "read_secrets"]
 
 PriorOfAll = Prior | PriorByStratum
 
@@ -278,3 +278,20 @@ def _by_secret(value: Any, names: Mapping[Any, Any], option: str, default: Any) 
     if strange := [key for key in value if key not in names]:
         raise InvalidInput(f"{option} names {some_of(strange)}, which is not among the secrets {some_of(names)}.")
     return {key: value.get(key, default) for key in names}
+
+
+def prior_for_columns(secrets: Sequence[Named], joint: PriorOfAll | None) -> Any:
+    """Return what decides which columns may go out beside the secrets: one prior that stands for all."""
+    if joint is not None:
+        return joint
+    known = [one.public for one in secrets if not isinstance(one.public, AllPriors)]
+    if not known:
+        return secrets[0].public
+    by = [one.given_columns if isinstance(one, PriorByStratum) else None for one in known]
+    if any(one != by[0] for one in by):
+        raise InvalidInput(
+            "prior must be by the same given columns, in one order, for every secret: what is known of one where "
+            "columns are seen that another's prior does not speak of cannot be told. Give all of them by stratum "
+            "(lw.PriorByStratum), or lw.AllPriors for those of which nothing is known."
+        )
+    return known[0]

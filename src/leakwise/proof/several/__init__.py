@@ -9,7 +9,16 @@ drawn, ``row_law`` finds the priors and the largest lifts of a joint prior by go
 """
 
 from leakwise.proof.several.certificate import SecretPart, SeveralCertificate
+from leakwise.proof.several.links import EIGHTHS, roundings, shares_of_a_total
 from leakwise.proof.several.several_file import load_several_certificate
 from leakwise.proof.several.words import row_guarantee
 
-__all__ = ["SecretPart", "SeveralCertificate", "load_several_certificate", "row_guarantee"]
+__all__ = [
+    "EIGHTHS",
+    "SecretPart",
+    "SeveralCertificate",
+    "load_several_certificate",
+    "roundings",
+    "row_guarantee",
+    "shares_of_a_total",
+]

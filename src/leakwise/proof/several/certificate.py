@@ -16,16 +16,18 @@ from leakwise.errors import CertificateRejected
 from leakwise.exact import Level, float_above, log_upper
 from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
-from leakwise.priors import AllPriors, Box, Prior, PriorByStratum
+from leakwise.priors import AllPriors, Prior, PriorByStratum
 from leakwise.proof.certificate import Certificate
 from leakwise.proof.kept_limits import every_prior_ratio
 from leakwise.proof.several.links import (
     Known,
     check_implied,
     columns_in_words,
+    follows,
     given_of,
     mechanisms_possible,
     sets_of,
+    shares_of_a_total,
     uncovered,
 )
 from leakwise.proof.several.row_law import MOST_CELLS, RowLaw
@@ -50,11 +52,14 @@ class SecretPart:
         What its outcome adds, for the priors that count once the outcomes of the earlier secrets were drawn.
     alone
         What was known of it without them, where those priors are all that the earlier guarantees leave possible.
+    possible
+        How many mechanisms the rows of the table could have chosen for a row of it; 1 where they choose none.
     """
 
     names: tuple[Hashable, ...]
     certificate: Certificate | StratifiedCertificate
     alone: Known | None = None
+    possible: int = 1
 
     @property
     def title(self) -> str:
@@ -177,7 +182,7 @@ class SeveralCertificate(ShownCertificate):
             known = part.known if part.alone is None else part.alone
             share = sum((getattr(one, "exact_failure", Fraction(0)) for one in sets_of(known)), Fraction(0))
             found.append(share * (chosen if part.alone is None else 1))
-            chosen *= mechanisms_possible(known)
+            chosen *= part.possible
         return tuple(found)
 
     @property
@@ -188,7 +193,7 @@ class SeveralCertificate(ShownCertificate):
     @property
     def choices(self) -> int:
         """How many mechanisms a row can have been drawn by, that rows chose; 1 where no prior comes from a table."""
-        return math.prod(mechanisms_possible(part.known if part.alone is None else part.alone) for part in self.parts)
+        return math.prod(part.possible for part in self.parts)
 
     @property
     def failure(self) -> float:
@@ -266,6 +271,7 @@ class SeveralCertificate(ShownCertificate):
             if any(prior_cost(one) for one in sets_of(part.known)):
                 raise CertificateRejected("Noisy counts are not part of a proof about several secrets.")
             part.certificate.verify()
+            self._check_possible(place)
             self._check_link(place, lift, limit)
             ratio, own = part.certificate.ratio, part.anyone
             assert ratio is not None  # it was verified
@@ -276,6 +282,18 @@ class SeveralCertificate(ShownCertificate):
         if not self.holds:
             raise CertificateRejected(self.sentence)
         return self
+
+    def _check_possible(self, place: int) -> None:
+        """Refuse a part that forgets mechanisms which the rows could have chosen."""
+        part = self.parts[place]
+        least = mechanisms_possible(part.known if part.alone is None else part.alone)
+        if not place and least > 1 and self.total is not None:
+            least *= shares_of_a_total(len(one.mechanism.inputs) for one in self.parts)
+        if part.possible < least:
+            raise CertificateRejected(
+                f"The proof about {part.title} counts {part.possible:,} mechanisms that its rows could have chosen, "
+                f"and there may be {least:,}: the failure probability of later parts is larger. Do not rely on it."
+            )
 
     def _check_link(self, place: int, lift: Fraction, anyone: Fraction | None) -> None:
         part = self.parts[place]
@@ -311,29 +329,12 @@ class SeveralCertificate(ShownCertificate):
             )
         for place, part in enumerate(self.parts):
             for seen, weights in self._law.priors(place):
-                if not self._follows(part.known, seen, weights):
+                if not follows(part.known, seen, weights):
                     where = ", ".join(f"{name} = {value}" for name, value in seen.items()) or "nothing was drawn"
                     raise CertificateRejected(
                         f"The prior of {part.title} where {where} does not follow from the joint prior. Do not rely "
                         "on the certificate."
                     )
-
-    @staticmethod
-    def _follows(known: Known, seen: Mapping[Hashable, Any], weights: Mapping[Any, int]) -> bool:
-        """Whether a prior is one of those that a part is about."""
-        if isinstance(known, PriorByStratum):
-            parts = tuple(seen[name] for name in known.given)
-            key = parts[0] if len(parts) == 1 else parts
-            if key not in known:
-                return True  # such rows have the mechanism for every prior, or none
-            known = known[key]
-        if isinstance(known, AllPriors):
-            return True
-        total = sum(weights.values())
-        masses = [Fraction(weights.get(label, 0), total) for label in known.labels]
-        if isinstance(known, Box):
-            return all(low <= mass <= high for low, mass, high in zip(known.lower, masses, known.upper, strict=True))
-        return isinstance(known, Prior) and list(known.fractions) == masses
 
     # -- files and looks ----------------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from leakwise.alphabet import joined
 from leakwise.errors import CertificateRejected
@@ -13,16 +14,22 @@ from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof.sets import least_mass_prover
 
 __all__ = [
+    "EIGHTHS",
     "Known",
     "check_implied",
     "columns_in_words",
+    "follows",
     "given_of",
     "mechanisms_possible",
+    "roundings",
     "sets_of",
+    "shares_of_a_total",
     "uncovered",
 ]
 
 Known = PriorSet | PriorByStratum
+EIGHTHS = 8
+"""Parts that frequencies are rounded to where they decide how a total is shared out."""
 
 
 def sets_of(known: Known) -> Iterator[PriorSet]:
@@ -52,23 +59,32 @@ def uncovered(known: Known, alone: Known | None, earlier: Iterable[Hashable]) ->
     return [name for name in earlier if name not in given_of(known)]
 
 
+def roundings(rows: int, letters: int) -> int:
+    """Return how many ways rounded frequencies of so many values can come out, at most.
+
+    They are positive parts, about w = √rows in all and at most w + N of them: at most (w + N over N) ways.
+    """
+    whole = max(2, min(max(math.isqrt(rows), 2 * letters), max(2, rows // 4)))
+    return math.comb(whole + letters, letters)
+
+
+def shares_of_a_total(letters: Iterable[int]) -> int:
+    """Return how many ways a total can have been shared out, by frequencies rounded to eighths, at most."""
+    return math.prod(math.comb(EIGHTHS + size, size) for size in letters)
+
+
 def mechanisms_possible(known: Known) -> int:
     """Return how many mechanisms a stratum can have had, that follow from rounded frequencies of its rows; at least 1.
 
     Later outcomes are counted beside the outcomes of one of them, and nobody knew beforehand of which: a bound that
-    fails with probability δ for each fails with at most so many times δ for the one that was chosen. The frequencies of
-    N values are rounded to positive parts, about w = √rows in all and at most w + N: there are at most (w + N over N)
-    ways. (Of exact counts it is not known whether the rows of a second stratum, at most twice as many, were rounded
-    with them.)
+    fails with probability δ for each fails with at most so many times δ for the one that was chosen.
     """
-    most = 1
-    for one in sets_of(known):
-        if isinstance(one, (LayerCake, RoundedLayerCake)):
-            rows = one.rows if isinstance(one, RoundedLayerCake) else 3 * one.sample_size
-            size = len(one.nominal)
-            whole = max(2, min(max(math.isqrt(rows), 2 * size), max(2, rows // 4)))
-            most = max(most, math.comb(whole + size, size))
-    return most
+    sizes = [
+        (one.rows if isinstance(one, RoundedLayerCake) else one.sample_size, len(one.nominal))
+        for one in sets_of(known)
+        if isinstance(one, (LayerCake, RoundedLayerCake))
+    ]
+    return max((roundings(*one) for one in sizes), default=1)
 
 
 def check_implied(known: Known, alone: Known, lift: Fraction, anyone: Fraction | None, name: str) -> None:
@@ -111,3 +127,20 @@ def _contains(now: PriorSet, before: PriorSet, lift: Fraction, anyone: Fraction 
         if high < min(Fraction(1), lift * most) or low > (Fraction(0) if anyone is None else least / anyone):
             return False
     return True
+
+
+def follows(known: Known, seen: Mapping[Hashable, Any], weights: Mapping[Any, int]) -> bool:
+    """Whether a prior is one of those that a part is about."""
+    if isinstance(known, PriorByStratum):
+        parts = tuple(seen[name] for name in known.given)
+        key = parts[0] if len(parts) == 1 else parts
+        if key not in known:
+            return True  # such rows have the mechanism for every prior, or none
+        known = known[key]
+    if isinstance(known, AllPriors):
+        return True
+    total = sum(weights.values())
+    masses = [Fraction(weights.get(label, 0), total) for label in known.labels]
+    if isinstance(known, Box):
+        return all(low <= mass <= high for low, mass, high in zip(known.lower, masses, known.upper, strict=True))
+    return isinstance(known, Prior) and list(known.fractions) == masses

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from leakwise.alphabet import label_from_plain, label_to_plain
-from leakwise.documents import read_document, write_document
+from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import InvalidInput
 from leakwise.priors import Prior, PriorByStratum
 from leakwise.priors.by_stratum_file import PriorByStratumBody, priors_from_body, priors_to_body
@@ -45,6 +45,7 @@ class PartBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     certificate: LimitedBody | None = None
     stratified: StratifiedCertificateBody | None = None
     alone: KnownBody | None = None
+    possible: str = "0x1"
 
 
 class SeveralBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -82,19 +83,20 @@ def _part(part: SecretPart) -> PartBody:
     alone = None if part.alone is None else _known(part.alone)
     if isinstance(found, Certificate):
         own = msgspec.convert(msgspec.to_builtins(found.to_body()), LimitedBody)
-        return PartBody(columns, own, alone=alone)
-    return PartBody(columns, stratified=stratified_body(found), alone=alone)
+        return PartBody(columns, own, alone=alone, possible=write_integer(part.possible))
+    return PartBody(columns, stratified=stratified_body(found), alone=alone, possible=write_integer(part.possible))
 
 
 def _read_part(body: PartBody, name: str) -> SecretPart:
     columns = tuple(map(label_from_plain, body.columns))
     alone = None if body.alone is None else _read(body.alone, name)
-    if (body.certificate is None) == (body.stratified is None) or not columns:
+    possible = read_integer(body.possible, name)
+    if (body.certificate is None) == (body.stratified is None) or not columns or not possible:
         raise InvalidInput(f"{name!r} is not a valid certificate: every secret has columns, and one proof.")
     if body.certificate is not None:
-        return SecretPart(columns, certificate_from_body(body.certificate, name), alone)
+        return SecretPart(columns, certificate_from_body(body.certificate, name), alone, possible)
     assert body.stratified is not None
-    return SecretPart(columns, stratified_certificate_from_body(body.stratified, name), alone)
+    return SecretPart(columns, stratified_certificate_from_body(body.stratified, name), alone, possible)
 
 
 def _known(known: Known) -> KnownBody:
