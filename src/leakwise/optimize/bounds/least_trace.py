@@ -31,8 +31,9 @@ _WORK = 3e9  # of eigenvalues: N³ times the steps
 _FEWEST_STEPS = 6
 _ACCURACY = 1e-7
 _POWER = 1.8  # 2 would be exact for a diagonal G
-_PRICED = 130  # letters, up to which duals of their own are found
-_PRICED_STEPS = 6
+_PRICED = 130  # letters, up to which d is moved by what the duals find
+_PRICED_STEPS, _PATIENCE = 12, 2
+_DAMPED = 0.7
 _WORTH_IT = 2e-4
 
 
@@ -49,28 +50,29 @@ def least_trace_bound(cone: Cone, limits: Limits, *, rough: bool = False) -> tup
     likely = squares.rough()
     d = 1 / np.maximum(likely - 1, 1e-150) ** 2
     d /= d.max()
-    best, kept = 0.0, np.zeros(2 * len(p))  # trace J⁻¹ is positive
     for step in range(steps):
         scale, taken, *_ = _at(d, p, likely)
         if not np.isfinite(scale) or taken.max() < 1 + _ACCURACY or (step and limits.exhausted):
             break
         following = np.maximum(d * taken**_POWER, 1e-60 * d.max())
         d = following / following.max()
-    within = len(p) <= _PRICED and squares.range is not None
-    for step in range(_PRICED_STEPS if within and not rough else 1):
-        proof = squares.boxed(d) if rough else squares.priced(d) if within else squares.simple(d)
+    best, kept, waited = 0.0, np.zeros(2 * len(p)), 0  # trace J⁻¹ is positive
+    within = squares.range is not None and not rough and len(p) <= _PRICED
+    for _ in range(_PRICED_STEPS if within else 1):
+        proof = squares.boxed(d) if rough else squares.simple(d) if limits.exhausted else squares.priced(d)
         scale, taken, roots, vectors = _at(d, p, proof.ceilings)
         if not np.isfinite(scale):
             break
         point = _point(d * scale**2, roots * scale, vectors, p)
         value = _safe_value(point, p, proof.ceilings)
-        little = value < best * (1 + _WORTH_IT)
+        waited = 0 if value > best * (1 + _WORTH_IT) else waited + 1
         if value > best:
             shared = [] if squares.range is None else [proof.duals * scale**2]
             best, kept = value, np.concatenate([point, *shared])
-        if (step and little) or limits.exhausted:
+        if waited == _PATIENCE or limits.exhausted:
             break
-        d = np.maximum(d * taken, 1e-60)
+        # Which letters the best columns favour depends on d and jumps: a step of full length goes past the best d.
+        d = np.maximum(d * taken**_DAMPED, 1e-60)
         d /= d.max()
     return best, kept
 

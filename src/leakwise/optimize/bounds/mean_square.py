@@ -7,8 +7,9 @@ both ends of the box, and less is true: as E λ = 1, for every y
 .. math:: E \sum_i d_i \lambda_i^2 \le \sum_i y_i + \max_m \max_\lambda \sum_i d_i \lambda_i^2 - y_i \lambda_i .
 
 For m in a short interval all lifts are in a box that is little larger than [m, T(m)], on which chords turn the inner
-maximum into a continuous knapsack. The y are the duals of a linear program over columns that are found on the way; for
-many letters y = s·d with the best s. For a uniform prior and equal d the average is that of the best vertex.
+maximum into a continuous knapsack. The y are the duals of a linear program over columns that are found on the way, in
+which chords stand for the squares, as in the bound; at first y = s·d with the best s. For a uniform prior and equal d
+the average is that of the best vertex.
 """
 
 from __future__ import annotations
@@ -30,13 +31,17 @@ _GOLDEN = 0.6180339887498949
 _CUTS = 40
 _UP = 1 + 2.0**-40
 _INTERVALS = 48
+_POINTS = 193
 _HALVINGS = 9
 _FINE = 2e-4  # relative to the bound, what the intervals of m may cost
 _CLOSE = 5e-4  # relative to the bound, where the columns are enough
-_ROUNDS = 15
-_ENOUGH = 1.03  # of what letters like the prior would have, where nothing is gained by other duals
+_ROUNDS = 25
+_ENOUGH = 1.005  # of what letters like the prior would have, where nothing is gained by other duals
 _AT_ONCE = 12  # columns that join in a round
 _SMOOTH = 0.3
+_USEFUL = 1e-6  # relative to the bound, the reduced cost of a column that joins
+_ALL_ALONE = 130  # letters, up to which each has a dual of its own
+_ALONE, _GROUPS = 60, 30  # of more letters those that have one, and groups of the others
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class MeanSquare:
             self.shared = self.box > self.typical
             self.segments = _segments(self.range)
             self.pool: Floats = np.ones((len(self.p), 1))
+            self.squares: Floats = self.pool
 
     def rough(self) -> Floats:
         """Return ceilings that hold for d like the prior, and are near those of others."""
@@ -90,7 +96,7 @@ class MeanSquare:
             return np.where(self.shared, s * d, own)
 
         def about(s: float) -> float:
-            return float(duals(s).sum()) + self._at_ends(d, duals(s))
+            return self._about(d, duals(s))
 
         left, right = last - _GOLDEN * (last - first), first + _GOLDEN * (last - first)
         found = {s: about(s) for s in (left, right)}
@@ -107,7 +113,10 @@ class MeanSquare:
         return best if d @ best.ceilings < d @ self.box else self.boxed(d)
 
     def priced(self, d: Floats) -> Priced:
-        """Return ceilings for these weights, with the duals of a linear program over the columns that matter."""
+        """Return ceilings for these weights, with the duals of a linear program over the columns that matter.
+
+        Of many letters the heavy ones have duals of their own, others share the s of y = s·d with those like them.
+        """
         from leakwise.optimize.search.master import Master
 
         best = self.simple(d)
@@ -115,25 +124,55 @@ class MeanSquare:
             return best
         if self.pool.shape[1] == 1:
             self.pool = self._first_columns()
-        master = Master(d @ self.pool**2, self.pool)
+            self.squares = self.pool**2
+        groups = self._groups()
+        each = groups.T @ d
+        rows = groups.T * d / each[:, None]  # groups × N: the mean lift of a group, weighed by d
+        master = Master(d @ self.squares, rows @ self.pool)
+        least, duals = self._about(d, best.duals), best.duals
         for _ in range(_ROUNDS):
             solution = master.solve()
-            shares = self.pool**2 @ solution.weights
-            y = solution.duals
-            joined = 0
-            for duals in (_SMOOTH * y + (1 - _SMOOTH) * best.duals, y):
-                one = self._proven(d, duals, shares)
-                if d @ one.ceilings < d @ best.ceilings:
-                    best = one
-                new = self._columns(d, duals)
-                new = new[:, d @ new**2 - y @ new > 1e-9 * float(d @ best.ceilings)]
-                if new.shape[1]:
-                    master.add(d @ new**2, new)
-                    self.pool, joined = master.columns, joined + new.shape[1]
-            if d @ best.ceilings - solution.value < _CLOSE * solution.value or not joined:
+            y, joined = rows.T @ solution.duals, 0
+            for tried in (_SMOOTH * y + (1 - _SMOOTH) * duals, y):
+                total = self._about(d, tried)
+                if total < least:
+                    least, duals = total, tried
+                new, squares = self._columns(d, tried)
+                useful = d @ squares - y @ new > _USEFUL * least
+                if useful.any():
+                    master.add(d @ squares[:, useful], rows @ new[:, useful])
+                    self.pool = np.concatenate([self.pool, new[:, useful]], axis=1)
+                    self.squares = np.concatenate([self.squares, squares[:, useful]], axis=1)
+                    joined += int(useful.sum())
+            if least - solution.value < _CLOSE * solution.value or not joined:
                 break
-        shares = self.pool**2 @ master.solve().weights
-        return Priced(shares * (float(d @ best.ceilings) / float(d @ shares)), best.duals)
+        weights = master.solve().weights
+        found = self._proven(d, duals, self.squares @ weights)
+        used = weights > 0
+        used[0] = True  # the constant column, with which there is always a mechanism
+        self.pool, self.squares = self.pool[:, used], self.squares[:, used]
+        return min(best, found, key=lambda one: float(d @ one.ceilings))
+
+    def _groups(self) -> Floats:
+        """Letters × groups: each letter alone, or where they are many the heaviest, others with those like them."""
+        size = len(self.p)
+        order = np.argsort(-self.p, kind="stable")
+        alone = size if size <= _ALL_ALONE else _ALONE
+        groups = [*np.split(order[:alone], alone), *(np.array_split(order[alone:], _GROUPS) if alone < size else [])]
+        found = np.zeros((size, len(groups)))
+        for number, group in enumerate(groups):
+            found[group, number] = 1.0
+        return found
+
+    def _about(self, d: Floats, y: Floats) -> float:
+        """What the mean is about by these duals: the largest Σ d λ² - y·λ at some m, which is no proof."""
+        points = self._points()
+        return float(y.sum()) + float(self._knapsacks(d, y, points, points)[0].max())
+
+    def _points(self) -> Floats:
+        """Least lifts that are close to every other one, with all kinks of the range."""
+        parts = [np.linspace(start, end, 2 if not beta else _POINTS) for start, end, beta in self.segments]
+        return np.unique(np.concatenate(parts))
 
     def _first_columns(self) -> Floats:
         """The constant column, single letters, and balanced sets: a mechanism that is good already."""
@@ -146,11 +185,6 @@ class MeanSquare:
     def _proven(self, d: Floats, y: Floats, shares: Floats) -> Priced:
         total = (float(y.sum()) + self._largest(d, y)) * _UP
         return Priced(shares * (total / float(d @ shares)), y)
-
-    def _at_ends(self, d: Floats, y: Floats) -> float:
-        """What the largest Σ d λ² - y·λ is about: at the ends of the intervals of m, which proves nothing."""
-        ends = np.unique(self._grid())
-        return float(self._knapsacks(d, y, ends, ends)[0].max())
 
     def _largest(self, d: Floats, y: Floats) -> float:
         """A number above Σ d λ² - y·λ for every column of the range: intervals of m, cut in two where they matter."""
@@ -172,26 +206,32 @@ class MeanSquare:
             )
         return max(bound, worst)
 
-    def _columns(self, d: Floats, y: Floats) -> Floats:
-        """Columns of the cone that come close to the largest Σ d λ² - y·λ, from the best intervals of m."""
-        left, right = self._grid()
-        middle = (left + right) / 2
-        values, lifts = self._knapsacks(d, y, middle, middle)
+    def _columns(self, d: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Lifts of the largest Σ d λ² - y·λ for the best m, and the chords at them, which stand for the squares.
+
+        A letter between both ends of its box is worth its chord: so the program knows what the bound takes for true.
+        """
+        points = self._points()
+        values, lifts = self._knapsacks(d, y, points, points)
         places = np.argsort(-values, kind="stable")[:_AT_ONCE]
-        start = lifts[places].T
-        return self.cone.linear_max(2 * d[:, None] * start - y[:, None])[1]
+        low, high = self._boxes(points[places], points[places])
+        return lifts[places].T, ((low + high) * lifts[places] - low * high).T
 
     def _grid(self) -> tuple[Floats, Floats]:
         ends = [np.linspace(start, end, 2 if not beta else _INTERVALS + 1) for start, end, beta in self.segments]
         return np.concatenate([part[:-1] for part in ends]), np.concatenate([part[1:] for part in ends])
 
-    def _knapsacks(self, d: Floats, y: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-        """For each interval of the least lift, the chords' maximum over the lifts in [left, T(right)], and where."""
+    def _boxes(self, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """Where the lifts are beside a least one in each interval."""
         assert self.range is not None
-        p = self.p
         top = np.min([float(alpha) + float(beta) * right for alpha, beta in self.range.pieces], axis=0)
         low = np.maximum(self.low, left[:, None] / _UP)
-        high = np.maximum(np.minimum(self.high, top[:, None] * _UP), low)
+        return low, np.maximum(np.minimum(self.high, top[:, None] * _UP), low)
+
+    def _knapsacks(self, d: Floats, y: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+        """For each interval of the least lift, the chords' maximum over the lifts in [left, T(right)], and where."""
+        p = self.p
+        low, high = self._boxes(left, right)
         slope = d * (low + high) - y
         density = slope / p
         order = np.argsort(-density, axis=1, kind="stable")
