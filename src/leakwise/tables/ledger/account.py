@@ -129,7 +129,9 @@ class LedgerAccount(Shown):
                 "",
                 Table(heads, made, f"{self.dataset}: what each release added to the whole row", max_rows=1000),
             ]
-        said = [one.sentence for one in self.totals if one.beside is not None or one.in_clear] if made else []
+        said = (
+            [one.sentence for one in self.totals if one.beside is not None or one.in_clear or one.apart] if made else []
+        )
         said += [f"{one.title}: {one.remaining}" for one in self.totals if one.budget is not None]
         if any(one.left for one in self.totals):
             said.append(

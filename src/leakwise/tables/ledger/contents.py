@@ -11,6 +11,7 @@ from leakwise.errors import Infeasible, InvalidInput, did_you_mean, some_of
 from leakwise.tables.ledger.account import Added, LedgerAccount
 from leakwise.tables.ledger.budgets import ROW, Budgets
 from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, entry_of
+from leakwise.tables.ledger.independence import independence_of
 from leakwise.tables.ledger.ledger_file import present, version_of
 from leakwise.tables.ledger.people import names_of_data
 from leakwise.tables.ledger.reservation import name_of_data
@@ -35,6 +36,7 @@ class Contents:
         rows = db.execute(f"SELECT id, {columns} FROM releases ORDER BY id").fetchall()
         self._path, self.names, self.budgets = path, names_of_data(db), Budgets(db)
         found = [entry_of(row, path) for row in rows]
+        self.independent = [(self.name(dataset), shown) for dataset, shown in independence_of(db)]
         self.entries = [replace(one, dataset=self.name(one.dataset)) for one in found]
 
     def name(self, dataset: str) -> str:
@@ -49,7 +51,10 @@ class Contents:
     def total(self, dataset: str, secret: tuple[str, ...], entries: Sequence[LedgerEntry] | None = None) -> LedgerTotal:
         """Return the total of some columns, or of the whole row where none is named, of these entries or of all."""
         name = self.name(dataset)
-        return total_of(self.entries if entries is None else entries, name, secret, self.budgets.of(name, secret))
+        shown = [one for of, one in self.independent if of == name]
+        return total_of(
+            self.entries if entries is None else entries, name, secret, self.budgets.of(name, secret), shown
+        )
 
     def totals(self) -> list[LedgerTotal]:
         """Return the total of every secret that has an entry or a budget."""

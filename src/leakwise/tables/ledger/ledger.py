@@ -20,11 +20,13 @@ from leakwise.charts.shown import Parts, Shown
 from leakwise.documents import write_atomically
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import level
+from leakwise.priors import Prior, PriorByStratum
 from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.tables.ledger.account import LedgerAccount
 from leakwise.tables.ledger.budgets import ROW, store_budget
 from leakwise.tables.ledger.contents import Contents
 from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, row_of
+from leakwise.tables.ledger.independence import shown_independent, store_independence
 from leakwise.tables.ledger.ledger_file import ACCOUNTS, LedgerFile, insert, migrate
 from leakwise.tables.ledger.people import People, Sketcher, known_as
 from leakwise.tables.ledger.repeats import refuse_unsaid_changes
@@ -102,6 +104,23 @@ class Ledger(Shown):
         asked = level(epsilon, lift)
         with self._file.writing() as db:
             store_budget(db, dataset, secret, each_column, asked)
+
+    def show_independent(self, dataset: str, *groups: Any, prior: Prior | PriorByStratum) -> None:
+        """Show that columns are independent, so that releases of the ones do not count for budgets of the others.
+
+        Parameters
+        ----------
+        dataset
+            The name of the data.
+        groups
+            Columns, or tuples of columns, that are independent of one another.
+        prior
+            Of all these columns together, by stratum where other columns go out as they are: it must be the product of
+            its parts, exactly.
+        """
+        shown = shown_independent(groups, prior)
+        with self._file.writing() as db:
+            store_independence(db, name_of_data(dataset), shown)
 
     def reserve(
         self,

@@ -59,6 +59,7 @@ _STEPS = (
     ALTER TABLE releases ADD COLUMN outcomes TEXT;
     ALTER TABLE releases ADD COLUMN together INTEGER;
     ALTER TABLE releases ADD COLUMN repeats TEXT;
+    CREATE TABLE independence (dataset TEXT NOT NULL, shown TEXT NOT NULL);
     CREATE TABLE people (dataset TEXT PRIMARY KEY, sketch BLOB NOT NULL);
     CREATE TABLE same_data (name TEXT PRIMARY KEY, dataset TEXT NOT NULL);
     CREATE TABLE other_people (dataset TEXT NOT NULL, other TEXT NOT NULL, PRIMARY KEY (dataset, other));

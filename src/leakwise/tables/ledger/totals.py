@@ -14,6 +14,7 @@ from leakwise.errors import some_of
 from leakwise.exact import Level, float_above
 from leakwise.guarantee import all_releases, at_least, at_most, lift_above, lift_below
 from leakwise.tables.ledger.entries import Beside, LedgerEntry
+from leakwise.tables.ledger.independence import Independence
 from leakwise.tables.ledger.joint_total import Together
 from leakwise.tables.ledger.repeats import drawn_once
 from leakwise.tables.ledger.row_total import covers, for_the_row, seen_beside
@@ -44,6 +45,8 @@ class LedgerTotal(Shown):
         ones say. None where nothing was said of other columns.
     in_clear
         The releases in which a column of the secret itself went out as it is: nothing is protected any more.
+    apart
+        Columns whose releases are not counted: they were shown to be independent of the secret.
     """
 
     dataset: str
@@ -55,6 +58,7 @@ class LedgerTotal(Shown):
     budget: Level | None
     beside: Beside | None = None
     in_clear: tuple[int, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -65,7 +69,14 @@ class LedgerTotal(Shown):
             what = "A secret" if not self.secret else about
             return f"{what} of {self.dataset} went out as it is, unprotected, in {where}: no limit holds."
         beside = self.beside or Beside()
-        return all_releases(self.lift, self.dataset, about, beside.given, beside.unrelated)
+        return all_releases(self.lift, self.dataset, about, beside.given, beside.unrelated) + self._not_counted
+
+    @property
+    def _not_counted(self) -> str:
+        if not self.apart:
+            return ""
+        about = f"they are independent of {' and '.join(self.secret)}"
+        return f" Releases of {joined(self.apart)} are not counted: by a prior that was entered {about}."
 
     @property
     def lift(self) -> float:
@@ -117,7 +128,7 @@ class LedgerTotal(Shown):
             ["failure probability of the priors", at_most(self.failure)],
             ["budget", "none" if self.budget is None else self.budget.words],
         ]
-        said = [] if self.beside is None else [self.sentence]
+        said = [] if self.beside is None and not self.apart else [self.sentence]
         said += [] if self.budget is None else [self.remaining]
         return [Table(["", "total"], rows, f"{self.title} of {self.dataset}"), *said]
 
@@ -139,30 +150,41 @@ class LedgerTotal(Shown):
             "given": [] if self.beside is None else list(self.beside.given),
             "unrelated": [] if self.beside is None else list(self.beside.unrelated),
             "in_clear": list(self.in_clear),
+            "apart": list(self.apart),
             "sentence": self.sentence,
         }
 
 
 def total_of(
-    entries: Sequence[LedgerEntry], dataset: str, secret: tuple[str, ...], budget: Level | None
+    entries: Sequence[LedgerEntry],
+    dataset: str,
+    secret: tuple[str, ...],
+    budget: Level | None,
+    independent: Sequence[Independence] = (),
 ) -> LedgerTotal:
     """Return the total for a secret over all releases of the data: a release tells about every column of the row.
 
-    Even one of another column does, where the two are correlated. No column stands for the whole row.
+    Even one of another column does, where the two are correlated: only those of columns that are shown to be
+    independent of it do not. No column stands for the whole row.
     """
-    counted = [one for one in entries if one.counts and one.dataset == dataset]
-    about = secret or tuple(sorted({name for one in counted for name in one.secret}))
-    failure = min(1.0, sum(one.failure for one in counted))
+    here = counted = [one for one in entries if one.counts and one.dataset == dataset]
+    about = secret or tuple(sorted({name for one in here for name in one.secret}))
     seen = seen_beside(entries, dataset)
+    for shown in independent:
+        if shown.given == seen:
+            counted = min(counted, shown.linked(here, about), key=len)
+    apart = tuple(sorted({name for one in here if one not in counted for name in one.secret}))
+    failure = min(1.0, sum(one.failure for one in counted))
     beside = None
-    in_clear = tuple(one.id for one in counted if {name for name, _ in one.row.seen}.intersection(about))
+    in_clear = tuple(one.id for one in here if {name for name, _ in one.row.seen}.intersection(about))
     if seen:
         # A column that one release assumed to tell nothing is given where another was certified beside it.
-        given = {name for one in counted for name in one.row.given}
+        given = {name for one in here for name in one.row.given}
         beside = Beside(tuple(sorted(given)), tuple(sorted({name for name, _ in seen} - given)))
     drawn = drawn_once(counted, lambda one: covers(one, seen))
-    found = Together(math.inf, False, 1) if in_clear else for_the_row(drawn, about, seen)
-    return LedgerTotal(dataset, secret, found.epsilon, found.exact, len(counted), failure, budget, beside, in_clear)
+    found = Together(math.inf, False, 1) if in_clear else for_the_row(drawn, about, seen, here)
+    said = (budget, beside, in_clear, apart)
+    return LedgerTotal(dataset, secret, found.epsilon, found.exact, len(counted), failure, *said)
 
 
 def beyond_budget(new: Sequence[LedgerEntry], total: LedgerTotal, before: LedgerTotal) -> str:
