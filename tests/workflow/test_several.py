@@ -245,6 +245,16 @@ def test_too_many_combinations_get_what_earlier_guarantees_imply(monkeypatch: py
     assert done.certificate.exact[(0, 1)] <= 3
 
 
+@pytest.mark.filterwarnings("ignore::leakwise.LeakwiseWarning")
+def test_a_later_secret_of_many_values_says_something_however_short_the_time() -> None:
+    """A search for what earlier guarantees imply may find nothing: what holds for every prior is still there."""
+    many = list(range(25))
+    prior = {"a": lw.Prior.uniform(["x", "y"]), "b": lw.Prior.from_integers(many, [3 + value for value in many])}
+    table = {"a": ["x", "y"] * 50, "b": many * 4}
+    done = several(table, {"a": 2, "b": 2}, prior=prior, order="keep", time_limit=0.1)
+    assert done.certificate.verify()["b"].ratio > 1.2
+
+
 def test_one_secret_in_a_mapping_is_that_secret() -> None:
     prior = lw.Prior({"no": 0.7, "yes": 0.3})
     done = several({"b": ["no", "yes", "no"]}, {"b": 2}, prior={"b": prior}, order="keep")

@@ -27,6 +27,7 @@ from leakwise.workflow.advice import tell_accuracy
 from leakwise.workflow.arguments import check_costs, check_prior, check_use
 from leakwise.workflow.beside_outcomes import JointPriors, given_outcomes, implied, margin_of
 from leakwise.workflow.choice import Choice, Request, chosen_mechanism
+from leakwise.workflow.choice_for_set import choice_for_set
 from leakwise.workflow.columns import (
     columns_that_go_out,
     given_columns,
@@ -251,8 +252,7 @@ class _Steps:
         """What is known of the secrets one by one: later ones hold for all that earlier outcomes can make of it."""
         now = implied(alone, self._lift, self._anyone) if place else alone
         seen = self._seen[place]
-        request = self._request(place, now, self._by)
-        choice = chosen_mechanism(request, seen, self._by, None)
+        request, choice = choice_for_set(self._request(place, now, self._by), seen, self._by)
         before = alone if place and now is not alone else None
         return self._done(place, request, choice, before, before)
 
@@ -306,7 +306,7 @@ class _Steps:
             sample = Prior.from_integers(one.letters, seen.counts.tolist(), seen.rows)
             public, known = (sample.confidence(self._share, f"{kind}layer-cake") for kind in ("rounded-", ""))
         request = replace(self._request(place, implied(public, self._lift, self._anyone), self._by), learned=True)
-        choice = chosen_mechanism(request, seen, self._by, None)
+        request, choice = choice_for_set(request, seen, self._by)
         exact = implied(known, self._lift, self._anyone)
         proof = certify(choice.certificate.mechanism, exact, request.asked)
         return self._done(place, request, replace(choice, certificate=proof), known, public)
