@@ -197,3 +197,18 @@ def test_a_release_learned_from_its_rows_is_never_worth_less_than_randomized_res
         r = lw.protect(table, "s", domain=["no", "yes"], lift=2, prior="table", failure=1e-6, **given)
     compared = r.facts.comparison
     assert compared.ours.rows_worth >= compared.randomized_response.rows_worth * (1 - 1e-6)
+
+
+def test_outcomes_with_short_codes_are_not_said_to_be_named_by_values_and_have_a_legend(protection, tmp_path):
+    few = Page(protection.report(tmp_path / "few.html").read_text()).text
+    assert "named by the values they make more likely" in few
+    values = [f"value {number}" for number in range(20)]
+    prior = lw.Prior(dict(zip(values, range(20, 40), strict=True)))
+    rows = np.random.default_rng(1).choice(values, size=4000, p=prior.probabilities)
+    released = lw.protect({"kind": rows}, "kind", prior=prior, lift=2, time_limit=5)
+    many = Page(released.report(tmp_path / "many.html").read_text())
+    assert "named by the values" not in many.text
+    assert "Outcomes have short codes" in many.text
+    assert "details" in many.tags
+    legend = released.design.legend()
+    assert all(f"{name}{text}" in many.text.replace("\n", "") for name, text in legend.items())

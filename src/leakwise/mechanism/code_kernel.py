@@ -228,6 +228,15 @@ class CodeKernel(Kernel):
         inside = (symbols[:, None] - np.arange(self.places.q)) % self.places.q < self.places.raised
         return self._with_rest(self.low + self.step[:, None] * inside, self.rest)
 
+    def holds(self, outcome: int) -> Bools:
+        """Return which letters are in the window of an outcome: those that it makes more likely."""
+        place, symbol = divmod(outcome, self.places.q)
+        if place == self.places.count:  # the rest, which tells nothing
+            return np.zeros(len(self.words), dtype=np.bool_)
+        symbols = self.places.spelled(self.words) @ self.places.functions[place]
+        inside: Bools = (symbols - symbol) % self.places.q < self.places.raised
+        return inside
+
     def then(self, later: Kernel) -> Kernel:
         return DenseKernel(integer_product(self.weights, later.weights), self.denominator * later.denominator)
 

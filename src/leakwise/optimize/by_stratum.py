@@ -19,7 +19,7 @@ from leakwise.alphabet import Label
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, LeakwiseWarning, NotConverged
 from leakwise.exact import level
 from leakwise.mechanism import Mechanism, StratifiedMechanism, identity
-from leakwise.optimize.design_result import Design
+from leakwise.optimize.design_result import Design, is_open
 from leakwise.optimize.finish.stratum_names import same_names
 from leakwise.optimize.problem.recentred import Recentred
 from leakwise.optimize.problem.together import Together
@@ -105,8 +105,9 @@ def _designed(problem: _Problem, *, with_rest: bool) -> StratifiedDesign:
     rest = problem.every_prior(problem.limits) if with_rest else None
     otherwise = None if rest is None else rest.mechanism
     mechanisms: Mapping[Label, Mechanism] = {key: solved[key][0] for key in priors}
+    legend: Mapping[Label, str] = {}
     if not problem.goal.labelled:
-        mechanisms, otherwise = same_names(mechanisms, problem.known, priors.labels, otherwise)
+        mechanisms, otherwise, legend = same_names(mechanisms, problem.known, priors.labels, otherwise)
     impossible = {
         key: [label for label, here in zip(priors.labels, prior.support, strict=True) if not here]
         for key, prior in problem.known.items()
@@ -115,10 +116,8 @@ def _designed(problem: _Problem, *, with_rest: bool) -> StratifiedDesign:
         mechanisms, priors.given_columns, secret=priors.secret, impossible=impossible, otherwise=otherwise
     )
     certificate = certify_by_stratum(stratified, priors.replaced(problem.proven), problem.limits).verify()
-    told = {key: solved[key][1] for key in priors}
-    return StratifiedDesign(
-        stratified, certificate, priors, told, problem.goal.name, problem.limits.describe(), problem.rest_told
-    )
+    told, words = {key: solved[key][1] for key in priors}, problem.limits.describe()
+    return StratifiedDesign(stratified, certificate, priors, told, problem.goal.name, words, problem.rest_told, legend)
 
 
 def _token(known: PriorSet) -> object:
@@ -365,7 +364,7 @@ class _Problem:
         """Say once what was said of single strata, and how many strata fell back."""
         # A gap is told once, for all strata together.
         words = [text for text in self._warned if "proven gap" not in text]
-        if result.gap > max(0.01 * abs(result.bound), 1e-9):
+        if is_open(result):
             late = any(text.startswith("The time limit") for text in self._warned)
             percent = 100 * result.gap / abs(result.bound) if result.bound else math.inf
             words.append(

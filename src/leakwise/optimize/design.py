@@ -14,7 +14,7 @@ from leakwise.errors import InvalidInput, LeakwiseWarning, NotConverged, did_you
 from leakwise.exact import Level, level
 from leakwise.mechanism import constant
 from leakwise.optimize.by_stratum import by_stratum
-from leakwise.optimize.design_result import Design
+from leakwise.optimize.design_result import Design, is_open
 from leakwise.optimize.finish.finished import Allowed, Solution, finished, integers_of
 from leakwise.optimize.finish.optimality_claim import bound_of, margin
 from leakwise.optimize.problem.cones import Cone
@@ -167,10 +167,6 @@ def design(
 
 # What is left of the time after a search is for integers, certificate and claim.
 _SEARCH = 0.75
-# A larger gap, relative to the bound, is never left unsaid.
-_GAP = 0.01
-# Five percent more variance are two and a half percent wider intervals: what a limited number of outcomes costs.
-_GAP_OF_FREQUENCIES = 0.05
 
 
 def _check_outcomes(outcomes: object, utility: object) -> None:
@@ -185,9 +181,7 @@ def _check_outcomes(outcomes: object, utility: object) -> None:
 
 def _tell_of_gap(found: Design, limits: Limits) -> None:
     """Warn of a large gap, and of a search that the time limit cut short, whatever path made the design."""
-    largest = _GAP_OF_FREQUENCIES if found.utility == "frequencies" else _GAP
-    open_gap = found.gap > max(largest * abs(found.bound), 1e-9)
-    if not open_gap and not limits.stopped:
+    if not is_open(found) and not limits.stopped:
         return
     known = found.bound and math.isfinite(found.gap)
     share = f"{round(100 * found.gap / abs(found.bound), 1):g}% of it" if known else f"{found.gap:g}"

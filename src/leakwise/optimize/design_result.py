@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,13 +15,32 @@ from leakwise.charts.specs import heatmap
 from leakwise.guarantee import at_least, at_most
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
-from leakwise.optimize.finish.outcome_names import legend
+from leakwise.optimize.finish.outcome_names import coded, legend
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import Certificate
 
-__all__ = ["Design", "lift_chart"]
+__all__ = ["Design", "is_open", "lift_chart"]
 
+# A larger gap, relative to the bound, is never left unsaid.
+_GAP = 0.01
+# Five percent more variance are two and a half percent wider intervals: what a limited number of outcomes costs.
+_GAP_OF_FREQUENCIES = 0.05
 _NOTHING = "only the constant keeps the limits, or none is better"
+
+
+class _Bounded(Protocol):
+    @property
+    def utility(self) -> str: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+
+
+def is_open(found: _Bounded) -> bool:
+    """Return whether the gap of a design, or of one for all strata, is so large that it must be told."""
+    largest = _GAP_OF_FREQUENCIES if found.utility == "frequencies" else _GAP
+    return found.gap > max(largest * abs(found.bound), 1e-9)
 
 
 def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
@@ -109,17 +129,17 @@ class Design(Drawn):
 
     def _outcomes(self) -> str:
         names = self.mechanism.outputs
-        coded = self.utility == "frequencies" and names[-1] == f"y{len(names)}"
-        return f"{len(names)}, {names[0]} to {names[-1]}: see legend()" if coded else str(len(names))
+        short = self.utility == "frequencies" and coded(names)
+        return f"{len(names):,}, {names[0]} to {names[-1]}: see legend()" if short else f"{len(names):,}"
 
-    def legend(self) -> dict[Label, str]:
-        """Return for each outcome the values that it makes more likely.
+    def legend(self, outcomes: Iterable[Label] | None = None) -> dict[Label, str]:
+        """Return for each outcome, or for some, the values that it makes more likely.
 
         >>> from leakwise import design
         >>> design({"a": 0.5, "b": 0.3, "c": 0.2}, lift=2).legend()
         {'{a}': '{a}', 'not a': 'not a'}
         """
-        return legend(self.mechanism, self.prior.nominal)
+        return legend(self.mechanism, self.prior.nominal, outcomes)
 
     def _shown(self) -> Parts:
         title = f"Design for {self.mechanism.shape[0]:,} letters. {self.certificate.sentence}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -64,6 +64,8 @@ class StratifiedDesign(Shown):
         What was asked for, in words.
     others
         Strata of a table that are not listed, whose rows get the mechanism that holds for every prior; None without.
+    names
+        What :meth:`legend` returns; empty where outcomes are values.
     """
 
     mechanism: StratifiedMechanism
@@ -73,6 +75,11 @@ class StratifiedDesign(Shown):
     utility: str
     constraint: str
     others: OtherStrata | None = None
+    names: Mapping[Label, str] = field(default_factory=dict)
+
+    def legend(self) -> dict[Label, str]:
+        """Return for each outcome the values that it makes more likely; one outcome means the same in every stratum."""
+        return dict(self.names)
 
     def _pooled(self, values: Mapping[Label, float], other: float) -> Fraction | float:
         """The exact mean; infinite where a value is."""

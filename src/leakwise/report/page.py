@@ -14,6 +14,7 @@ from leakwise.guarantee import (
     percent_at_least,
     percent_at_most,
 )
+from leakwise.optimize.finish.outcome_names import coded, legend
 from leakwise.report.facts import Facts
 from leakwise.report.pictures import bar, heat_table
 from leakwise.report.release_facts import ReleaseFacts
@@ -37,6 +38,8 @@ from leakwise.report.style import STYLE
 
 __all__ = ["page"]
 
+_LEGEND = 100_000  # values times outcomes of a legend that a page has room for
+
 _KEPT = {
     "given": " The released column has the right frequencies as it stands, if the table's are those of the prior; "
     "otherwise it is drawn towards them.",
@@ -50,16 +53,17 @@ _KEPT = {
 def page(facts: ReleaseFacts) -> str:
     """Return the whole page."""
     if isinstance(facts, RowFacts):
-        body, made_for = row_sections(facts), ""
+        body, made_for, outcomes = row_sections(facts), "", facts.mechanism.outputs
     elif isinstance(facts, SeveralFacts):
         parts = [of_secret(one) if isinstance(one, RowFacts) else _of_secret(one) for one in facts.parts]
         body, made_for = several_sections(facts, parts), ""
+        outcomes = max((one.mechanism.outputs for one in facts.parts), key=len)
     else:
         assert isinstance(facts, Facts)
         kept = "noisy" if facts.kept == "table" and facts.prior_cost else facts.kept
-        body, made_for = _sections(facts), _KEPT.get(kept or "", "")
+        body, made_for, outcomes = _sections(facts), _KEPT.get(kept or "", ""), facts.mechanism.outputs
     title = f"Release of {facts.secret}"
-    header = f"<header>\n<h1>{escape(title)}</h1>\n{head(facts, made_for)}\n</header>\n"
+    header = f"<header>\n<h1>{escape(title)}</h1>\n{head(facts, outcomes, made_for)}\n</header>\n"
     return html_page(title, f"{header}<main>\n{''.join(body)}\n</main>\n", style=STYLE)
 
 
@@ -173,6 +177,7 @@ def _picture(facts: Facts) -> str:
         return section(
             "The mechanism",
             paragraph(f"It has {rows:,} values and {columns:,} outcomes, too many to draw."),
+            _legend(facts) if coded(mechanism.outputs) and rows * columns <= _LEGEND else "",
         )
     picture = heat_table([str(x) for x in mechanism.inputs], facts.outcomes, mechanism.matrix)
     return section(
@@ -182,6 +187,15 @@ def _picture(facts: Facts) -> str:
             "value, in percent."
         ),
         picture,
+    )
+
+
+def _legend(facts: Facts) -> str:
+    """What the short codes of the outcomes stand for, folded."""
+    rows = [[escape(str(name)), escape(text)] for name, text in legend(facts.mechanism, facts.prior).items()]
+    return (
+        "<details><summary>What each outcome makes more likely</summary>\n"
+        f"{html_rows(['outcome', 'makes more likely'], rows)}</details>\n"
     )
 
 

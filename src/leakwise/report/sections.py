@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from leakwise.charts.page import paragraph, section
 from leakwise.charts.table import number
 from leakwise.guarantee import percent
+from leakwise.optimize.finish.outcome_names import coded
 from leakwise.report.comparison import Comparison
 from leakwise.report.release_facts import SEEDED, ReleaseFacts
 
@@ -27,11 +28,14 @@ __all__ = [
 
 MOST_ROWS = 60
 _USES = {
-    "statistics": "statistics: the mechanism makes estimated frequencies as precise as the guarantee allows. "
-    "Outcomes are named by the values they make more likely, and are not to be read as the value of a row.",
+    "statistics": "statistics: the mechanism makes estimated frequencies as precise as the guarantee allows. ",
     "reading": "reading: outcomes are values, and agree with the true one as often as the guarantee allows.",
     "given": "as the mechanism that was given.",
 }
+
+
+_NAMED = "Outcomes are named by the values they make more likely, and are not to be read as the value of a row."
+_CODED = "Outcomes have short codes: each makes some values more likely, and says nothing else of a row."
 
 
 def html_rows(headers: list[str], rows: list[list[str]]) -> str:
@@ -44,7 +48,7 @@ def html_rows(headers: list[str], rows: list[list[str]]) -> str:
     return f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
 
 
-def head(facts: ReleaseFacts, made_for: str = "") -> str:
+def head(facts: ReleaseFacts, outcomes: Sequence[object], made_for: str = "") -> str:
     """Return what was released, of what, and when."""
     pairs = [
         ("Data", facts.dataset),
@@ -52,7 +56,7 @@ def head(facts: ReleaseFacts, made_for: str = "") -> str:
         ("Rows", f"{facts.rows:,}"),
         ("Order of the rows", facts.row_order),
         ("Released", facts.time.strftime("%Y-%m-%d %H:%M UTC")),
-        ("Made for", _USES[facts.use] + made_for),
+        ("Made for", _USES[facts.use] + _named(facts.use, outcomes) + made_for),
     ]
     if facts.memo is not None:
         pairs.insert(-1, ("Draws repeat", f"for each {facts.memo['person']}, by the key {facts.memo['key']}"))
@@ -61,6 +65,12 @@ def head(facts: ReleaseFacts, made_for: str = "") -> str:
     if facts.released is not None:
         pairs.insert(-2, ("File", facts.released))
     return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs) + "</dl>\n"
+
+
+def _named(use: str, outcomes: Sequence[object]) -> str:
+    if use != "statistics":
+        return ""
+    return _CODED if coded(outcomes) else _NAMED
 
 
 def columns(facts: ReleaseFacts) -> str:

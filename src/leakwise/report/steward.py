@@ -145,7 +145,7 @@ def steward_page(steward: StewardFacts) -> str:
         _counts(steward),
     ]
     top = f'<p class="promise">{escape(STEWARD)}</p>\n'
-    header = f"<header>\n<h1>{escape(title)}</h1>\n{top}{head(facts)}\n</header>\n"
+    header = f"<header>\n<h1>{escape(title)}</h1>\n{top}{head(facts, facts.mechanism.outputs)}\n</header>\n"
     return html_page(title, f"{header}<main>\n{''.join(body)}\n</main>\n", style=STYLE)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+import pytest
 
 import leakwise as lw
 from leakwise.leakage import lifts
@@ -30,3 +33,46 @@ def test_few_outcomes_keep_their_sets():
     assert outcome_names(columns, ["a", "b", "c"]) == ["{a}", "not c"]
     wide = np.array([[2.0] * 6 + [0.0] * 6, [0.0] * 6 + [2.0] * 6]).T
     assert outcome_names(wide, list("abcdefghijkl")) == ["{a,b,c,+3}", "{g,h,i,+3}"]
+
+
+def test_a_legend_of_thousands_of_values_explains_the_outcomes_that_are_named():
+    masses = np.random.default_rng(1).dirichlet(np.ones(5000))
+    prior = lw.Prior({f"v{number}": mass for number, mass in enumerate(masses)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.LeakwiseWarning)  # of the gap
+        design = lw.design(prior, lift=2, anyone=20, utility="frequencies")
+    names = design.mechanism.outputs
+    with pytest.raises(lw.InvalidInput, match=r"too long to be read.*legend\(\['y00001'\]\)"):
+        design.legend()
+    with pytest.raises(lw.InvalidInput, match="outcome"):
+        design.legend(["y0"])
+    legend = design.legend([names[0], names[700]])
+    assert list(legend) == [names[0], names[700]]
+    for place, text in zip((0, 700), legend.values(), strict=True):
+        listed = set(text.removeprefix("not ").strip("{}").split(","))
+        raised = listed if not text.startswith("not") else set(prior.labels) - listed
+        likely = [
+            label
+            for label in prior.labels[:40]
+            if design.mechanism.probability(label, names[place])
+            > np.median([design.mechanism.probability(other, names[place]) for other in prior.labels[:40]])
+        ]
+        assert set(likely) <= raised
+
+
+def test_strata_of_many_values_share_short_codes_that_mean_one_set_everywhere():
+    values = [f"value {number}" for number in range(20)]
+    generator = np.random.default_rng(2)
+    priors = {sex: lw.Prior(dict(zip(values, generator.dirichlet(np.ones(20)), strict=True))) for sex in "fm"}
+    design = lw.design(lw.PriorByStratum(priors, {"sex": ["f", "m"]}), lift=2, utility="frequencies")
+    legend = design.legend()
+    assert set(legend) == set(design.mechanism.outputs)
+    assert max(map(len, legend)) <= 7  # y001, or y001 #2 where a stratum has two of one set
+    assert not any("+" in text for text in legend.values())
+    for sex, prior in priors.items():
+        mechanism = design.mechanism[sex]
+        raised = lifts(mechanism, prior) > 1 + 1e-9
+        for name, column in zip(mechanism.outputs, raised.T, strict=True):
+            listed = set(legend[name].removeprefix("not ").strip("{}").split(","))
+            up = {label for label, here in zip(values, column, strict=True) if here}
+            assert listed == (set(values) - up if legend[name].startswith("not ") else up)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Label
+from leakwise.errors import InvalidInput
 from leakwise.exact import round_integer_rows
 from leakwise.leakage import lifts as lifts_of
-from leakwise.mechanism import CommonLawKernel, DenseKernel, Kernel, Mechanism
+from leakwise.mechanism import CodeKernel, CommonLawKernel, DenseKernel, Kernel, Mechanism
 from leakwise.mechanism.catalog import BITS
 from leakwise.optimize.problem.utility import Utility
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats, Indices
 
-__all__ = ["distinct", "legend", "named", "outcome_names", "set_name"]
+__all__ = ["coded", "codes", "distinct", "legend", "named", "outcome_names", "set_name", "too_long"]
 
 _SHOWN = 4
 _CODED = 24  # more outcomes than that get short codes, where some of them would raise too many letters to be listed
+_CODE = re.compile(r"y\d+( #\d+)?")
+_LONGEST = 20_000_000  # values times outcomes of a legend
 
 
 def named(kernel: Kernel, prior: Prior, utility: Utility, says: Indices | None) -> Mechanism:
@@ -57,16 +61,45 @@ def outcome_names(lifts: Floats, labels: Sequence[Label]) -> list[str]:
     ['{a}', 'not c']
     """
     raised = _raised(lifts)
-    count = raised.shape[1]
-    if count > _CODED and int(np.minimum(raised.sum(axis=0), (~raised).sum(axis=0)).max()) > _SHOWN:
-        return [f"y{place:0{len(str(count))}d}" for place in range(1, count + 1)]
+    if too_long(raised):
+        return codes(raised.shape[1])
     return [str(name) for name in distinct(set_name(column, labels, _SHOWN) for column in raised.T)]
 
 
-def legend(mechanism: Mechanism, prior: Prior) -> dict[Label, str]:
-    """Return for each outcome the values that it makes more likely, all of them."""
-    texts = [set_name(column, prior.labels, len(prior)) for column in _raised(lifts_of(mechanism, prior)).T]
-    return dict(zip(mechanism.outputs, texts, strict=True))
+def too_long(raised: Bools) -> bool:
+    """Return whether the sets of these outcomes (columns) are too many and too large to be their names."""
+    return raised.shape[1] > _CODED and int(np.minimum(raised.sum(axis=0), (~raised).sum(axis=0)).max()) > _SHOWN
+
+
+def codes(count: int) -> list[str]:
+    """Return short names for so many outcomes.
+
+    >>> codes(3)
+    ['y1', 'y2', 'y3']
+    """
+    return [f"y{place:0{len(str(count))}d}" for place in range(1, count + 1)]
+
+
+def coded(names: Sequence[object]) -> bool:
+    """Return whether outcomes have short codes, which a legend explains."""
+    return len(names) > _CODED and all(_CODE.fullmatch(str(name)) for name in (names[0], names[-1]))
+
+
+def legend(mechanism: Mechanism, prior: Prior, outcomes: Iterable[Label] | None = None) -> dict[Label, str]:
+    """Return for each outcome, or for some, the values that it makes more likely, all of them."""
+    wanted = list(mechanism.outputs if outcomes is None else outcomes)
+    if len(wanted) * len(prior) > _LONGEST:
+        raise InvalidInput(
+            f"A legend of {len(wanted):,} outcomes and {len(prior):,} values is too long to be read. Name the outcomes "
+            f"to be explained: legend([{wanted[0]!r}])."
+        )
+    places = [mechanism.output_alphabet.code(name, name="outcome") for name in wanted]
+    kernel = mechanism.kernel
+    if isinstance(kernel, CodeKernel):
+        raised = np.stack([kernel.holds(place) for place in places], axis=1)
+    else:
+        raised = _raised(lifts_of(mechanism, prior)[:, places])
+    return dict(zip(wanted, (set_name(column, prior.labels, len(prior)) for column in raised.T), strict=True))
 
 
 def _raised(lifts: Floats) -> Bools:

@@ -9,7 +9,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Label
 from leakwise.leakage import lifts
 from leakwise.mechanism import CommonLawKernel, Mechanism
-from leakwise.optimize.finish.outcome_names import distinct, outcome_names, set_name
+from leakwise.optimize.finish.outcome_names import codes, distinct, outcome_names, set_name, too_long
 from leakwise.priors import Prior
 from leakwise.types import Bools
 
@@ -26,18 +26,18 @@ def same_names(
     known: Mapping[Label, Prior],
     labels: Sequence[Label],
     otherwise: Mechanism | None,
-) -> tuple[dict[Label, Mechanism], Mechanism | None]:
-    """Return the mechanisms with outcomes named by the values they raise, one name for one set in all strata.
+) -> tuple[dict[Label, Mechanism], Mechanism | None, dict[Label, str]]:
+    """Return the mechanisms with outcomes named by the values they raise, one name for one set, and what names mean.
 
     Values are raised over the prior where it is ``known``, that is, public; over the uniform prior everywhere else:
     names that depend on counts would tell them, even of a mechanism that does not depend on them. Names are shortened
-    (``{a,b,c,+2}``) only where no other set has the same short name.
+    (``{a,b,c,+2}``) only where no other set has the same short name. Many large sets get a short code each.
     """
     anything = Prior.uniform(labels)
     rows, columns = len(labels), max(one.shape[1] for one in mechanisms.values())
     if rows * columns > _MOST_ENTRIES:
         kept = {key: one if key in known else _numbered(one) for key, one in mechanisms.items()}
-        return kept, None if otherwise is None else _numbered(otherwise)
+        return kept, None if otherwise is None else _numbered(otherwise), {}
     memory: dict[tuple[int, tuple[int, ...]], list[Raised]] = {}
     raised: dict[Label | None, list[Raised]] = {}
     for key, one in mechanisms.items():
@@ -48,13 +48,38 @@ def same_names(
         raised[key] = memory[token]
     everywhere = list(raised.values())
     rest = None if otherwise is None else _raised(otherwise, anything)
-    sets: dict[str, set[tuple[bool, ...]]] = {}
+    sets: dict[str, dict[tuple[bool, ...], None]] = {}
     for name, which in (pair for pairs in [*everywhere, *([] if rest is None else [rest])] for pair in pairs):
-        sets.setdefault(name, set()).add(which)
-    ambiguous = {name for name, found in sets.items() if len(found) > 1}
+        sets.setdefault(name, {})[which] = None
     texts = [str(label) for label in labels]
-    renamed = {key: _named(one, raised[key], ambiguous, texts) for key, one in mechanisms.items()}
-    return renamed, None if otherwise is None or rest is None else _named(otherwise, rest, ambiguous, texts)
+    names = _set_names(sets, texts)
+    legend: dict[Label, str] = {}
+
+    def named(mechanism: Mechanism, pairs: list[Raised]) -> Mechanism:
+        unique = distinct(names[which] for _, which in pairs)
+        legend.update(
+            (one, set_name(np.array(which), texts, rows)) for one, (_, which) in zip(unique, pairs, strict=True)
+        )
+        if tuple(unique) == mechanism.outputs:
+            return mechanism
+        return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, Alphabet(unique, name="outcomes"))
+
+    renamed = {key: named(one, raised[key]) for key, one in mechanisms.items()}
+    return renamed, None if otherwise is None or rest is None else named(otherwise, rest), legend
+
+
+def _set_names(
+    sets: Mapping[str, Mapping[tuple[bool, ...], None]], labels: Sequence[str]
+) -> dict[tuple[bool, ...], str]:
+    """A name for each set: short where no other set has the same one, else whole; a code where many are large."""
+    every = [which for found in sets.values() for which in found]
+    if too_long(np.array(every).T):
+        return dict(zip(every, codes(len(every)), strict=True))
+    return {
+        which: name if len(found) == 1 else set_name(np.array(which), labels, len(labels))
+        for name, found in sets.items()
+        for which in found
+    }
 
 
 def _raised(mechanism: Mechanism, prior: Prior) -> list[Raised]:
@@ -65,14 +90,6 @@ def _raised(mechanism: Mechanism, prior: Prior) -> list[Raised]:
         (outcome_names(ratios[:, [place]], prior.labels)[0], tuple(up[:, place].tolist()))
         for place in range(mechanism.shape[1])
     ]
-
-
-def _named(mechanism: Mechanism, raised: list[Raised], ambiguous: set[str], labels: list[str]) -> Mechanism:
-    names = [set_name(np.array(which), labels, len(labels)) if name in ambiguous else name for name, which in raised]
-    unique = distinct(names)
-    if tuple(unique) == mechanism.outputs:
-        return mechanism
-    return Mechanism.from_kernel(mechanism.kernel, mechanism.input_alphabet, Alphabet(unique, name="outcomes"))
 
 
 def _numbered(mechanism: Mechanism) -> Mechanism:

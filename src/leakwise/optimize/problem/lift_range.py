@@ -43,8 +43,9 @@ class LiftRange:
             below = rest + float(beta) * s
             off = np.divide(rest + s - float(alpha) * s, below, out=np.full(s.shape, -np.inf), where=below > 0)
             low = np.maximum(low, off)
-        real = (low >= float(self.low)) & (low < 1) & (s >= float(self.least))
-        low = np.where(real, low, 1.0)
+        # Where a set is so rare that raising it leaves the others at 1 in floats, it is raised all the same.
+        real = (low >= float(self.low)) & (low <= 1 + 2.0**-50) & (s >= float(self.least))
+        low = np.where(real, np.minimum(low, 1.0), 1.0)
         high: Floats = np.min([float(alpha) + float(beta) * low for alpha, beta in self.pieces], axis=0)
         return low, high, real
 

@@ -33,6 +33,7 @@ __all__ = [
 
 # Larger alphabets are proven by chords, without duals.
 _MOST_LETTERS = 4096
+_LITTLE = 1e-9  # of a value, which nobody misses
 
 
 @dataclass(frozen=True)
@@ -155,20 +156,12 @@ class Frequencies(Utility):
         return Frequencies(root), root
 
     def value(self, lifts: Floats, law: Floats, prior: Prior) -> float:
-        information = (lifts * law) @ lifts.T
-        p = prior.probabilities
-        # Scaled by √π on both sides the matrix is well conditioned: 1 on the diagonal for the identity.
-        root = np.sqrt(p)
-        scaled = root[:, None] * information * root
-        if len(law) < len(p) or not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e13:
-            return -float("inf")
-        inverse = root[:, None] * np.linalg.inv(scaled) * root
-        return float((p**2).sum() - np.trace(inverse))
+        return _recovered(lifts, law, prior.probabilities)[0]
 
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
         lifts, law = seen(kernel, prior)
-        value = self.value(lifts, law, prior)
-        lower = to_eleven_digits(value - _lost_by_inverting(lifts, law, prior.probabilities))
+        value, lost = _recovered(lifts, law, prior.probabilities)
+        lower = to_eleven_digits(value - lost)
         return lower, 2 * value - lower if math.isfinite(lower) else value
 
     def closed_form_proof(
@@ -182,29 +175,49 @@ class Frequencies(Utility):
         return replace(claim, utility=self.name), None
 
 
-def _lost_by_inverting(lifts: Floats, law: Floats, p: Floats) -> float:
-    """How far trace J⁻¹ may be above what floats find, ∞ where J is not safely invertible."""
-    inverse, miss = inverted(lifts, law, p)
-    trace = float(p @ np.diag(inverse))
-    return miss + (1 + trace) * (len(p) + 16) * 2.0**-48
+def _recovered(lifts: Floats, law: Floats, p: Floats) -> tuple[float, float]:
+    """Σπ² - trace J⁻¹, and how far the truth may be below that; ∞ where J is not safely invertible.
+
+    Scaled by √π on both sides J is well conditioned where outcomes are much like the values, 1 on the diagonal for the
+    identity; as it is where lifts are limited and a value is rare.
+    """
+    information = (lifts * law) @ lifts.T
+    best = -math.inf, math.inf
+    for scale in (np.sqrt(p), np.ones(len(p))):
+        scaled = scale[:, None] * information * scale
+        if len(law) < len(p) or not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e13:
+            continue
+        value = float((p**2).sum() - scale**2 @ np.diag(np.linalg.inv(scaled)))
+        inverse, miss = _inverse(scaled, len(law))
+        lost = miss * float((scale**2).sum()) + (1 + float(scale**2 @ np.diag(inverse))) * (len(p) + 16) * 2.0**-48
+        if value - lost > best[0] - best[1] or not math.isfinite(best[0]):
+            best = value, lost
+        if lost < _LITTLE * abs(value):
+            break
+    return best
 
 
 def inverted(lifts: Floats, law: Floats, p: Floats) -> tuple[Floats, float]:
-    """Return the inverse of J, scaled by 1/√π on both sides, and a norm of what it may be off; ∞ without a safe one.
+    """Return the inverse of J, scaled by 1/√π on both sides, and a norm of what it may be off; ∞ without a safe one."""
+    root = np.sqrt(p)
+    return _inverse(root[:, None] * ((lifts * law) @ lifts.T) * root, lifts.shape[1])
+
+
+def _inverse(scaled: Floats, outcomes: int) -> tuple[Floats, float]:
+    """The inverse of J scaled on both sides, and a norm of what it may be off.
 
     J is known to N units of its entries, the inverse to as many of the condition that they have with it: from
     ‖J⁻¹‖·e/(1-e), the bound on a perturbed inverse. The checker measures the same with its own order of sums, so that
     four times the units are counted here.
     """
-    root = np.sqrt(p)
-    scaled = root[:, None] * ((lifts * law) @ lifts.T) * root
+    size = len(scaled)
     values, vectors = np.linalg.eigh(scaled)
     if not values[0] > 0:
         return scaled, math.inf
     inverse = (vectors / values) @ vectors.T
-    units = 4 * (lifts.shape[0] + lifts.shape[1] + 16) * 2.0**-50
+    units = 4 * (size + outcomes + 16) * 2.0**-50
     error = float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * units
-    error += 4 * float(np.linalg.norm(np.eye(len(p)) - scaled @ inverse))
+    error += 4 * float(np.linalg.norm(np.eye(size) - scaled @ inverse))
     if not error < 0.5:
         return inverse, math.inf
     return inverse, float(np.linalg.norm(inverse)) * error / (1 - error)

@@ -29,7 +29,7 @@ __all__ = ["Answer", "search"]
 # Above so many letters the master of the whole alphabet takes longer than blocks of it, for less than it brings.
 _WHOLE = 220
 # Rarer letters make the information matrix too ill-conditioned for doubles.
-_RAREST = 1e-9
+_RAREST = 1e-13
 # From so many letters on columns of nearly perfect mass are found in a fraction of the time that windows take.
 _MANY = 31
 # A relative gap that columns of nearly perfect mass leave where few letters hold most of the mass; and one that is left

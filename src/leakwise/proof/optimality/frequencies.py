@@ -28,10 +28,15 @@ def recovered(lifts: Floats, law: Floats, p: Floats, caution: float = 1.0) -> fl
     """Return Σπ² - trace J⁻¹ of a mechanism, rounded down; -∞ where J is not safely invertible.
 
     A claim that another machine shall confirm, with sums in another order, is made with more ``caution`` than the
-    check.
+    check. J is inverted as it is and with rows and columns weighed by √π: large lifts of rare letters are better off
+    with the one, small ones with the other, and both are safe.
     """
-    root = np.sqrt(p)
-    scaled = root[:, None] * ((lifts * law) @ lifts.T) * root
+    information = (lifts * law) @ lifts.T
+    return max(_recovered(information, p, scale, lifts.shape[1], caution) for scale in (np.sqrt(p), np.ones(len(p))))
+
+
+def _recovered(information: Floats, p: Floats, scale: Floats, outcomes: int, caution: float) -> float:
+    scaled = scale[:, None] * information * scale
     try:
         inverse = np.linalg.inv(scaled)
     except np.linalg.LinAlgError:
@@ -39,12 +44,12 @@ def recovered(lifts: Floats, law: Floats, p: Floats, caution: float = 1.0) -> fl
     size = len(p)
     # J itself is known to some units of its entries; what the inverse misses is measured.
     error = float(np.linalg.norm(np.eye(size) - scaled @ inverse))
-    error += float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * (size + lifts.shape[1] + 16) * 2.0**-50
+    error += float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * (size + outcomes + 16) * 2.0**-50
     error *= caution
     if not error < 0.5:
         return -math.inf
     miss = float(np.linalg.norm(inverse)) * error / (1 - error)
-    trace = float(p @ np.diag(inverse)) + miss
+    trace = float(scale**2 @ (np.diag(inverse) + miss))
     value: float = float((p**2).sum()) - trace - (1 + abs(trace)) * (size + 16) * 2.0**-50
     return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import sys
@@ -289,3 +290,23 @@ def test_errors_name_the_option_that_mends_them(words: tuple[str, ...], told: st
     code, _, said = run(*PRIOR, "--lift", "2", *words)
     assert code == 2
     assert told in " ".join(said.split())
+
+
+def test_a_legend_says_what_short_codes_of_outcomes_stand_for(tmp_path: Path) -> None:
+    prior = tmp_path / "prior.csv"
+    rows = [f"value {number},{number + 20}" for number in range(20)]
+    prior.write_text("\n".join(["value,count", *rows]) + "\n")
+    asked = ("--prior", str(prior), "--lift", "2", "--utility", "frequencies")
+    code, said, told = run(*asked)
+    assert code == 0
+    assert "y001 to y160: see legend()" in said
+    assert "--legend FILE saves what each of them makes more likely" in told
+    code, _, told = run(*asked, "--legend", str(tmp_path / "legend.csv"))
+    assert code == 0
+    assert "Legend saved" in told
+    with (tmp_path / "legend.csv").open(newline="") as file:
+        head, *lines = csv.reader(file)
+    assert head == ["outcome", "probability", "makes more likely"]
+    assert [line[0] for line in lines] == [f"y{number:03d}" for number in range(1, 161)]
+    assert sum(float(line[1]) for line in lines) == pytest.approx(1, abs=1e-3)
+    assert all("value " in line[2] and "+" not in line[2] for line in lines)

@@ -183,3 +183,28 @@ def test_beyond_the_listed_vertices_the_trace_bound_speaks():
         design = lw.design(prior, epsilon=0.8, utility="frequencies", time_limit=1e-9)
     assert lw.certify(design.mechanism, prior, epsilon=0.8).holds
     assert design.gap <= 0.2 * abs(design.value)
+
+
+@pytest.mark.parametrize("limits", [{"lift": 2}, {"lift": 2, "anyone": 20}, {"ldp": 1}, {"ldp": 5}])
+@pytest.mark.parametrize("rare", [10**6, 10**12])
+def test_values_that_are_hardly_ever_seen_cost_no_more_than_rare_ones(limits, rare):
+    def designed(scale):
+        return lw.design(lw.Prior([scale, 2 * scale, 1, 3]), utility="frequencies", **limits)
+
+    design = designed(rare)
+    assert design.certificate.verify().holds
+    assert design.gap <= 1e-6 * abs(design.bound)
+    assert design.value == pytest.approx(designed(10**4).value, rel=1e-3)
+
+
+def test_a_rare_value_and_a_loose_limit_for_anyone_do_not_end_in_a_constant():
+    design = lw.design(lw.Prior([10**6 - 1, 1]), ldp=12, utility="frequencies")
+    assert design.mechanism.shape == (2, 2)
+    assert design.gap <= 0.01 * abs(design.bound)
+
+
+def test_columns_that_are_all_near_one_are_told_apart():
+    # The limits leave lifts between 0.9999 and 1.0001; eight outcomes are the least that identify eight frequencies.
+    design = lw.design(lw.Prior.uniform(8), lift="1.0001", anyone="1.0001", utility="frequencies")
+    assert design.mechanism.shape[1] >= 8
+    assert design.gap <= 0.01 * abs(design.bound)

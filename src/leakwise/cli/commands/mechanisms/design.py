@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +37,7 @@ from leakwise.cli.options.reading import (
 )
 from leakwise.cli.screen.output import JsonOption, show
 from leakwise.cli.screen.search_progress import gap_bar
+from leakwise.documents.atomic import write_atomically
 from leakwise.documents.csv_matrix import read_labelled_matrix
 from leakwise.errors import InvalidInput
 
@@ -150,6 +153,14 @@ def design(
     certificate: Annotated[
         Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate, for leakwise verify.")
     ] = None,
+    legend: Annotated[
+        Path | None,
+        typer.Option(
+            "--legend",
+            metavar="FILE",
+            help="Save a CSV file of all outcomes: how often each comes, and what it raises.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -252,7 +263,15 @@ def design(
         found.mechanism.save(save)
     if certificate is not None and found.certificate is not None:
         found.certificate.save(certificate)
+    from leakwise.optimize.finish.outcome_names import coded
+
+    if legend is not None:
+        _save_legend(found, legend)
     show(found, as_json)
+    if legend is not None:
+        typer.echo(f"Legend saved: {legend}", err=True)
+    elif coded(found.mechanism.outputs):
+        typer.echo("Outcomes have short codes: --legend FILE saves what each of them makes more likely.", err=True)
     if save is not None:
         typer.echo(f"Mechanism saved: {save}", err=True)
     if certificate is not None:
@@ -261,6 +280,20 @@ def design(
         from leakwise.charts.render import save as draw
 
         typer.echo(f"Picture saved: {draw(found.chart(), plot)}", err=True)
+
+
+def _save_legend(found: Any, place: Path) -> None:
+    """Write what each outcome makes more likely, and how often it comes under the prior."""
+    from leakwise.optimize.finish.outcome_names import legend
+
+    mechanism, prior = found.mechanism, found.prior.nominal
+    law = mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
+    rows = zip(legend(mechanism, prior).items(), law.tolist(), strict=True)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["outcome", "probability", "makes more likely"])
+    writer.writerows([name, f"{mass:.6g}", values] for (name, values), mass in rows)
+    write_atomically(place, text.getvalue().encode())
 
 
 def _given(text: str | None, option: str) -> Any:

@@ -8,6 +8,7 @@ from leakwise.alphabet import Alphabet
 from leakwise.mechanism import CodeKernel, Kernel, Mechanism
 from leakwise.optimize.bounds.by_letter import least_trace_by_letter
 from leakwise.optimize.finish.finished import Solution
+from leakwise.optimize.finish.outcome_names import codes
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.frequencies.codes import coded, optimal_code, single_values
 from leakwise.optimize.search.limits import Limits
@@ -57,6 +58,4 @@ def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) 
 
 
 def _coded(kernel: Kernel, prior: Prior) -> Mechanism:
-    count = kernel.shape[1]
-    names = [f"y{place:0{len(str(count))}d}" for place in range(1, count + 1)]
-    return Mechanism.from_kernel(kernel, prior.alphabet, Alphabet(names, name="outcomes"))
+    return Mechanism.from_kernel(kernel, prior.alphabet, Alphabet(codes(kernel.shape[1]), name="outcomes"))

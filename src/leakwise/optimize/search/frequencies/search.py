@@ -130,10 +130,9 @@ def _fewest(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, F
     from leakwise.lp import solve_lp
 
     size, count = columns.shape
-    pairs = np.triu_indices(size)
     if limits.exhausted:
         return columns, weights
-    products = columns[pairs[0]] * columns[pairs[1]]
+    products = _products(columns)
     goal = products @ weights
     generator = np.random.default_rng(size)  # any objective has a vertex; a random one has a single one
     seconds = limits.part(1.0, _TIDYING).seconds
@@ -146,10 +145,8 @@ def _fewest(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, F
 
 def _without_relations(columns: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Shift weights along a relation among the λλᵀ until a column has none, as long as there is one."""
-    pairs = np.triu_indices(len(columns))
     while columns.shape[1] > 1:
-        products = columns[pairs[0]] * columns[pairs[1]]
-        _, singular, vectors = np.linalg.svd(products)
+        _, singular, vectors = np.linalg.svd(_products(columns))
         if len(singular) == columns.shape[1] and singular[-1] > _RELATED * singular[0]:
             break
         relation = vectors[-1] if vectors[-1].max() > -vectors[-1].min() else -vectors[-1]
@@ -160,3 +157,17 @@ def _without_relations(columns: Floats, weights: Floats) -> tuple[Floats, Floats
         used[np.flatnonzero(rising)[steps.argmin()]] = False
         columns, weights = columns[:, used], weights[used]
     return columns, weights
+
+
+def _products(columns: Floats) -> Floats:
+    """The entries of (1, x)(1, x)ᵀ for each column, which have the relations of the λλᵀ.
+
+    x is λ - 1 in units of the largest entry of each letter: lifts of a rare letter may be in the thousands, and those
+    of a strict limit all near one.
+    """
+    apart = columns - 1
+    widest = np.abs(apart).max(axis=1, keepdims=True)
+    lines = np.concatenate([np.ones((1, columns.shape[1])), apart / np.where(widest > 0, widest, 1.0)])
+    first, second = np.triu_indices(len(lines))
+    products: Floats = lines[first] * lines[second]
+    return products
