@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from leakwise.errors import InvalidInput, NotConverged
-from leakwise.mechanism import Kernel
+from leakwise.mechanism import Kernel, randomized_response
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.optimize.search.limits import Limits
 from leakwise.priors import Prior
@@ -255,6 +255,12 @@ class Intersection(Cone):
     def entry_box(self) -> tuple[Floats, Floats]:
         boxes = [cone.entry_box() for cone in self.cones]
         return np.max([low for low, _ in boxes], axis=0), np.min([high for _, high in boxes], axis=0)
+
+    def plain(self) -> Kernel | None:
+        """Return randomized response whose ratio is the least of all limits, where every part allows it."""
+        ratio = min(float(cone.entry_box()[1].max()) for cone in self.cones)
+        kernel = randomized_response(len(self.prior), lift=max(ratio, 1.0)).kernel
+        return kernel if all(self.contains(column) for column in kernel.weights.T.tolist()) else None
 
     def facets(self) -> Floats | None:
         facets = _all_known(cone.facets() for cone in self.cones)

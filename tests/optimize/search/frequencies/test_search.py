@@ -208,3 +208,21 @@ def test_columns_that_are_all_near_one_are_told_apart():
     design = lw.design(lw.Prior.uniform(8), lift="1.0001", anyone="1.0001", utility="frequencies")
     assert design.mechanism.shape[1] >= 8
     assert design.gap <= 0.01 * abs(design.bound)
+
+
+@pytest.mark.parametrize("limits", [{"lift": 2}, {"lift": 5, "anyone": 50}, {"ldp": 2}])
+def test_no_time_at_all_is_no_reason_for_more_outcomes_than_eight_a_value(limits):
+    masses = 1 / np.arange(1, 16)
+    with pytest.warns(lw.LeakwiseWarning, match="time limit"):
+        design = lw.design(lw.Prior(masses / masses.sum()), utility="frequencies", time_limit=1e-6, **limits)
+    assert design.mechanism.shape[1] <= 120
+    assert design.value > -np.inf
+
+
+def test_too_few_outcomes_for_two_limits_end_in_randomized_response_and_not_in_a_constant():
+    masses = 1 / np.arange(1, 16)
+    with pytest.warns(lw.LeakwiseWarning, match="proven gap"):
+        design = lw.design(lw.Prior(masses / masses.sum()), lift=5, anyone=50, outcomes=15, utility="frequencies")
+    assert design.mechanism.shape == (15, 15)
+    assert design.value > -np.inf
+    assert design.certificate.verify().holds

@@ -21,6 +21,7 @@ __all__ = ["most_outcomes", "search_frequencies"]
 _PER_LETTER = 8
 _BYTES = 400e6  # of one array of lifts
 _TIDYING = 5.0  # seconds for having fewer outcomes
+_LEAST = 1.0  # and what so few letters get in any case
 _INWARDS = 2.0**-30
 _DUST = 1e-7
 _RELATED = 1e-9
@@ -130,12 +131,10 @@ def _fewest(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, F
     from leakwise.lp import solve_lp
 
     size, count = columns.shape
-    if limits.exhausted:
-        return columns, weights
     products = _products(columns)
     goal = products @ weights
     generator = np.random.default_rng(size)  # any objective has a vertex; a random one has a single one
-    seconds = limits.part(1.0, _TIDYING).seconds
+    seconds = max(limits.part(1.0, _TIDYING).seconds or _TIDYING, _LEAST)  # no more outcomes than were asked for
     solution = solve_lp(generator.uniform(1, 2, count), products, goal, goal, time_limit=seconds)
     if solution.optimal:  # to the accuracy of floats there may be none
         used = solution.x > 1e-9
