@@ -32,13 +32,35 @@ def test_joint_tables_and_groups_are_those_of_the_rows_in_memory(spark, rows):
     assert lw.spark.estimate(df, SEX, "sex").sample_size == 600
 
 
+def test_strata_are_counted_stratum_by_stratum(spark, rows):
+    df = spark.createDataFrame(rows, "sex string, income int, region string, year int")
+    table = dict(zip(("sex", "income", "region", "year"), map(list, zip(*rows, strict=True)), strict=True))
+    weak = lw.randomized_response(["f", "m"], lift=2)
+    strata = lw.StratifiedMechanism({"n": SEX, "s": weak}, given={"region": ["n", "s"]}, secret="sex")
+    both = {"sex": strata, "income": INCOME}
+    for by in (None, ["year"], ["region", "year"]):
+        found, known = lw.spark.estimate(df, both, by=by), lw.estimate(table, both, by=by)
+        alone, other = lw.spark.estimate(df, strata, "sex", by=by), lw.estimate(table, strata, "sex", by=by)
+        if by is None:
+            found, known, alone, other = {0: found}, {0: known}, {0: alone}, {0: other}
+        assert list(found) == list(known)
+        assert list(alone) == list(other)
+        for group in known:
+            np.testing.assert_allclose(found[group].intervals, known[group].intervals)
+            assert found[group].sample_size == known[group].sample_size
+        for group in other:
+            np.testing.assert_allclose(alone[group].intervals, other[group].intervals)
+    # Rows that no stratum is known for are refused, as in memory.
+    less = lw.StratifiedMechanism({"n": SEX}, given={"region": ["n"]}, secret="sex")
+    with pytest.raises(lw.InvalidInput, match="outside the declared domain"):
+        lw.spark.estimate(df, less, "sex")
+
+
 def test_what_cannot_be_estimated_is_refused(spark, rows):
     df = spark.createDataFrame(rows, "sex string, income int, region string, year int")
-    strata = lw.StratifiedMechanism({"n": SEX, "s": SEX}, given={"region": ["n", "s"]}, secret="sex")
     for call, words in (
         (lambda: lw.spark.estimate(df, SEX), "column must say"),
         (lambda: lw.spark.estimate(df, {"sex": SEX}, by=["sex"]), "names released columns"),
-        (lambda: lw.spark.estimate(df, {"sex": strata}), "released by strata"),
         (lambda: lw.spark.estimate(df.limit(0), {"sex": SEX, "income": INCOME}), "no rows"),
         (lambda: lw.spark.estimate(df, {"sex": SEX, "income": None}), "does not carry"),
     ):

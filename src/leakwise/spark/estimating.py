@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.spark.counting import counts
 from leakwise.spark.driver import mechanism as carried_mechanism
 from leakwise.tables.kinds.plain import in_order
+from leakwise.tables.strata.rows import CountedRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,8 +31,8 @@ def estimate(
 ) -> Any:
     """Estimate from a released DataFrame, as :func:`leakwise.estimate` does from a table in memory.
 
-    Spark counts how many rows have each combination of outcomes (and of the columns to group by); only these counts
-    come to the driver.
+    Spark counts how many rows have each combination of outcomes, of the columns to group by and of those that say which
+    mechanism a row went through; only these counts come to the driver.
 
     Parameters
     ----------
@@ -54,19 +57,21 @@ def estimate(
         raise InvalidInput("column must say which column of the DataFrame was released.")
     given = dict(mechanism) if isinstance(mechanism, Mapping) else {column: mechanism}
     known = {key: carried_mechanism(df, key) if one is None else one for key, one in given.items()}
-    if strata := [key for key, one in known.items() if isinstance(one, StratifiedMechanism)]:
-        raise InvalidInput(
-            f"{some_of(strata)} was released by strata, whose mechanisms differ from row to row. Collect the columns "
-            "(df.toArrow()) and use lw.estimate."
-        )
+    strata = [name for one in known.values() if isinstance(one, StratifiedMechanism) for name in one.given]
     names = [list(key) if isinstance(key, tuple) else [key] for key in known]
     groups = [] if by is None else list(by) if isinstance(by, (list, tuple)) else [by]
     if both := [name for name in groups if any(name in of for of in names)]:
         raise InvalidInput(f"by={by!r} names released columns: {some_of(both)}. Group by columns that were not.")
-    columns = (*groups, *(name for of in names for name in of))
+    columns = tuple(dict.fromkeys((*groups, *strata, *(name for of in names for name in of))))
     cells = counts(df, columns if len(columns) > 1 else columns[0])
     if not cells:
         raise InvalidInput("The DataFrame has no rows: there is nothing to estimate from.")
+    if any(isinstance(one, StratifiedMechanism) for one in known.values()):
+        keys = list(cells) if len(columns) > 1 else [(key,) for key in cells]
+        held = dict(zip(columns, map(list, zip(*keys, strict=True)), strict=True))
+        rows = CountedRows(held, np.array(list(cells.values()), dtype=np.int64))
+        chosen, name = (known, None) if several else (known[column], column)
+        return recover(rows, chosen, name, by=by, confidence=confidence, simultaneous=simultaneous)
     tables: dict[Any, dict[Any, int]] = {}
     for key, count in cells.items():
         parts = key if len(columns) > 1 else (key,)

@@ -96,7 +96,8 @@ def _counted(table: ReadTable, names: Sequence[Hashable], rows: RowMechanisms, g
             raise InvalidInput(f"The given columns have {cells.size} rows and the released one has {codes.size}.")
         rows.refuse_unlisted(cells)
         keys, places = _keys(table, batch, groups, codes.size)
-        _count(found, keys, places * len(rows.cells) + cells, len(rows.cells), codes, len(outcomes))
+        numbers = places * len(rows.cells) + cells
+        _count(found, keys, numbers, len(rows.cells), codes, len(outcomes), table.times)
     if found and strange and len(rows.mechanism):
         warn_of_strange(strange, rows.mechanism)
     return found
@@ -116,9 +117,12 @@ def _keys(table: ReadTable, batch: Mapping[Any, Any], groups: Sequence[Hashable]
     return keys, places.reshape(-1)
 
 
-def _count(found: Counted, keys: Sequence[Any], numbers: Array, cells: int, codes: Array, size: int) -> None:
+def _count(
+    found: Counted, keys: Sequence[Any], numbers: Array, cells: int, codes: Array, size: int, times: Counts | None
+) -> None:
     present, places = np.unique(numbers, return_inverse=True)
-    counts = np.bincount(places.reshape(-1) * size + codes, minlength=present.size * size).reshape(-1, size)
+    flat = np.bincount(places.reshape(-1) * size + codes, weights=times, minlength=present.size * size)
+    counts = flat.astype(np.int64).reshape(-1, size)
     for number, row in zip(present.tolist(), counts, strict=True):
         group, cell = divmod(number, cells)
         own = found.setdefault(keys[group], {})

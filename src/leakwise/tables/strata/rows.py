@@ -12,18 +12,27 @@ from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.formats import is_path, open_table, readable
 from leakwise.tables.kinds import frames
 from leakwise.tables.release.arrow_streams import without_relation
-from leakwise.types import Array
+from leakwise.types import Array, Counts
 
-__all__ = ["ReadTable", "read_table"]
+__all__ = ["CountedRows", "ReadTable", "read_table"]
 
 Batch = Mapping[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Distinct rows of a table, column by column, and how often each occurs: what a database or cluster counted."""
+
+    columns: Mapping[Any, Sequence[Any]]
+    times: Counts
 
 
 @dataclass(frozen=True)
 class ReadTable:
     """The names of the columns of a table, and what reads them.
 
-    ``encode`` and ``distinct`` make codes of a column of a batch, by a domain or by the values that it has.
+    ``encode`` and ``distinct`` make codes of a column of a batch, by a domain or by the values that it has. Where rows
+    were counted, ``times`` says how often each of them occurs.
     """
 
     names: Sequence[Hashable]
@@ -31,6 +40,7 @@ class ReadTable:
     batches: Callable[[list[Any]], Iterable[Batch]]
     encode: Callable[..., Array]
     distinct: Callable[[Any], tuple[list[Any], Array]]
+    times: Counts | None = None
 
 
 def read_table(data: Any, name: str = "data") -> ReadTable:
@@ -45,6 +55,9 @@ def read_table(data: Any, name: str = "data") -> ReadTable:
         return ReadTable(table.names, repr(str(table.path)), batches, table.encode, table.distinct)
     if isinstance(data, SqlTable):
         return ReadTable(data.names, str(data), data.batches, data.encode, data.distinct)
+    times = None
+    if isinstance(data, CountedRows):
+        data, times = data.columns, data.times
     data = without_relation(data)
     if frames.is_column(data) or not frames.is_table(data):
         raise InvalidInput(
@@ -58,4 +71,5 @@ def read_table(data: Any, name: str = "data") -> ReadTable:
         lambda names: [{name: frames.column_of(held, name) for name in names}],
         encode_column,
         frames.groups_of,
+        times,
     )

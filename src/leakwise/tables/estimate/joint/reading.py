@@ -21,7 +21,8 @@ from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.kinds import frames
 from leakwise.tables.release.arrow_streams import without_relation
 from leakwise.tables.strata.mechanisms import RowMechanisms
-from leakwise.types import Array, Bools, Floats, Indices
+from leakwise.tables.strata.rows import CountedRows
+from leakwise.types import Array, Bools, Counts, Floats, Indices
 
 __all__ = ["Reading", "read_counts", "read_rows"]
 
@@ -46,6 +47,7 @@ class _Batch:
     encode: Callable[..., Any]
     distinct: Callable[[Any, Hashable], tuple[list[Any], Array]]
     numbers: Callable[[Any], Floats]
+    times: Counts | None = None
 
 
 def read_rows(released: Any, axes: Sequence[Axis], by: Sequence[Hashable], survey: Survey) -> Reading:
@@ -99,6 +101,9 @@ def _batches(released: Any, names: Sequence[Hashable]) -> Iterator[_Batch]:
                 lambda column: _spread(*table.distinct(column)),
             )
         return
+    times = None
+    if isinstance(released, CountedRows):
+        released, times = released.columns, released.times
     data = without_relation(released)
     if frames.is_column(data) or not frames.is_table(data):
         raise InvalidInput(
@@ -112,6 +117,7 @@ def _batches(released: Any, names: Sequence[Hashable]) -> Iterator[_Batch]:
         encode_column,
         lambda column, name: frames.groups_of(column, name=f"column {name!r}"),
         _numbers,
+        times,
     )
 
 
@@ -169,10 +175,11 @@ class _Counter:
                 self._counted(
                     [one[part] for one in (group, stratum, unit, block, cell)],
                     None if weight is None else weight[part],
+                    None if batch.times is None else batch.times[part],
                 )
             )
 
-    def _counted(self, fields: list[Array], weight: Floats | None) -> Floats:
+    def _counted(self, fields: list[Array], weight: Floats | None, times: Counts | None) -> Floats:
         """Distinct combinations of the fields, with rows, weights and squares of weights, as columns of one array."""
         sizes = [int(one.max(initial=0)) + 1 for one in fields]
         key = fields[0].astype(np.int64)
@@ -180,7 +187,7 @@ class _Counter:
             key = key * size + one
         total = int(np.prod([float(size) for size in sizes]))
         if total <= 4 * _CHUNK:
-            counts = np.bincount(key, minlength=total)
+            counts = np.bincount(key, weights=times, minlength=total)
             present = np.flatnonzero(counts)
             place: Any = key
             size, kept = total, present
@@ -188,7 +195,7 @@ class _Counter:
             present, place = np.unique(key, return_inverse=True)
             place = place.reshape(-1)
             size, kept = present.size, np.arange(present.size)
-            counts = np.bincount(place, minlength=size)
+            counts = np.bincount(place, weights=times, minlength=size)
         out = np.empty((8, kept.size))
         rest = present.copy()
         for at in range(4, 0, -1):
