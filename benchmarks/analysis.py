@@ -8,6 +8,7 @@ one part, whose figures then take the place of its earlier ones.
   when income is corrected and the released sex is taken for the true one, and the coefficient of sex.
 - *labels*: accuracy for true labels of a logistic regression of income on sex, marital status and occupation, from
   labels released at a lift, beside one from true labels and one that takes released ones for true (10 draws).
+- *rrreg*, *simex*, *columns*, *trees*: what others compute, on the same rows (``analysis_anchors.py``).
 - *cost*: 10⁷ rows; a joint table of 20 × 20 × 10 cells, and a logistic regression with a released outcome and three
   covariates, one of them continuous.
 """
@@ -21,6 +22,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import analysis_anchors
 import numpy as np
 import pandas as pd
 from book import RESULTS, Book
@@ -229,7 +231,14 @@ def cost(book: Book, runs: int) -> None:
     )
 
 
-PARTS = {"cost": cost, "coverage": coverage, "regressions": regressions, "adult": adult, "labels": labels}
+PARTS = {
+    "cost": cost,
+    "coverage": coverage,
+    "regressions": regressions,
+    "adult": adult,
+    "labels": labels,
+    **analysis_anchors.PARTS,
+}
 
 
 def main() -> None:
