@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.file import check_file
 from leakwise.tables.release.secret_columns import columns_among
 
-__all__ = ["mechanism_beside", "mechanism_file", "secret_in_name"]
+__all__ = ["mechanism_beside", "mechanism_file", "released_beside", "secret_in_name"]
 
 
 def mechanism_file(table: Path, columns: Sequence[Any] | None) -> Path | None:
@@ -43,7 +44,14 @@ def mechanism_beside(table: TableFile, column: Any) -> Carried | None:
     """
     beside = mechanism_file(table.path, None if column is None else columns_among(table.names, column))
     if beside is None:
-        return None
+        several = released_beside(table) if column is None else []
+        if len(several) > 1:
+            titles = [one.names if len(one.names) > 1 else one.names[0] for one in several]
+            raise InvalidInput(
+                f"column must say which released column of {str(table.path)!r} is meant: the files next to it are for "
+                f"{some_of(titles)}. A list of them asks for their joint table (--joint)."
+            )
+        return several[0] if several else None
     mechanism = load_any(beside)
     if column is None and isinstance(mechanism, StratifiedMechanism):
         column = mechanism.secret
@@ -57,6 +65,22 @@ def mechanism_beside(table: TableFile, column: Any) -> Carried | None:
             "outcomes."
         )
     return Carried((fits[0],), mechanism)
+
+
+def released_beside(table: TableFile) -> list[Carried]:
+    """Return the mechanisms in the files next to a released table whose names or contents say for which columns."""
+    names = {secret_in_name([name]): name for name in table.names}
+    found = []
+    for path in sorted(table.path.parent.glob(f"{glob.escape(table.path.stem)}.*.mechanism.json")):
+        parts = path.name[len(table.path.stem) + 1 : -len(".mechanism.json")].split("+")
+        if all(part in names for part in parts):
+            found.append(Carried(tuple(names[part] for part in parts), load_any(path)))
+    alone = mechanism_file(table.path, None)
+    if not found and alone is not None:
+        mechanism = load_any(alone)
+        if isinstance(mechanism, StratifiedMechanism) and mechanism.secret is not None:
+            found.append(Carried(columns_among(table.names, mechanism.secret), mechanism))
+    return found
 
 
 def _fits(table: TableFile, name: str, mechanism: AnyMechanism) -> bool:

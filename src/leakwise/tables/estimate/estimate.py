@@ -14,7 +14,7 @@ from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import ratio_array
 from leakwise.mechanism import AnyMechanism, CodeKernel, CommonLawKernel, Mechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable, check_table
-from leakwise.tables.estimate.beside import mechanism_beside
+from leakwise.tables.estimate.beside import mechanism_beside, released_beside
 from leakwise.tables.estimate.fit import fits
 from leakwise.tables.estimate.groups import Groups
 from leakwise.tables.estimate.result import Estimate, GroupedEstimate
@@ -206,7 +206,8 @@ def _of_file(
     """From a released file or a table of a database, a batch at a time: only counts are held."""
     table = path if isinstance(path, SqlTable) else open_table(path, "released")
     told = carried_secrets(table.metadata, repr(str(path)))
-    _refuse_released(by, [name for one in told for name in one.names])
+    beside_it = [] if told or isinstance(table, SqlTable) else released_beside(table)
+    _refuse_released(by, [name for one in [*told, *beside_it] for name in one.names])
     if mechanism is None:
         beside = None if told or isinstance(table, SqlTable) else mechanism_beside(table, column)
         carried = beside or choose_carried(table.metadata, column, repr(str(path)))

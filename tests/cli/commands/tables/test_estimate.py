@@ -133,3 +133,24 @@ def test_bad_words_end_with_two_and_the_way_out(folder: Path, words: list[str], 
     code, _, said = run(*words)
     assert code == 2
     assert error in said
+
+
+def test_the_mechanisms_of_several_secrets_are_found_next_to_a_csv(folder: Path) -> None:
+    SEX.save("out.sex.mechanism.json")
+    INCOME.save("out.income.mechanism.json")
+    words = ["income ~ age + C(sex)", "out.csv", "--json"]
+    code, said, noted = run("regress", *words)
+    assert code == 0
+    assert "taken as it is" not in noted
+    _, given, _ = run("regress", *words, "-m", "sex=sex.json", "-m", "income=income.json")
+    _, one_given, _ = run("regress", *words, "-m", "sex=sex.json")
+    assert json.loads(said)["coefficients"] == json.loads(given)["coefficients"]
+    assert json.loads(said)["coefficients"] == json.loads(one_given)["coefficients"]
+    for call, told in (
+        (["estimate", "out.csv", "-c", "income", "--by", "sex"], "by='sex' is a released column itself"),
+        (["estimate", "out.csv", "--joint", "income", "--by", "sex"], "names released columns: 'sex'"),
+        (["estimate", "out.csv"], "which released column of 'out.csv' is meant"),
+    ):
+        code, _, noted = run(*call)
+        assert code == 2
+        assert told in " ".join(noted.split())

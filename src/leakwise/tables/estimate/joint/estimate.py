@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable
-from leakwise.tables.estimate.beside import mechanism_beside
+from leakwise.tables.estimate.beside import mechanism_beside, released_beside
 from leakwise.tables.estimate.estimate import compare_digest
 from leakwise.tables.estimate.joint.axes import Axis
 from leakwise.tables.estimate.joint.fit import fitted
@@ -115,11 +115,13 @@ def _compare_digests(reading: Reading, axes: Sequence[Axis], name: str) -> None:
 
 def _told(released: Any) -> list[Hashable]:
     """The columns that a file or table says were released."""
-    if isinstance(released, SqlTable):
-        metadata = released.metadata
+    if is_path(released):
+        table = open_table(released, "released")
+        told = carried_secrets(table.metadata, "released") or released_beside(table)
     else:
-        metadata = open_table(released, "released").metadata if is_path(released) else metadata_of(released)
-    return [name for one in carried_secrets(metadata, "released") for name in one.names]
+        metadata = released.metadata if isinstance(released, SqlTable) else metadata_of(released)
+        told = carried_secrets(metadata, "released")
+    return [name for one in told for name in one.names]
 
 
 def _by_columns(by: Any, released: Sequence[Hashable]) -> list[Hashable]:

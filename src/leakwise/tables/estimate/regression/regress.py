@@ -11,7 +11,7 @@ import numpy as np
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import Mechanism, StratifiedMechanism
-from leakwise.tables.estimate.beside import mechanism_beside
+from leakwise.tables.estimate.beside import mechanism_beside, released_beside
 from leakwise.tables.estimate.estimate import check_confidence
 from leakwise.tables.estimate.joint.axes import Axis, Lens
 from leakwise.tables.estimate.joint.survey import Survey
@@ -144,9 +144,11 @@ def _axes(what: ParsedFormula, released: Any, mechanisms: Any) -> tuple[list[Axi
     known: dict[Any, Any] = {}
     metadata = open_table(released, "released").metadata if is_path(released) else metadata_of(released)
     told = carried_secrets(metadata, "released")
-    if not told and not mechanisms and is_path(released):
-        beside = mechanism_beside(open_table(released, "released"), None)
-        told = [] if beside is None else [beside]
+    if not told and is_path(released):
+        table = open_table(released, "released")
+        told = released_beside(table)
+        if not told and not mechanisms and (beside := mechanism_beside(table, None)) is not None:
+            told = [beside]
     for one in told:
         known[one.names[0] if len(one.names) == 1 else one.names] = one.mechanism
     known |= {key: one for key, one in (mechanisms or {}).items() if one is not None or key not in known}
