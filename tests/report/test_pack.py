@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from pathlib import Path
+from unittest.mock import ANY
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,32 @@ def test_files_that_do_not_belong_together_are_rejected():
     code, _, said = run("pack", ours[0], "--report", "r.report.json", "-o", "p.zip")
     assert (code, "do not belong together" in said) == (1, True)
     assert not Path("p.zip").exists()
+
+
+def test_a_release_without_other_columns_packs_and_a_smaller_number_in_its_report_is_rejected():
+    pd.read_csv("t.csv")[["ill"]].to_csv("t.csv", index=False)
+    ours = released("--prior-from-table", "--failure", "1e-6")
+    assert run("pack", *ours, "-o", "p.zip") == (0, ANY, "")
+    report = json.loads(Path("r.report.json").read_text())
+    for name, forged in {"ratio": 1.5, "epsilon_upper": 0.4, "failure": 1e-9}.items():
+        Path("f.json").write_text(json.dumps({**report, "promise": {**report["promise"], name: forged}}))
+        code, _, said = run("pack", ours[0], "--report", "f.json", "-o", "q.zip")
+        assert (code, f"guarantees {name} = {forged}, and the certificate proves no less" in said) == (1, True)
+    for damaged in ({**report, "promise": 2}, {**report, "rows": "many"}, {**report, "promise": {"lift": "two"}}):
+        Path("f.json").write_text(json.dumps(damaged))
+        assert run("pack", ours[0], "--report", "f.json", "-o", "q.zip")[0] == 2
+    assert not Path("q.zip").exists()
+
+
+def test_the_evaluation_begins_with_what_the_certificate_proves_and_not_with_the_words_of_a_report():
+    ours = released(*COUNTED)
+    report = json.loads(Path("r.report.json").read_text())
+    report["promise"]["sentence"] = "<b>Nothing whatever is revealed.</b>"
+    Path("f.json").write_text(json.dumps(report))
+    assert run("pack", ours[0], "--report", "f.json", "-o", "p.zip")[0] == 0
+    page = contents("p.zip")["evaluation.html"]
+    assert "more than 2 times as likely" in page.partition("revealed")[0]
+    assert "The report says: &lt;b&gt;Nothing" in page
 
 
 def test_a_damaged_certificate_and_odd_names_are_refused():

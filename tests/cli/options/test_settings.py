@@ -121,3 +121,16 @@ def test_a_mechanism_that_does_not_fit_the_next_table_says_the_way_out(tmp_path)
     code, _, said = run("release", tmp_path / "b.csv", "--config", tmp_path / "s.toml")
     assert code == 1
     assert "or leave the mechanism out (mechanism=, --mechanism, or 'mechanism' in the settings)" in said
+
+
+def test_settings_that_an_editor_saved_with_a_byte_order_mark_and_carriage_returns_are_read(years, tmp_path):
+    settings = tmp_path / "s.toml"
+    lines = [
+        'column = "ill"',
+        'domain = "no,yes"',
+        "lift = 1.5",
+        'prior = "no=0.8,yes=0.2"',
+        "drop = '\"name, given\"'",
+    ]
+    settings.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+    assert run("release", years[0], "--config", settings, "--dry-run")[0] == 0

@@ -29,7 +29,7 @@ def _read(ctx: typer.Context, path: Path | None) -> Path | None:
         return None
     try:
         # A float keeps its digits: it is read as exactly as one that is typed.
-        settings = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=str)
+        settings = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=str)
     except OSError as error:
         raise InvalidInput(f"Cannot read the settings {str(path)!r}: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import tomllib
 import zipfile
@@ -15,7 +16,7 @@ from typing import Any
 
 from leakwise.documents import write_atomically
 from leakwise.errors import CertificateRejected, InvalidInput
-from leakwise.exact import float_above
+from leakwise.exact import exact_fraction, float_above, log_upper
 from leakwise.mechanism.stratified_file import load_any
 from leakwise.proof import Certificate, SeveralCertificate, StratifiedCertificate, verify
 from leakwise.report.pack.evaluation import COUNTS, evaluation_page
@@ -62,7 +63,7 @@ def pack(
     checks = ["The certificate was verified from its exact integers."]
     checks += _checked(proven, record, files, contents)
     lines = Lines(json.loads(contents["certificate"]))
-    numbers = numbers_of(proven, lines, None if record is None else int(record["rows"]))
+    numbers = numbers_of(proven, lines, None if record is None else record["rows"])
     private, version = holds_counts(proven), version_of("leakwise")
     names = {name: f"{name}{path.suffix.lower()}" for name, path in files.items()}
     listed = "".join(f"{file:<18}the {name}, as it was saved\n" for name, file in names.items())
@@ -99,7 +100,7 @@ def _record(path: Path | None, content: bytes | None) -> dict[str, Any] | None:
         found = json.loads(content)
     except ValueError as error:
         raise InvalidInput(f"The report {str(path)!r} is damaged: {error}") from error
-    if not isinstance(found, dict) or "promise" not in found or "rows" not in found:
+    if not isinstance(found, dict) or not isinstance(found.get("promise"), dict) or type(found.get("rows")) is not int:
         raise InvalidInput(f"{str(path)!r} is not a report of leakwise release.")
     return found
 
@@ -109,15 +110,10 @@ def _checked(
 ) -> list[str]:
     done = []
     if record is not None:
-        told = record["promise"].get("lift")
-        if told is not None and (proven.ratio is None or told < float_above(proven.ratio) * (1 - 1e-12)):
-            raise CertificateRejected(
-                f"The report {str(files['report'])!r} guarantees a lift of {told}, and the certificate proves no less "
-                f"than {'none' if proven.ratio is None else float_above(proven.ratio)}: they do not belong together."
-            )
+        _claimed(record["promise"], proven, files["report"])
         if "mechanism" in record and not isinstance(proven, SeveralCertificate):
             _same(json.loads(json.dumps(proven.mechanism.to_dict())) == record["mechanism"], files["report"])
-        done.append("The report guarantees no less than the certificate proves, for the same mechanism.")
+        done.append("The report guarantees no more than the certificate proves, for the same mechanism.")
     if "mechanism" in files:
         drawn = proven.mechanism
         _same(
@@ -126,12 +122,28 @@ def _checked(
         )
         done.append("The mechanism is the one of the certificate.")
     if "settings" in files:
-        said = tomllib.loads(contents["settings"].decode(), parse_float=str).get("lift")
+        said = tomllib.loads(contents["settings"].decode("utf-8-sig"), parse_float=str).get("lift")
         asked = getattr(proven, "asked", None)
         if said is not None and asked is not None:
             _same(Fraction(str(said)) == asked.below, files["settings"])
             done.append("The limit of the settings is the one of the certificate.")
     return done
+
+
+def _claimed(promise: Mapping[str, Any], proven: AnyCertificate, path: Path) -> None:
+    """Reject a report that claims smaller numbers than the certificate proves; one secret's lift is its ratio."""
+    lift = math.inf if proven.ratio is None else float_above(proven.ratio)
+    epsilon = math.inf if proven.ratio is None else log_upper(proven.ratio)
+    least = {"lift": lift, "ratio": lift, "epsilon_upper": epsilon, "failure": proven.failure}
+    for name, value in least.items():
+        told = promise.get(name)
+        if told is None or told == "inf":
+            continue
+        if exact_fraction(told, f"{name} of the report {str(path)!r}") < value * (1 - 1e-12):
+            raise CertificateRejected(
+                f"The report {str(path)!r} guarantees {name} = {told}, and the certificate proves no less than "
+                f"{value}: they do not belong together."
+            )
 
 
 def _same(equal: bool, path: Path) -> None:

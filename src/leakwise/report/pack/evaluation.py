@@ -21,9 +21,11 @@ def evaluation_page(
     certificate: AnyCertificate, numbers: Sequence[Number], record: Mapping[str, Any] | None, private: bool
 ) -> str:
     """Return the evaluation; ``record`` is the report as plain data, where there is one."""
-    guarantee = str(record["promise"]["sentence"]) if record else certificate.sentence
+    # What is proven comes first; the report adds the names of the columns, and what the certificate does not know of.
+    reported = record["promise"].get("sentence") if record else None
     title = "Evaluation of a release"
-    top = f'<p class="promise">{escape(guarantee)}</p>\n'
+    top = f'<p class="promise">{escape(certificate.sentence)}</p>\n'
+    top += paragraph(f"The report says: {reported}") if reported else ""
     warned = f'<p class="promise">{escape(COUNTS)}</p>\n' if private else ""
     body = [
         f"<header>\n<h1>{title}</h1>\n{warned}{top}</header>\n<main>\n",
