@@ -17,6 +17,7 @@ from leakwise.tables.ledger.reservation import Reservation
 PRIOR = lw.Prior({"no": "8/10", "yes": "2/10"})
 VALUES = np.random.default_rng(3).choice(["no", "yes"], 400, p=[0.8, 0.2]).tolist()
 LIFT, ANYONE = 1.5, 15
+RESPONSE = lw.randomized_response(["no", "yes"], lift=3)
 
 
 @pytest.fixture
@@ -188,3 +189,48 @@ def test_what_is_no_number_of_changes_is_refused(options, named, year, ledger):
     with pytest.raises(lw.InvalidInput, match=named):
         year(**options)
     assert not ledger.entries()
+
+
+def test_no_history_of_changed_values_tells_more_than_the_ledger_says(ledger):
+    """Fresh draws of last year's value and of this year's: one value twice would have a lift of 3.46."""
+    m, share = lw.randomized_response(["no", "yes"], lift=3), Fraction(2, 10)
+    certificate = lw.certify(m, PRIOR)
+    for year in ("first", "second"):
+        ledger.confirm(ledger.reserve("d", "s", certificate, source_digest=year))
+    total, truth = ledger.total("d", "s"), Fraction(0)
+    for stays in (Fraction(tenths, 10) for tenths in range(1, 10)):  # how many answer no in the second year
+        law = {("no", "no"): (1 - share) * stays, ("no", "yes"): (1 - share) * (1 - stays)}
+        law |= {("yes", "no"): share * stays, ("yes", "yes"): share * (1 - stays)}
+        truth = max(truth, lw.measures.row_lift(lw.Prior(law), {0: m, 1: m}, pairs=False).row.upper)
+    assert truth > 5
+    assert float(truth) <= total.lift
+    assert total.lift == pytest.approx(math.exp(certificate.epsilon_upper) * 3)
+    assert (total.exact, total.changed) == (False, True)
+    assert "The table changed between its releases" in str(ledger.account("d"))
+
+
+@pytest.mark.parametrize(("digests", "rows"), [
+    (["a", None, "b"], None), (["a", "a", "b"], None), ([None] * 3, None), ([None] * 3, [5, 5, 6]),
+])  # fmt: skip
+def test_without_a_digest_values_are_the_same_until_the_table_is_seen_to_change(digests, rows, ledger):
+    m = lw.randomized_response(["no", "yes"], lift=2)
+    certificate = lw.certify(m, PRIOR)
+    for place, one in enumerate(digests):
+        size = None if rows is None else rows[place]
+        ledger.confirm(ledger.reserve("d", "s", certificate, source_digest=one, rows=size))
+    total = ledger.total("d", "s")
+    assert (total.changed, total.exact) == ((False, True) if digests[0] is None and rows is None else (True, False))
+    same = 3 if not total.changed else digests.count("a") or 1
+    composed = math.exp(lw.epsilon(lw.compose(*[m] * same), PRIOR))
+    assert total.lift == pytest.approx(composed * 2 ** (3 - same))
+
+
+def test_beside_given_columns_of_a_table_that_changed_every_release_counts_for_anyone(ledger):
+    """Nothing is certified beside the given values of the other year: these may tell what the secret was."""
+    mechanism = lw.StratifiedMechanism({"f": RESPONSE, "m": RESPONSE}, {"sex": ["f", "m"]})
+    priors = lw.PriorByStratum({"f": PRIOR, "m": {"no": "5/10", "yes": "5/10"}}, given="sex")
+    for year in ("first", "second"):
+        certificate = lw.certify(mechanism, priors)
+        ledger.confirm(ledger.reserve("d", "s", certificate, source_digest=year))
+        once = math.exp(certificate.epsilon_upper)
+        assert ledger.total("d", "s").lift == pytest.approx(once if year == "first" else 9)

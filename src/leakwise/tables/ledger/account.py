@@ -9,7 +9,7 @@ from typing import Any
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.guarantee import at_least, at_most, lift_above, lift_below
 from leakwise.tables.ledger.entries import LedgerEntry
-from leakwise.tables.ledger.totals import LedgerTotal
+from leakwise.tables.ledger.totals import TABLE_CHANGED, LedgerTotal
 
 __all__ = ["Added", "LedgerAccount", "Unsettled"]
 
@@ -132,6 +132,7 @@ class LedgerAccount(Shown):
         said = (
             [one.sentence for one in self.totals if one.beside is not None or one.in_clear or one.apart] if made else []
         )
+        said += [TABLE_CHANGED] if self.row.changed else []
         said += [f"{one.title}: {one.remaining}" for one in self.totals if one.budget is not None]
         if any(one.left for one in self.totals):
             said.append(

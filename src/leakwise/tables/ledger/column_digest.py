@@ -1,5 +1,8 @@
 """Keyed digests of columns: the same column gives the same text, and without the key nobody can try columns out.
 
+By them it is seen that a table changed between its releases: what two draws tell of one value is more or less than what
+they tell of last year's value and this year's, so that only draws of the same values are composed outcome by outcome.
+
 The digest of released outcomes has no key: it tells nothing that the released table does not.
 """
 
@@ -7,14 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from leakwise.alphabet import Alphabet, code_dtype
+from leakwise.tables.ledger.entries import LedgerEntry
 from leakwise.types import Array, Counts
 
-__all__ = ["Digester", "digest_of_outcomes"]
+__all__ = ["Digester", "changed_between", "digest_of_outcomes", "same_values"]
 
 
 class Digester:
@@ -48,3 +52,32 @@ def digest_of_outcomes(counts: Counts) -> str:
     An estimate depends on these counts alone, so that sorting the rows or adding columns changes nothing.
     """
     return hashlib.sha256(b"leakwise.outcomes:" + ",".join(map(str, counts.tolist())).encode()).hexdigest()
+
+
+def changed_between(entries: Sequence[LedgerEntry]) -> bool:
+    """Return whether a table changed between its releases: another digest of the same columns, or number of rows.
+
+    Who enters a release without a digest says by the name of the data that it is the same as before.
+    """
+    digests: dict[object, str] = {}
+    told = [one for one in entries if one.source_digest is not None]
+    other = any(digests.setdefault(_columns(one), str(one.source_digest)) != one.source_digest for one in told)
+    return other or len({one.rows for one in entries if one.rows is not None}) > 1
+
+
+def same_values(one: LedgerEntry, other: LedgerEntry, *, changed: bool) -> bool:
+    """Return whether two releases are draws of the same values.
+
+    Parameters
+    ----------
+    one, other
+        The releases.
+    changed
+        Whether the table changed at all. Then only equal digests show that two releases were of the same values.
+    """
+    alike = one.source_digest is not None and _columns(one) == _columns(other)
+    return not changed or one is other or (alike and one.source_digest == other.source_digest)
+
+
+def _columns(entry: LedgerEntry) -> tuple[str, ...]:
+    return entry.secret if entry.columns is None else entry.columns

@@ -148,7 +148,8 @@ class Ledger(Shown):
         rows
             The number of rows.
         source_digest
-            Of the secret column (:meth:`digest`), by which a column is known again under another name.
+            Of the secret column (:meth:`digest`), by which a column is known again under another name, and values that
+            changed are told. Left out, the name of the data says that they are those of every other release of it.
         row
             What goes out beside the secret. Left out, the given columns of a stratified mechanism, or nothing is known.
         outcomes

@@ -7,7 +7,7 @@ A. And where A and B are correlated, a release of B tells about A by itself: all
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,20 +16,21 @@ import numpy as np
 from leakwise.leakage import ldp
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorByStratum, PriorSet
+from leakwise.tables.ledger.column_digest import same_values
 from leakwise.tables.ledger.entries import LedgerEntry, known_to_text
 from leakwise.tables.ledger.joint_total import MOST_OF_ONE, Together, rounded_sum, together
 
 __all__ = ["all_together"]
 
 
-def all_together(counted: Sequence[LedgerEntry], secret: Collection[str]) -> Together:
+def all_together(counted: Sequence[LedgerEntry], secret: Collection[str], *, changed: bool = False) -> Together:
     """Return what releases reveal about the columns of a secret.
 
     With a prior of the columns C, every release of C or of a part of it is composed exactly; any other multiplies a
     lift by at most its limit for every prior (LDP). That bounds the lift of every guess about the row, for every joint
     prior that gives C this one. Priors of other columns are carried over to C (:func:`_carried_over`), and the worst
     of all priors counts; the least of the bounds over the sets C holds. The sum of all limits for every prior always
-    does.
+    does. Where the table changed, a release of other values of C is one of another column.
     """
     limits = {one.id: ldp(_plain(one)) for one in counted}
     best = Together(rounded_sum(limits.values()), not counted, 1)
@@ -37,7 +38,15 @@ def all_together(counted: Sequence[LedgerEntry], secret: Collection[str]) -> Tog
         priors = _worst_priors(columns, counted)
         if priors is None:
             continue
-        found = [_for_prior(prior, counted, limits, capped=set(secret) <= set(columns)) for prior in priors]
+        # Of values that changed there is more to guess about than the secret at one time.
+        capped = not changed and set(secret) <= set(columns)
+        found = [
+            min(
+                (_for_prior(one, counted, limits, capped=capped, changed=changed) for one in _held(prior, counted)),
+                key=lambda one: one.epsilon,
+            )
+            for prior in priors
+        ]
         worst = max(found, key=lambda one: one.epsilon)
         # The lift of a part of C may be less than that of C itself.
         exact = all(one.exact for one in found) and set(columns) <= set(secret)
@@ -95,6 +104,17 @@ def _different(known: Iterable[_Known]) -> list[_Known]:
     return list(seen.values())
 
 
+def _held(known: _Known, counted: Sequence[LedgerEntry]) -> Iterator[_Known]:
+    """The prior as the release that it is from holds it, and as those of other values do: each is a bound."""
+    yield known
+    seen = {known.entry.source_digest}
+    for one in counted:
+        own = (one.secret, one.columns) == (known.entry.secret, known.entry.columns) and one.source_digest not in seen
+        if own and known.prior is not None and _Known(one, _plain_prior(one)).key() == known.key():
+            seen.add(one.source_digest)
+            yield _Known(one, known.prior)
+
+
 def _carried_over(other: _Known, one: _Known) -> _Known | None:
     """Return what someone who holds the other prior takes for the first one's columns.
 
@@ -126,7 +146,9 @@ def _carried_over(other: _Known, one: _Known) -> _Known | None:
     return _Known(one.entry, Prior.from_integers(one.prior.alphabet, weights))
 
 
-def _for_prior(known: _Known, counted: Sequence[LedgerEntry], limits: dict[int, float], *, capped: bool) -> Together:
+def _for_prior(
+    known: _Known, counted: Sequence[LedgerEntry], limits: dict[int, float], *, capped: bool, changed: bool
+) -> Together:
     """Compose what is over the letters of the prior; the rest counts with its limits for every prior."""
     one = known.entry
     if known.prior is None:
@@ -135,7 +157,7 @@ def _for_prior(known: _Known, counted: Sequence[LedgerEntry], limits: dict[int, 
         )
     composed, rest = list[Mechanism](), list[Mechanism]()
     for other in counted:
-        mechanism = _over_letters(other, known)
+        mechanism = _over_letters(other, known) if same_values(one, other, changed=changed) else None
         if mechanism is None:
             rest.append(_plain(other))
         else:

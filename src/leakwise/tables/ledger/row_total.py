@@ -8,6 +8,10 @@ the best chain of releases, each certified beside all that come before it (the m
 
 One condition is easily missed: a release that is certified beside y_j must be beside the outcomes that y_j was drawn
 beside as well. P(s|u,y_j) mixes what these may have been, and says nothing for anyone who has seen them.
+
+Where the table changed between its releases the row is all its values over time. A factor is still at most t_i or a_i;
+but draws of other values are not composed with one another, and where columns are given, nothing is certified beside
+their values of other times, so that every release counts with its limit for anyone.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from leakwise.alphabet import Label
 from leakwise.leakage import ldp
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, PriorByStratum, PriorSet
+from leakwise.tables.ledger.column_digest import changed_between
 from leakwise.tables.ledger.entries import LedgerEntry, Seen, known_to_text
 from leakwise.tables.ledger.joint_total import Together, rounded_sum, together
 from leakwise.tables.ledger.overlaps import all_together
@@ -98,11 +103,13 @@ def for_the_row(
         All releases of the data, where not all of them count.
     """
     after = {one.id: one.after for one in (counted if known is None else known)}
+    changed = changed_between(counted)
+    moved = changed and any(one.row.given for one in counted)
     limits = {one.id: one.anyone for one in counted}
     certified = [
         one for one in counted if covers(one, seen) and all(k in after and after[k] <= one.after for k in one.after)
     ]
-    chain = _best_chain(_links(counted, certified, secret, seen))
+    chain = _best_chain([] if moved else _links(counted, certified, secret, seen, changed=changed))
     if len(chain) == 1 and len(chain[0].members) == len(counted):
         return chain[0].found
     linked = frozenset[int]().union(*(link.members for link in chain))
@@ -124,7 +131,12 @@ def _best_chain(links: Sequence[_Link]) -> list[_Link]:
 
 
 def _links(
-    counted: Sequence[LedgerEntry], certified: Sequence[LedgerEntry], secret: Sequence[str], seen: frozenset[Seen]
+    counted: Sequence[LedgerEntry],
+    certified: Sequence[LedgerEntry],
+    secret: Sequence[str],
+    seen: frozenset[Seen],
+    *,
+    changed: bool,
 ) -> list[_Link]:
     """Whatever is known beside the columns that are seen: releases by themselves, and those that can be composed."""
     numbers = frozenset(one.id for one in counted)
@@ -143,7 +155,7 @@ def _links(
                 continue
             tried.add(members)
             plain = all(isinstance(one.mechanism, Mechanism) for one in block)
-            joint = _plain(block, secret) if plain else _by_stratum(block, secret, seen)
+            joint = _plain(block, secret, changed=changed) if plain else _by_stratum(block, secret, seen)
             if joint is not None:
                 found.append(_link(block, joint, frozenset()))
     return [link for link in found if math.isfinite(link.found.epsilon)]
@@ -174,8 +186,8 @@ def _fits(other: LedgerEntry, one: LedgerEntry) -> bool:
     return other.columns == one.columns and not other.outcomes and not other.row.strata
 
 
-def _plain(block: Sequence[LedgerEntry], secret: Sequence[str]) -> Together:
-    found, cost = all_together(block, secret), rounded_sum(one.cost for one in block)
+def _plain(block: Sequence[LedgerEntry], secret: Sequence[str], *, changed: bool) -> Together:
+    found, cost = all_together(block, secret, changed=changed), rounded_sum(one.cost for one in block)
     return Together(rounded_sum([found.epsilon, cost]), False, found.outcomes) if cost else found
 
 

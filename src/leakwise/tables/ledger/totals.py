@@ -13,13 +13,20 @@ from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import some_of
 from leakwise.exact import Level, float_above
 from leakwise.guarantee import all_releases, at_least, at_most, lift_above, lift_below
+from leakwise.tables.ledger.column_digest import changed_between
 from leakwise.tables.ledger.entries import Beside, LedgerEntry
 from leakwise.tables.ledger.independence import Independence
 from leakwise.tables.ledger.joint_total import Together
 from leakwise.tables.ledger.repeats import drawn_once
 from leakwise.tables.ledger.row_total import covers, for_the_row, seen_beside
 
-__all__ = ["LedgerTotal", "beyond_budget", "total_of"]
+__all__ = ["TABLE_CHANGED", "LedgerTotal", "beyond_budget", "total_of"]
+
+TABLE_CHANGED = (
+    "The table changed between its releases (a column has another digest, or the number of rows is another). The total "
+    "is about the values at all times: only releases of the same column with the same digest are composed exactly, and "
+    "every other one counts with its limit for anyone; all of them do where columns are given."
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,6 +54,8 @@ class LedgerTotal(Shown):
         The releases in which a column of the secret itself went out as it is: nothing is protected any more.
     apart
         Columns whose releases are not counted: they were shown to be independent of the secret.
+    changed
+        Whether the table changed between its releases, so that draws of other values are not composed exactly.
     """
 
     dataset: str
@@ -59,6 +68,7 @@ class LedgerTotal(Shown):
     beside: Beside | None = None
     in_clear: tuple[int, ...] = ()
     apart: tuple[str, ...] = ()
+    changed: bool = False
 
     @property
     def sentence(self) -> str:
@@ -129,6 +139,7 @@ class LedgerTotal(Shown):
             ["budget", "none" if self.budget is None else self.budget.words],
         ]
         said = [] if self.beside is None and not self.apart else [self.sentence]
+        said += [TABLE_CHANGED] if self.changed else []
         said += [] if self.budget is None else [self.remaining]
         return [Table(["", "total"], rows, f"{self.title} of {self.dataset}"), *said]
 
@@ -151,6 +162,7 @@ class LedgerTotal(Shown):
             "unrelated": [] if self.beside is None else list(self.beside.unrelated),
             "in_clear": list(self.in_clear),
             "apart": list(self.apart),
+            "changed": self.changed,
             "sentence": self.sentence,
         }
 
@@ -183,7 +195,7 @@ def total_of(
         beside = Beside(tuple(sorted(given)), tuple(sorted({name for name, _ in seen} - given)))
     drawn = drawn_once(counted, lambda one: covers(one, seen))
     found = Together(math.inf, False, 1) if in_clear else for_the_row(drawn, about, seen, here)
-    said = (budget, beside, in_clear, apart)
+    said = (budget, beside, in_clear, apart, changed_between(drawn))
     return LedgerTotal(dataset, secret, found.epsilon, found.exact, len(counted), failure, *said)
 
 
