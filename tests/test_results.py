@@ -21,12 +21,13 @@ def _protection(**options):
     return lw.protect({"s": ["a", "b", "c"] * 20}, "s", prior=PRIOR, lift=2, order="keep", **options)
 
 
-def _several():
+def _several(**options):
     return lw.protect(
         {"s": ["a", "b", "c"] * 20, "t": ["a", "c"] * 30},
         {"s": 2, "t": 1.5},
         prior={"s": PRIOR, "t": PRIOR},
         order="keep",
+        **options,
     )
 
 
@@ -84,6 +85,7 @@ RESULTS = {
     lw.results.SampleLeakage: lambda: lw.measures.epsilon_from_sample(RR, COUNTS, failure=0.01),
     lw.results.SecretPart: lambda: _several().certificate.parts[0],
     lw.results.SeveralCertificate: lambda: _several().certificate,
+    lw.results.SeveralDryRun: lambda: _several(dry_run=True).dry_run,
     lw.results.SeveralProtection: lambda: _several(),
     lw.results.StratifiedAudit: lambda: lw.audit(lw.design(STRATA, lift=2).mechanism, STRATA),
     lw.results.StratifiedCertificate: lambda: lw.design(STRATA, lift=2).certificate,

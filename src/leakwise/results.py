@@ -29,7 +29,7 @@ from leakwise.optimize import (
 )
 from leakwise.optimize.from_data import DataDesign
 from leakwise.proof import Certificate, SecretPart, SeveralCertificate, StratifiedCertificate
-from leakwise.report.dry_run import DryRun
+from leakwise.report.dry_run import DryRun, SeveralDryRun
 from leakwise.report.simulation import Simulation
 from leakwise.tables import Estimate, GroupedEstimate
 from leakwise.tables.estimate.joint.cross_table import CrossTable
@@ -74,6 +74,7 @@ __all__ = [
     "SampleLeakage",
     "SecretPart",
     "SeveralCertificate",
+    "SeveralDryRun",
     "SeveralProtection",
     "ShannonCapacity",
     "Simulation",

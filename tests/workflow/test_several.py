@@ -327,7 +327,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"column": "a", "joint": True, "lift": 2}, "joint .* goes with several secrets"),
     ({"joint": True}, "joint=True .* needs a prior of all secrets together"),
     ({"joint": True, "lift": 2}, "lift must be left out beside a mapping"),
-    ({"dry_run": True}, "'dry_run' must be left out"),
     ({"memo": "key"}, "'memo' must be left out"),
     ({"column": {"a": 2, "c": 2}}, "'c' is not in the table"),
     ({"prior": "table"}, "failure .* must be given"),

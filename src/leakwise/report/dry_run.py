@@ -17,40 +17,30 @@ from leakwise.report.better_choices import Advice
 from leakwise.report.expected import Group, Guesses, expected_errors, expected_guesses, groups_of, leaning
 from leakwise.report.steward import STEWARD
 
-__all__ = ["NOTHING", "DryRun"]
+__all__ = ["NOTHING", "THROWN_AWAY", "DryRun", "ExpectedOfSecret", "SeveralDryRun"]
 
 NOTHING = "Dry run: nothing was drawn, written or entered in a ledger."
+THROWN_AWAY = (
+    "Dry run: nothing was written or entered in a ledger. What was drawn to design for later secrets beside the "
+    "outcomes of earlier ones was thrown away: the release draws again, and its figures may differ a little."
+)
 
 # Groups whose accuracy is shown.
 _GROUPS = 12
 
 
 @dataclass(frozen=True)
-class DryRun:
-    """What is known of a release before it is made; it contains exact figures of the table.
+class ExpectedOfSecret:
+    """What a release would tell about one secret; it contains exact figures of the table.
 
     Attributes
     ----------
     mechanism, counts
         What would draw, and how often each value occurs in each stratum.
-    ledger
-        What the ledger would say, as the rest of a sentence about it; None without one.
-    files
-        What would be written, by what it is.
-    seconds, memory
-        What reading and design took: seconds, and the largest memory of this process in bytes. Drawing reads the table
-        once more, and writes it.
-    advice
-        How many rows are too rare to learn from, and choices of columns that would do better; None where none are.
     """
 
     mechanism: AnyMechanism
     counts: Mapping[Label, Sequence[int]]
-    ledger: str | None
-    files: Mapping[str, str]
-    seconds: float
-    memory: int
-    advice: Advice | None = None
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -99,14 +89,13 @@ class DryRun:
             )
         ]
 
-    def shown(self) -> Parts:
-        """Return tables for a terminal or a notebook."""
+    def tables(self, about: str, without: str) -> list[Any]:
+        """Return what it tells about each value, how often guesses are right, and what holds within groups."""
         headers = ["value", "in the table", "analyst (95%)", "guessed before", "guessed after"]
         found = self.guesses
         parts: list[Any] = [
-            NOTHING,
-            Table(headers, self._rows(), "What the release would tell about each value", align="lrrrr"),
-            f"The best guess about a row would be right for {percent(found.after)} of the rows; without the outcomes "
+            Table(headers, self._rows(), f"What the release would tell about {about}", align="lrrrr"),
+            f"The best guess about a row would be right for {percent(found.after)} of the rows; {without} "
             f"it is right for {percent(found.before)}.",
         ]
         if self.by_group:
@@ -125,17 +114,13 @@ class DryRun:
             )
             if len(self.groups) > _GROUPS:
                 parts.append(f"{len(self.groups) - _GROUPS:,} smaller groups are not shown.")
-        rest = [["time for reading and design", f"{self.seconds:.1f} s"], ["memory", f"{self.memory / 1e6:,.0f} MB"]]
-        parts += [] if self.ledger is None else [f"The ledger {self.ledger}."]
-        rest += [[f"would write the {what}", place] for what, place in self.files.items()]
-        return [*parts, Table(["", "dry run"], rest), STEWARD]
+        return parts
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         errors, found = self.standard_errors, self.guesses
         labels = [label_to_plain(one) for one in self.mechanism.inputs]
         return {
-            "for": STEWARD,
             "values": labels,
             "standard_errors": None if errors is None else list(errors.values()),
             "groups": [
@@ -149,8 +134,102 @@ class DryRun:
                 for row in [self.by_group[one.stratum]]
             ],
             "right_guesses": {"before": found.before, "after": found.after},
-            "ledger": self.ledger,
-            "files": dict(self.files),
-            "seconds": self.seconds,
-            "memory": self.memory,
         }
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """What a release would cost and write.
+
+    Attributes
+    ----------
+    ledger
+        What the ledger would say, as the rest of a sentence about it; None without one.
+    files
+        What would be written, by what it is.
+    seconds, memory
+        What reading and design took: seconds, and the largest memory of this process in bytes. Drawing reads the table
+        once more, and writes it.
+    """
+
+    ledger: str | None
+    files: Mapping[str, str]
+    seconds: float
+    memory: int
+
+    def _rest(self) -> list[Any]:
+        rest = [["time for reading and design", f"{self.seconds:.1f} s"], ["memory", f"{self.memory / 1e6:,.0f} MB"]]
+        rest += [[f"would write the {what}", place] for what, place in self.files.items()]
+        said = [] if self.ledger is None else [f"The ledger {self.ledger}."]
+        return [*said, Table(["", "dry run"], rest), STEWARD]
+
+    def _plain(self) -> dict[str, Any]:
+        return {"ledger": self.ledger, "files": dict(self.files), "seconds": self.seconds, "memory": self.memory}
+
+
+@dataclass(frozen=True)
+class DryRun(_Cost, ExpectedOfSecret):
+    """What is known of a release before it is made; it contains exact figures of the table.
+
+    Attributes
+    ----------
+    mechanism, counts
+        What would draw, and how often each value occurs in each stratum.
+    ledger
+        What the ledger would say, as the rest of a sentence about it; None without one.
+    files
+        What would be written, by what it is.
+    seconds, memory
+        What reading and design took: seconds, and the largest memory of this process in bytes. Drawing reads the table
+        once more, and writes it.
+    advice
+        How many rows are too rare to learn from, and choices of columns that would do better; None where none are.
+    """
+
+    advice: Advice | None = None
+
+    def shown(self) -> Parts:
+        """Return tables for a terminal or a notebook."""
+        return [NOTHING, *self.tables("each value", "without the outcomes"), *self._rest()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"for": STEWARD, **super().to_dict(), **self._plain()}
+
+
+@dataclass(frozen=True)
+class SeveralDryRun(_Cost):
+    """What is known of a release of several secrets before it is made; it contains exact figures of the table.
+
+    Attributes
+    ----------
+    ledger
+        What the ledger would say, as the rest of a sentence about it; None without one.
+    files
+        What would be written, by what it is.
+    seconds, memory
+        What reading and design took: seconds, and the largest memory of this process in bytes.
+    secrets
+        What the release would tell about each secret, to someone who sees the outcomes of those before it.
+    """
+
+    secrets: Mapping[Any, ExpectedOfSecret]
+
+    def shown(self) -> Parts:
+        """Return tables for a terminal or a notebook."""
+        parts: list[Any] = [THROWN_AWAY]
+        before: list[str] = []
+        for key, one in self.secrets.items():
+            name = joined(key) if isinstance(key, tuple) else str(key)
+            without = "without the outcomes" if not before else f"with the outcomes of {joined(before)} alone"
+            parts += one.tables(f"each value of {name}", without)
+            before.append(name)
+        return [*parts, *self._rest()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        told = [
+            {"secret": list(map(str, key if isinstance(key, tuple) else (key,))), **one.to_dict()}
+            for key, one in self.secrets.items()
+        ]
+        return {"for": STEWARD, "secrets": told, **self._plain()}

@@ -11,9 +11,11 @@ from typing import Any
 from leakwise.alphabet import Label, joined
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.documents import created_like
+from leakwise.errors import InvalidInput
 from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.proof import SeveralCertificate
+from leakwise.report.dry_run import THROWN_AWAY, SeveralDryRun
 from leakwise.report.release_facts import SEEDED
 from leakwise.report.several_facts import SeveralFacts
 from leakwise.report.write import write_report
@@ -45,6 +47,8 @@ class SeveralProtection(Shown):
     joint_advice
         What one mechanism for all secrets together would do, where what goes with what is known. It may rest on exact
         counts of the table, and is for its owner.
+    dry_run
+        In a dry run what the release would tell, cost and write; there is no table then.
     """
 
     table: Any
@@ -56,6 +60,7 @@ class SeveralProtection(Shown):
     counts: Mapping[Any, Mapping[Label, Sequence[int]]] = field(default_factory=dict)
     split: Any = None
     joint_advice: Any = None
+    dry_run: SeveralDryRun | None = None
 
     @property
     def mechanism(self) -> dict[Any, Mechanism | StratifiedMechanism]:
@@ -89,6 +94,8 @@ class SeveralProtection(Shown):
         mechanism, certificate, settings
             The files that you saved with the release, if any: the report names these, and no others.
         """
+        if self.dry_run is not None:
+            raise InvalidInput(f"{THROWN_AWAY} A report is about a release that was made; print the dry run itself.")
         refuse_same_files(self.files, {"the report": Path(path)})
         names = [None if one is None else Path(one).name for one in (mechanism, certificate, settings)]
         facts = replace(self.facts, mechanism_file=names[0], certificate_file=names[1], settings_file=names[2])
@@ -117,8 +124,10 @@ class SeveralProtection(Shown):
         if self.entries:
             notes.append(f"Entries in the ledger: {joined(self.entries)}.")
         headers = ["secret", "lift", "for anyone", "beside", "strata"]
-        return [Table(headers, rows, self.guarantee), *notes]
+        made: list[Any] = [Table(headers, rows, self.guarantee), *notes]
+        return made if self.dry_run is None else [*made, *self.dry_run.shown()]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what the report says."""
-        return self.facts.to_dict()
+        """Return plain data: what the report says, and in a dry run what the release would do."""
+        told = self.facts.to_dict()
+        return told if self.dry_run is None else {**told, "dry_run": self.dry_run.to_dict()}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import LeakwiseError
 from leakwise.guarantee import at_most
 from leakwise.report import Protection
 from leakwise.report.better_choices import Advice
-from leakwise.report.dry_run import DryRun
+from leakwise.report.dry_run import DryRun, ExpectedOfSecret, SeveralDryRun
 from leakwise.workflow.choice import Choice, Request
 
 if TYPE_CHECKING:
@@ -20,20 +20,27 @@ if TYPE_CHECKING:
     from leakwise.tables.ledger.people import People
     from leakwise.tables.ledger.reservation import Reservation
 
-__all__ = ["ledger_words", "tried"]
+__all__ = ["ledger_words", "tried", "tried_several"]
 
 
-def ledger_words(book: Ledger | None, dataset: str, reservation: Reservation, people: People | None = None) -> str:
-    """Return what a ledger would say to a release; None is one that would be made."""
+def ledger_words(
+    book: Ledger | None, dataset: str, releases: Sequence[Reservation], people: People | None = None
+) -> str:
+    """Return what a ledger would say to what is released together; None is one that would be made."""
+    several = len(releases) > 1
     if book is None:
-        return "would be made, with this release as its first entry"
+        return f"would be made, with this release as its first {'entries' if several else 'entry'}"
     try:
-        (total,) = book.preview(dataset, [reservation], people)
+        totals = book.preview(dataset, releases, people)
     except LeakwiseError as error:
         return f"would refuse the release: {str(error).removesuffix(' Nothing was released.').removesuffix('.')}"
-    together = "one" if total.releases == 1 else f"{total.releases:,}"
-    words = f"would count {together} with this release, with a lift of {at_most(total.lift)} in all"
-    return words if total.budget is None else f"{words}; the budget is {total.budget.words}"
+    found = []
+    for total in totals:
+        together = "one" if total.releases == 1 else f"{total.releases:,}"
+        about = f" for {' and '.join(total.secret)}" if several else ""
+        words = f"{together} with this release{about}, with a lift of {at_most(total.lift)} in all"
+        found.append(words if total.budget is None else f"{words}; the budget is {total.budget.words}")
+    return f"would count {'; '.join(found)}"
 
 
 def tried(
@@ -58,8 +65,23 @@ def tried(
         released=None if out is None else out.name,
         order=order,
     )
-    # Linux counts in kilobytes, macOS in bytes.
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    written = {} if out is None else {"table": str(out)}
-    dry = DryRun(choice.certificate.mechanism, choice.counts, ledger, written, seconds, memory, advice)
+    dry = DryRun(choice.certificate.mechanism, choice.counts, ledger, _written(files), seconds, _memory(), advice)
     return Protection(None, choice.certificate, choice.design, facts, None, dict(files), choice.counts, dry)
+
+
+def tried_several(
+    choices: Mapping[Any, Choice], *, ledger: str | None, files: Mapping[str, Path | None], seconds: float
+) -> SeveralDryRun:
+    """Return what a release of several secrets would do."""
+    secrets = {key: ExpectedOfSecret(one.certificate.mechanism, one.counts) for key, one in choices.items()}
+    return SeveralDryRun(ledger, _written(files), seconds, _memory(), secrets)
+
+
+def _written(files: Mapping[str, Path | None]) -> dict[str, str]:
+    out = files.get("out")
+    return {} if out is None else {"table": str(out)}
+
+
+def _memory() -> int:
+    # Linux counts in kilobytes, macOS in bytes.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

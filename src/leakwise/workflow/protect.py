@@ -180,7 +180,8 @@ def protect(
         columns are nearly a copy of the secret. True releases it, and the report (of a copy: a warning) says so.
     dry_run
         Do everything but the draw: nothing is written, and nothing is entered in the ledger. The result shows what the
-        release would guarantee and tell, with exact figures of the table, which are for its owner.
+        release would guarantee and tell, with exact figures of the table, which are for its owner. With several secrets
+        what is drawn to design for later ones is thrown away.
     ledger, dataset
         A :class:`leakwise.Ledger` or its path, and the name of the data in it (the name of the file by default).
     key, same_as, new_people
@@ -318,7 +319,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
             dataset=name,
             rows=seen.rows,
             order=source.order,
-            ledger=None if ledger is None else ledger_words(book, str(name), reservation, people),
+            ledger=None if ledger is None else ledger_words(book, str(name), [reservation], people),
             files=files,
             advice=advice,
             seconds=time.perf_counter() - started,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -35,6 +36,7 @@ from leakwise.workflow.columns import (
     refuse_labels,
     refuse_related,
 )
+from leakwise.workflow.dry_run import ledger_words, tried_several
 from leakwise.workflow.identity import Told
 from leakwise.workflow.mechanism import Kept, kept_in_reading
 from leakwise.workflow.several_account import Account
@@ -78,11 +80,13 @@ class _Drawn:
 def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     """Release several secrets: every mechanism is by the given columns and the outcomes drawn before it.
 
-    Nothing is shown before all were drawn for. Where anything fails, everything that was drawn is thrown away.
+    Nothing is shown before all were drawn for. Where anything fails, and in a dry run, everything that was drawn is
+    thrown away.
     """
+    started = time.perf_counter()
     _check(asked)
     files = {"data": file_of(data), "out": file_of(asked.out)}
-    account = Account.of(asked.ledger, files)
+    account = Account.of(asked.ledger, files, dry_run=asked.dry_run)
     source = open_source(data, asked.out, overwrite=asked.overwrite, progress=asked.progress, order=asked.order)
     secrets, joint = read_secrets(source.names, asked)
     every = tuple(name for one in secrets for name in one.names)
@@ -108,21 +112,28 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     certificate.verify()
     # What would do better is told to the owner of the table, and stands in no report. Nothing has gone out yet.
     advice = advice_on_secrets(data, secrets, joint, by, certificate, seen[0].rows)
-    if asked.certified is not None:
+    if asked.certified is not None and not asked.dry_run:
         with created_like(data if is_path(data) else getattr(data, "database", None)):
             asked.certified(certificate)
     origin = "estimated from the table" if isinstance(asked.prior, str) else "given"
     told_rows = [one.request.told_row for one in steps.drawn]
-    account.reserve(
-        certificate, origin, asked.unsafe_seed, told_rows, seen[0].rows, told_data.people(account.book, source)
-    )
-    with account.made(certificate) as after:
-        table = source.release([part.mechanism for part in certificate.parts], stream, after)
+    releases = account.releases(certificate, origin, asked.unsafe_seed, told_rows, seen[0].rows)
+    people = told_data.people(account.book, source)
+    table = dry = None
+    if asked.dry_run:
+        choices = {one.named.title: one.choice for one in steps.drawn}
+        words = ledger_words(account.book, str(account.dataset), releases, people) if account.files else None
+        dry = tried_several(choices, ledger=words, files=files, seconds=time.perf_counter() - started)
+    else:
+        account.reserve(releases, people)
+        with account.made(certificate) as after:
+            table = source.release([part.mechanism for part in certificate.parts], stream, after)
+    written = files["out"] if asked.dry_run else table
     told = {
         "dataset": account.dataset or "a table",
         "rows": seen[0].rows,
         "ledger": {"entry": list(account.entries)} if account.entries else None,
-        "released": table.name if isinstance(table, Path) else None,
+        "released": written.name if isinstance(written, Path) else None,
         "unsafe_seed": asked.unsafe_seed is not None,
         "order": source.order,
     }
@@ -131,7 +142,7 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     designs = {one.named.title: one.choice.design for one in steps.drawn}
     counts = {one.named.title: one.choice.counts for one in steps.drawn}
     kept = {**files, **account.files}
-    return SeveralProtection(table, certificate, designs, facts, account.entries, kept, counts, split, advice)
+    return SeveralProtection(table, certificate, designs, facts, account.entries, kept, counts, split, advice, dry)
 
 
 def _check(asked: SeveralRequest) -> None:

@@ -24,7 +24,10 @@ __all__ = ["Account"]
 
 @dataclass
 class Account:
-    """The ledger that a release is entered in; without one nothing is entered."""
+    """The ledger that a release is entered in; without one nothing is entered.
+
+    In a dry run one that does not exist is not made: there is no book, but there are its ``files``.
+    """
 
     book: Ledger | None
     files: dict[str, Path | None]
@@ -33,17 +36,19 @@ class Account:
     _before: list[Digester] = field(default_factory=list)
 
     @classmethod
-    def of(cls, ledger: Any, files: Mapping[str, Path | None]) -> Account:
+    def of(cls, ledger: Any, files: Mapping[str, Path | None], *, dry_run: bool = False) -> Account:
         """Return the account of a ledger, or of its path; files that it would be written over by are refused."""
         path = ledger.path if isinstance(ledger, Ledger) else None if ledger is None else Path(ledger)
         own = ledger_files(path, "ledger")
         refuse_same_files(dict(files), own)
-        return cls(ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger), own)
+        if ledger is None or isinstance(ledger, Ledger):
+            return cls(ledger, own)
+        return cls(None if dry_run and path is not None and not path.exists() else Ledger(ledger), own)
 
     def name(self, dataset: str | None, source: str | None) -> None:
         """Name the data."""
         self.dataset = source if dataset is None else dataset
-        if self.book is not None and self.dataset is None:
+        if self.files and self.dataset is None:
             raise InvalidInput("dataset must name the data for the ledger: releases of one row add up under one name.")
 
     def before(self, letters: Alphabet) -> Look:
@@ -52,22 +57,15 @@ class Account:
         self._before.append(digester)
         return digester.add
 
-    def reserve(
+    def releases(
         self,
         certificate: SeveralCertificate,
         origin: str,
         unsafe_seed: int | None,
         rows: Sequence[RowColumns | None],
         size: int,
-        people: People | None = None,
-    ) -> None:
-        """Enter all secrets, or none; refuse what is beyond a budget. ``rows`` are what goes out beside each.
-
-        ``people`` says whose data it is.
-        """
-        if self.book is None:
-            return
-        assert self.dataset is not None
+    ) -> list[Reservation]:
+        """Return what would be entered, one for each secret. ``rows`` are what goes out beside each."""
         seeded = "" if unsafe_seed is None else "; drawn from unsafe_seed, for tests only"
         releases, outcomes = list[Reservation](), dict[Any, Any]()
         for place, part in enumerate(certificate.parts):
@@ -85,7 +83,13 @@ class Account:
                 )
             )
             outcomes |= dict.fromkeys(secret, secret)
-        self.entries = tuple(self.book.reserve_all(self.dataset, releases, people))
+        return releases
+
+    def reserve(self, releases: Sequence[Reservation], people: People | None = None) -> None:
+        """Enter all secrets, or none; refuse what is beyond a budget. ``people`` says whose data it is."""
+        if self.book is not None:
+            assert self.dataset is not None
+            self.entries = tuple(self.book.reserve_all(self.dataset, releases, people))
 
     @contextlib.contextmanager
     def made(self, certificate: SeveralCertificate) -> Iterator[list[Watch]]:

@@ -83,6 +83,7 @@ class SeveralRequest:
     allow_certainty: bool
     out: Any
     overwrite: bool
+    dry_run: bool
     ledger: Any
     dataset: str | None
     key: Hashable

@@ -234,7 +234,7 @@ def release(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Show what the release would guarantee and tell, for you alone; draw and write nothing."
+            "--dry-run", help="Show what the release would guarantee and tell, for you alone; write and enter nothing."
         ),
     ] = False,
     config: ConfigOption = None,
@@ -363,10 +363,10 @@ def release(
     if dry_run:
         with rows_bar() as progress:
             tried = releasing(progress=progress)
-        assert isinstance(tried, Protection)
         assert tried.dry_run is not None
         files = {name: str(path) for name, path in written.items()}
-        _tell(replace(tried, dry_run=replace(tried.dry_run, files=files)), {}, as_json)
+        told: Any = replace(tried.dry_run, files=files)
+        _tell(replace(tried, dry_run=told), {}, as_json)
         return
     beside_table = BesideTable(opened, place, secrets, certificate)
     with rows_bar() as progress, created_like(source), beside_table:
