@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import math
 import shlex
 from pathlib import Path
 
@@ -88,6 +90,47 @@ def test_the_commands_run_as_they_are_printed_and_nothing_else_is_written(clinic
     made = CliRunner().invoke(app, [word for word in words[1:] if word != "--dry-run"])
     assert made.exit_code == 0, made.output
     assert Path(f"the clinic.released{suffix}").is_file()
+
+
+ODD = {
+    "spaces, quotes, bins": [" a ", 'b"', "bins:1", "-c", "@d"],
+    "empty and missing": ["a", "", None],
+    "truth": [True, False],
+    "fractions, some missing": [0.0, 1.5, None],
+    "days": [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2)],
+    "numbers, some missing": [*np.linspace(-3, 4, 50).round(3).tolist(), None],
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+@pytest.mark.parametrize("values", ODD.values(), ids=list(ODD))
+def test_the_commands_run_whatever_the_values_are(tmp_path, monkeypatch, suffix, values):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({" the secret ": (values * 400)[:400], " ä, =": ["x ", "x ", " y", " y"] * 100})
+    place = Path(f"t{suffix}")
+    if suffix == ".jsonl":
+        table.to_json(place, orient="records", lines=True, date_format="iso")
+    else:
+        (table.to_csv(place, index=False) if suffix == ".csv" else table.to_parquet(place))
+    done = CliRunner().invoke(app, ["advise", str(place), "-c", " the secret ", "--json"])
+    assert done.exit_code == 0, done.output
+    words = shlex.split(json.loads(done.stdout)["settings"][0]["command"])[1:]
+    assert "--given" in words
+    made = CliRunner().invoke(app, [word for word in words if word != "--dry-run"])
+    assert made.exit_code == 0, made.output
+
+
+def test_a_column_with_infinite_numbers_is_not_put_into_bins_and_a_table_without_rows_is_told():
+    table = {"ill": ["no", "yes"] * 200, "score": [math.inf, *range(399)]}
+    found = lw.advise(table, "ill")
+    assert found.settings[0].columns.drop == ("score",)
+    with pytest.raises(lw.InvalidInput, match="cannot be listed: there are none, or more than"):
+        lw.advise({"ill": [], "sex": []}, "ill")
+
+
+def test_many_numbers_with_missing_ones_have_a_place_for_them():
+    found = lw.advise({"score": [*np.linspace(0, 10, 399), math.nan]}, "score")
+    assert "domain=lw.bins(0, 10, 5).with_missing()" in found.command(found.settings[0])
 
 
 def test_many_numbers_are_put_into_bins_and_many_texts_refused(clinic):

@@ -18,7 +18,7 @@ from leakwise.alphabet.labels import Alphabet, code_dtype, is_missing, plain_val
 from leakwise.errors import InvalidInput, some_of
 from leakwise.types import Array, Codes, Floats, Words
 
-__all__ = ["encode_column", "encode_distinct", "found_domain"]
+__all__ = ["encode_column", "encode_distinct", "found_domain", "way_out_of_missing"]
 
 
 # Whole numbers that span at most this much are looked up in a table instead of being sorted.
@@ -103,15 +103,9 @@ class _Found:
             return
         bad = list(self.outside.values())
         if all(is_missing(value) for value in bad):
-            way_out = "Remove those rows: bins have no place for them."
-            if not isinstance(self.alphabet, Bins):
-                way_out = (
-                    "Add None to the domain (in --domain an empty value: no,yes,) to treat missing as a value of its "
-                    "own, or remove those rows."
-                )
             raise InvalidInput(
                 f"{name} has {self.rows} missing values among {total} rows, and the declared domain has no None. "
-                + way_out
+                + way_out_of_missing(self.alphabet)
             )
         raise InvalidInput(
             f"{name} has {self.rows} of {total} rows with values outside the declared domain: {some_of(bad)}. The "
@@ -347,3 +341,11 @@ def _encode_numbers(values: Floats, alphabet: Bins, found: _Found) -> Codes:
     outside = codes < 0
     found.add_outside(np.unique(values[outside]).tolist(), int(outside.sum()))
     return codes
+
+
+def way_out_of_missing(alphabet: Alphabet) -> str:
+    """Return what to do about missing values that have no place in a domain."""
+    way = "Add None to the domain (in --domain an empty value: no,yes,)"
+    if isinstance(alphabet, Bins):
+        way = "Give them a place: lw.bins(…).with_missing() (in --domain a last comma: bins:0,100,5,)"
+    return f"{way} to treat missing as a value of its own, or remove those rows."

@@ -375,7 +375,7 @@ class _Problem:
         if result.fallbacks:
             share = sum((self.priors.weights[key] for key in result.fallbacks), Fraction(0))
             words.append(
-                f"{len(result.fallbacks):,} of {len(self.priors):,} strata, with {float(100 * share):.2g}% of the "
+                f"{len(result.fallbacks):,} of {len(self.priors):,} strata, with {float(100 * share):.3g}% of the "
                 "rows, have too few rows for a design of their own: they get the mechanism that holds for every prior."
             )
         own = {key: self.priors[key] for key, one in result.strata.items() if one.source != "every prior"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -89,9 +87,13 @@ def typed_list(values: Iterable[object]) -> str:
     >>> print(typed_list(["no", "yes, a little", None]))
     no,"yes, a little",
     """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(["" if one is None else str(one) for one in values])
-    return text.getvalue()
+    return ",".join("" if one is None else _typed(str(one)) for one in values)
+
+
+def _typed(text: str) -> str:
+    # Spaces at the ends are kept within quotes only, an empty text in quotes is not a missing value, and bins are bins.
+    plain = text and text == text.strip() and not set(text) & set(',"\r\n') and not text.startswith("bins:")
+    return text if plain else '"' + text.replace('"', '""') + '"'
 
 
 def typed_bins(bins: Bins) -> str:

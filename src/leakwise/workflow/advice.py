@@ -218,9 +218,9 @@ def _factors() -> Iterator[np.int64]:
 
 
 def round_bins(numbers: Floats) -> Bins | None:
-    """A few bins with round edges that contain all numbers."""
+    """A few bins with round edges that contain all numbers; None where there are none, as for an infinite one."""
     finite = numbers[np.isfinite(numbers)]
-    if not finite.size or finite.min() == finite.max():
+    if np.isinf(numbers).any() or not finite.size or finite.min() == finite.max():
         return None
     low, high = float(finite.min()), float(finite.max())
     step = 10.0 ** math.floor(math.log10(high - low))

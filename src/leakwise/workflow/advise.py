@@ -93,7 +93,10 @@ class Advised(Shown):
             lift = text
         if self.start is None:
             return self._call(setting, lift, dry_run)
-        domain = typed_bins(self.domain) if isinstance(self.domain, Bins) else typed_list(self.domain.labels)
+        domain = typed_list(self.domain.labels)
+        if isinstance(self.domain, Bins):
+            # After a last comma missing values have a place; in bins that coarsen a column they always have one.
+            domain = f"{typed_bins(self.domain)}{',' * self.domain.missing}"
         words = [*self.start, "-c", self.secret, "--domain", domain, "--lift", lift]
         words += ["--prior-from-table", "--failure", f"{self.failure:g}", *setting.columns.arguments]
         words += ["--for", setting.use] if setting.use != "statistics" else []
@@ -102,7 +105,9 @@ class Advised(Shown):
 
     def _call(self, setting: Setting, lift: str, dry_run: bool) -> str:
         columns = setting.columns
-        values = _bins(self.domain) if isinstance(self.domain, Bins) else repr(list(self.domain.labels))
+        values = repr(list(self.domain.labels))
+        if isinstance(self.domain, Bins):
+            values = _bins(self.domain) + ".with_missing()" * self.domain.missing
         # A float would mean its binary value; a text means what it says.
         words = {
             "domain": values,
@@ -303,11 +308,13 @@ def _values(source: Any, secret: Hashable, domain: Any) -> tuple[Alphabet, list[
         return as_alphabet(domain, name="domain"), []
     values = source.distinct(secret, MOST_VALUES)
     if not values:
-        raise InvalidInput(f"The values of {str(secret)!r} cannot be listed. Name them: domain= (--domain).")
+        raise InvalidInput(
+            f"The values of {str(secret)!r} cannot be listed: there are none, or more than {MOST_VALUES:,}. Name them: "
+            "domain= (--domain)."
+        )
     numbers = _numbers(values)
-    if numbers is not None and len(values) > _MANY_SECRETS:
-        bins = round_bins(numbers)
-        assert bins is not None
+    bins = None if numbers is None or len(values) <= _MANY_SECRETS else round_bins(numbers)
+    if bins is not None:
         found = Bins(bins.edges, missing=bool(np.isnan(numbers).any()))
         return found, [f"{secret} is in {len(bins.edges) - 1} bins of equal width (say others with --domain bins:…)."]
     if len(values) > _MOST_SECRETS:

@@ -264,6 +264,7 @@ def test_a_value_with_a_comma_goes_in_quotes(text: str, values: list[object]) ->
 
 def test_an_empty_value_is_a_missing_one() -> None:
     assert list(read_domain("no,yes,")) == ["no", "yes", None]
+    assert list(read_domain("bins:0,10,2,")) == ["[0, 5)", "[5, 10]", None]
     assert list(read_domain('no,""')) == ["no", ""]
     assert read_prior('no=0.5,"east, new"=0.25,=0.25').labels == ("no", "east, new", None)
     with pytest.raises(lw.InvalidInput, match="goes in double quotes"):

@@ -38,6 +38,7 @@ __all__ = [
     "read_domain",
     "read_mechanism",
     "read_prior",
+    "typed_words",
 ]
 
 MechanismArgument = Annotated[
@@ -76,7 +77,7 @@ DomainOption = Annotated[
         "--domain",
         metavar="VALUES",
         help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,20 (20 bins). A "
-        "value with a comma goes in double quotes; an empty one (no,yes,) stands for a missing value.",
+        "value with a comma goes in double quotes; an empty one (no,yes, or bins:0,100,20,) is a missing value.",
     ),
 ]
 
@@ -103,7 +104,7 @@ def label(text: str) -> Label:
     return int(word) if _WHOLE.fullmatch(word) else word or None
 
 
-def _words(text: str) -> Iterator[tuple[str | None, str]]:
+def typed_words(text: str) -> Iterator[tuple[str | None, str]]:
     """Yield what is written between commas: a name in double quotes, or None, and the text after it.
 
     A quoted name may contain commas; ``""`` in it is one quote, as in CSV.
@@ -285,7 +286,7 @@ def _from_counts(text: str) -> Prior:
 
 
 def _from_pairs(text: str, make: Callable[..., Prior], option: str) -> Prior:
-    words = list(_words(text))
+    words = list(typed_words(text))
     named = ["=" in rest for _, rest in words]
     if any(named) and not all(named):
         raise InvalidInput(
@@ -316,17 +317,22 @@ def _is_number(text: str) -> bool:
 
 
 def read_domain(text: str) -> Alphabet:
-    """Return the declared values of a column: ``no,yes``, or ``bins:low,high,count`` for numbers."""
+    """Return the declared values of a column: ``no,yes``, or ``bins:low,high,count`` for numbers.
+
+    After a last comma there is a place for missing values: ``no,yes,`` and ``bins:low,high,count,``.
+    """
     from leakwise.alphabet import Alphabet, bins
 
     kind, colon, rest = text.partition(":")
     if kind == "bins" and colon:
         parts = rest.split(",")
-        if len(parts) != 3:
+        missing = len(parts) == 4 and not parts[3].strip()
+        if len(parts) != 3 + missing:
             raise InvalidInput(f"--domain bins needs low,high,count, such as bins:0,100,10. Got {text!r}.")
         low, high = (float(number(part, "--domain")) for part in parts[:2])
-        return bins(low, high, _whole(parts[2].strip(), "the number of bins"))
-    return Alphabet([label(rest) if word is None else word + rest for word, rest in _words(text)], name="--domain")
+        found = bins(low, high, _whole(parts[2].strip(), "the number of bins"))
+        return found.with_missing() if missing else found
+    return Alphabet([label(rest) if word is None else word + rest for word, rest in typed_words(text)], name="--domain")
 
 
 def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli.options import csv_files
-from leakwise.cli.options.reading import read_domain, read_mechanism
+from leakwise.cli.options.reading import read_domain, read_mechanism, typed_words
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -111,7 +110,8 @@ def read_names(texts: Sequence[str] | None) -> list[str] | None:
     """
     if texts is None:
         return None
-    return [name.strip() for text in texts for row in csv.reader([text], skipinitialspace=True) for name in row]
+    typed = [typed_words(text) for text in texts if text.strip()]
+    return [rest if name is None else name + rest for one in typed for name, rest in one]
 
 
 def read_coarsen(texts: Sequence[str] | None) -> dict[str, Any] | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from leakwise.cli.options.reading import TRUTH, read_domain, read_prior
@@ -15,6 +18,13 @@ if TYPE_CHECKING:
     from leakwise.tables.formats import TableFile
 
 __all__ = ["read_known", "read_letters"]
+
+_READ: dict[type, Callable[[str], Any]] = {
+    float: float,
+    Decimal: Decimal,
+    datetime: datetime.fromisoformat,
+    date: date.fromisoformat,
+}
 
 
 def read_known(text: str | None, from_table: bool, letters: Alphabet | None) -> Any:
@@ -57,7 +67,7 @@ def read_letters(
 
 
 def _of_kind(letters: Alphabet, kind: type | None) -> Alphabet:
-    """Return the values as texts or truth values where the column contains nothing else."""
+    """Return the values as texts, truth values, numbers or dates where the column contains nothing else."""
     from leakwise.alphabet import Alphabet as Letters
     from leakwise.alphabet import Bins
 
@@ -65,4 +75,16 @@ def _of_kind(letters: Alphabet, kind: type | None) -> Alphabet:
         return letters
     if kind is str:
         return Letters([None if label is None else str(label) for label in letters])
-    return Letters([TRUTH.get(str(label).lower(), label) for label in letters])
+    if kind is bool:
+        return Letters([TRUTH.get(str(label).lower(), label) for label in letters])
+    return Letters([_read(label, kind) if isinstance(label, str) else label for label in letters])
+
+
+def _read(text: str, kind: type) -> Any:
+    """Return a value of a column of this kind; the text itself, which is then refused by name, where it is none."""
+    try:
+        value = _READ.get(kind, str)(text)
+    except (ValueError, ArithmeticError):
+        return text
+    # NaN, which is not even itself, is a missing value, and that is typed as an empty one.
+    return value if value == value else text

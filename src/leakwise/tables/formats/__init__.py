@@ -94,7 +94,7 @@ class TableFile(ABC):
         return ()
 
     def holds(self, name: str) -> type | None:
-        """Return ``str`` or ``bool`` where the file says that a column holds nothing else."""
+        """Return the type of a column's values, where there is one; None for whole numbers, or if unknown."""
         return None
 
     @abstractmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,13 +36,20 @@ class ArrowColumns(TableFile):
 
 
 def held_type(kind: Any) -> type | None:
-    """``str`` or ``bool`` where a column of this Arrow type holds nothing else."""
+    """The type of the values of a column of this Arrow type, where it is not that of whole numbers."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    if pa.types.is_boolean(kind):
-        return bool
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return str if any(is_text(kind) for is_text in texts) else None
+    kinds: dict[Callable[[Any], bool], type] = {
+        pa.types.is_boolean: bool,
+        pa.types.is_string: str,
+        pa.types.is_large_string: str,
+        pa.types.is_string_view: str,
+        pa.types.is_floating: float,
+        pa.types.is_decimal: decimal.Decimal,
+        pa.types.is_timestamp: datetime.datetime,
+        pa.types.is_date: datetime.date,
+    }
+    return next((found for is_one, found in kinds.items() if is_one(kind)), None)
 
 
 class Replacement:

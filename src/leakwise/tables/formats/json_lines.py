@@ -97,6 +97,12 @@ class JsonLinesTable(TableFile):
                 ) from None
         return columns
 
+    def holds(self, name: str) -> type | None:
+        kinds = {_kind(text) for batch in self.batches([name]) for text in set(batch[name])} - {None}
+        if kinds == {int, float}:
+            return float
+        return kinds.pop() if len(kinds) == 1 and int not in kinds else None
+
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
         for first, objects in self._objects():
             yield self._columns(first, objects, names)
@@ -171,3 +177,9 @@ def _value(raw: bytes, alphabet: Alphabet) -> Any:
 
 def _written(label: Any) -> str:
     return json.dumps(label.isoformat() if hasattr(label, "isoformat") else label, ensure_ascii=False)
+
+
+def _kind(text: bytes) -> type | None:
+    """The type of a JSON value; None for a missing one."""
+    value = json.loads(text)
+    return None if value is None else type(value)

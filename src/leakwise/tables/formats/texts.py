@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, code_dtype
+from leakwise.alphabet.columns import way_out_of_missing
 from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.formats import Reorder
 from leakwise.types import Array
@@ -112,15 +113,9 @@ class TextCoder:
         rows = int(outside[places].sum())
         bad = [self._read(distinct[place], self._alphabet) for place in np.flatnonzero(outside).tolist()]
         if all(value is None for value in bad):
-            way_out = "Remove those rows: bins have no place for them."
-            if not isinstance(self._alphabet, Bins):
-                way_out = (
-                    "Add None to the domain (in --domain an empty value: no,yes,) to treat missing as a value of its "
-                    "own, or remove those rows."
-                )
             raise InvalidInput(
                 f"{name} has {rows} missing values among the {places.size} rows last read, and the declared domain has "
-                f"no None. {way_out}"
+                f"no None. {way_out_of_missing(self._alphabet)}"
             )
         raise InvalidInput(
             f"{name} has {rows} of the {places.size} rows last read with values outside the declared domain: "

@@ -82,7 +82,7 @@ def release(
             "--domain",
             metavar="VALUES",
             help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,20 (20 bins). "
-            "A value with a comma goes in double quotes; an empty one (no,yes,) is a missing value. "
+            "A value with a comma goes in double quotes; an empty one (no,yes, or bins:0,100,20,) is a missing value. "
             "One for each column.",
         ),
     ] = None,
