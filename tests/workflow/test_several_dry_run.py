@@ -74,6 +74,16 @@ def test_the_expected_errors_of_each_secret_are_those_that_an_analyst_gets(table
     assert later.guesses.after > later.guesses.before
 
 
+def test_it_says_which_outcomes_a_guess_is_by(table):
+    counted, public = (repr(lw.protect(table, LIFTS, **asked, dry_run=True)) for asked in (COUNTED, ASKED))
+    assert "By the outcomes of ill alone the best guess" in counted
+    assert "By the outcomes of old and those of ill the best guess" in counted
+    # What goes with what is not public: the mechanism of the second is for whatever the first outcome may say.
+    assert "By the outcomes of old alone the best guess" in public
+    for shown in (counted, public):
+        assert "all outcomes together tell more about each of them than this" in shown
+
+
 def test_a_ledger_is_asked_and_not_changed(table, tmp_path):
     path = tmp_path / "l.db"
     tried = lw.protect(table, LIFTS, **ASKED, dry_run=True, ledger=path, dataset="d")

@@ -24,6 +24,10 @@ THROWN_AWAY = (
     "Dry run: nothing was written or entered in a ledger. What was drawn to design for later secrets beside the "
     "outcomes of earlier ones was thrown away: the release draws again, and its figures may differ a little."
 )
+_MORE = (
+    "Where secrets go with one another, all outcomes together tell more about each of them than this, within the limit "
+    "for the whole row."
+)
 
 # Groups whose accuracy is shown.
 _GROUPS = 12
@@ -89,13 +93,13 @@ class ExpectedOfSecret:
             )
         ]
 
-    def tables(self, about: str, without: str) -> list[Any]:
+    def tables(self, about: str, best: str = "The best guess", without: str = "without the outcomes") -> list[Any]:
         """Return what it tells about each value, how often guesses are right, and what holds within groups."""
         headers = ["value", "in the table", "analyst (95%)", "guessed before", "guessed after"]
         found = self.guesses
         parts: list[Any] = [
             Table(headers, self._rows(), f"What the release would tell about {about}", align="lrrrr"),
-            f"The best guess about a row would be right for {percent(found.after)} of the rows; {without} "
+            f"{best} about a row would be right for {percent(found.after)} of the rows; {without} "
             f"it is right for {percent(found.before)}.",
         ]
         if self.by_group:
@@ -190,7 +194,7 @@ class DryRun(_Cost, ExpectedOfSecret):
 
     def shown(self) -> Parts:
         """Return tables for a terminal or a notebook."""
-        return [NOTHING, *self.tables("each value", "without the outcomes"), *self._rest()]
+        return [NOTHING, *self.tables("each value"), *self._rest()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -210,7 +214,8 @@ class SeveralDryRun(_Cost):
     seconds, memory
         What reading and design took: seconds, and the largest memory of this process in bytes.
     secrets
-        What the release would tell about each secret, to someone who sees the outcomes of those before it.
+        What its own outcome would tell about each secret, beside the outcomes of earlier ones where its mechanism is by
+        them. From all outcomes together more may be learned, within the limit for the whole row.
     """
 
     secrets: Mapping[Any, ExpectedOfSecret]
@@ -218,13 +223,18 @@ class SeveralDryRun(_Cost):
     def shown(self) -> Parts:
         """Return tables for a terminal or a notebook."""
         parts: list[Any] = [THROWN_AWAY]
-        before: list[str] = []
+        columns: list[Any] = []
         for key, one in self.secrets.items():
-            name = joined(key) if isinstance(key, tuple) else str(key)
-            without = "without the outcomes" if not before else f"with the outcomes of {joined(before)} alone"
-            parts += one.tables(f"each value of {name}", without)
-            before.append(name)
-        return [*parts, *self._rest()]
+            names = key if isinstance(key, tuple) else (key,)
+            about = f"each value of {joined(names)}"
+            # Where combinations are too many, or nothing is known of them, the mechanism is not by earlier outcomes.
+            if before := [name for name in columns if name in getattr(one.mechanism, "given", ())]:
+                seen = f"{joined(names)} and those of {joined(before)}"
+                parts += one.tables(about, f"By the outcomes of {seen} the best guess", "by the latter alone")
+            else:
+                parts += one.tables(about, f"By the outcomes of {joined(names)} alone the best guess")
+            columns += names
+        return [*parts, _MORE, *self._rest()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
