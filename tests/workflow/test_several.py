@@ -154,6 +154,21 @@ PLANTED = {
 }
 
 
+def test_a_value_that_cannot_occur_in_a_stratum_is_no_obstacle() -> None:
+    generator = np.random.default_rng(0)
+    u, a = generator.integers(0, 2, (2, 300))
+    table = pd.DataFrame({"a": a, "b": np.where(u == 0, 0, generator.integers(0, 2, 300)), "u": u})
+    even, never = lw.Prior({0: 1, 1: 1}), lw.Prior({0: 1, 1: 0})
+    priors = {
+        "a": lw.PriorByStratum({0: even, 1: even}, {"u": [0, 1]}, secret="a"),
+        "b": lw.PriorByStratum({0: never, 1: even}, {"u": [0, 1]}, secret="b"),
+    }
+    with pytest.warns(lw.LeakwiseWarning, match="u determines b"):
+        done = lw.protect(table, {"a": 1.2, "b": 1.5}, given=["u"], prior=priors, order="shuffle")
+    masses = {(u, a, b): Fraction(int(u or not b), 4 * (1 + u)) for u in (0, 1) for a in (0, 1) for b in (0, 1)}
+    assert max(lifts(masses, ["u", "a", "b"], ["u"], done.mechanism).values()) <= Fraction(18, 10)
+
+
 def test_secrets_designed_alone_would_break_the_promise_and_these_do_not() -> None:
     columns = ["health", "blood"]
     margins = {"health": lw.Prior({"ill": "0.3", "well": "0.7"}), "blood": lw.Prior({"gave": "0.3", "never": "0.7"})}

@@ -357,7 +357,8 @@ class _Problem:
         if isinstance(known, Ball):
             return Ball(seen, known.beta + moved)
         if isinstance(known, Box):
-            return Box(seen, known.lower, known.upper, None if known.beta is None else known.beta + moved)
+            bounds = map(min, known.lower, seen.fractions), map(max, known.upper, seen.fractions)
+            return Box(seen, *bounds, None if known.beta is None else known.beta + moved)
         return None if known.convex else Recentred(known, seen)
 
     def tell(self, result: StratifiedDesign) -> None:
