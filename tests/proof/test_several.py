@@ -60,6 +60,11 @@ def test_parts_in_another_order_are_refused() -> None:
     refused(replace(certificate, parts=certificate.parts[::-1], joint=None), "b is drawn for by a, which is not drawn")
 
 
+def test_a_later_part_without_the_earlier_one_is_refused() -> None:
+    certificate = made(MARGINS)
+    refused(replace(certificate, parts=certificate.parts[1:]), "is missing")
+
+
 def test_a_part_that_leaves_an_outcome_out_is_refused() -> None:
     certificate = made(MARGINS)
     second = certificate.parts[1]

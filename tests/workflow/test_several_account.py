@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import leakwise as lw
@@ -71,6 +72,30 @@ def test_a_release_that_fails_is_cancelled_whole(tmp_path: Path, monkeypatch: py
     with pytest.raises(InvalidInput, match="the disk is full"):
         release(ledger)
     assert [one.state for one in ledger.entries()] == ["cancelled", "cancelled"]
+
+
+@pytest.mark.parametrize("secrets", [{"a": 1.5, "b": 1.25}, "a"])
+def test_a_table_that_was_written_counts_though_the_call_fails(
+    secrets: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shuffled file is read once more for its digest: others may have seen it by then."""
+
+    def broken(*_: Any) -> Any:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(sources, "plain_alphabet", broken)
+    ledger, out = lw.Ledger(tmp_path / "ledger.db"), tmp_path / "out.csv"
+    names = ["a"] if secrets == "a" else ["a", "b"]
+    pd.DataFrame({name: table()[name] for name in names}).to_csv(tmp_path / "table.csv", index=False)
+    told = (
+        {"domain": DOMAIN["a"], "lift": 1.5} if secrets == "a" else {"domain": {name: DOMAIN[name] for name in names}}
+    )
+    told |= {"prior": "table", "failure": 1e-6, "order": "shuffle", "dataset": "survey"}
+    with pytest.raises(OSError, match="the disk is gone"):
+        lw.protect(tmp_path / "table.csv", secrets, out=out, ledger=ledger, **told)
+    assert out.exists()
+    assert {one.state for one in ledger.entries()} == {"reserved"}
+    assert ledger.total("survey", "a").lift > 1.4
 
 
 def test_tuples_and_what_earlier_guarantees_imply_are_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,7 @@ class SparkSource(Opened):
 
     name: str | None = None
     late = True
+    written = False
     memo = None
     closed = False
 

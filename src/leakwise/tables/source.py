@@ -68,6 +68,8 @@ class Source(Protocol):
     """Whether no column may go out that the table did not name when it was opened."""
     memo: Memo | None
     """The key and the person column of draws that repeat."""
+    written: bool
+    """Whether the released table is in its place already, where others may see it."""
 
     def plain(self, name: Hashable) -> Iterator[Any]:
         """Return a column in plain values, a batch at a time."""

@@ -335,9 +335,9 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         after = Digester(None if book is None else book.digest(), certificate.mechanism.output_alphabet)
         table = source.release([certificate.mechanism], stream, [] if book is None else [after.add])
     except Exception:
-        # Nobody has seen anything: what was drawn is gone with this call. (Of an interrupt that is not known: the
-        # entry then stays, and counts.)
-        if book is not None and entry is not None:
+        # Nobody has seen anything: what was drawn is gone with this call. (Of an interrupt that is not known, and a
+        # table that was written may have been seen: the entry then stays, and counts.)
+        if book is not None and entry is not None and not source.written:
             book.cancel(entry)
         raise
     if book is not None and entry is not None:

@@ -126,7 +126,7 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
         dry = tried_several(choices, ledger=words, files=files, seconds=time.perf_counter() - started)
     else:
         account.reserve(releases, people)
-        with account.made(certificate) as after:
+        with account.made(certificate, source) as after:
             table = source.release([part.mechanism for part in certificate.parts], stream, after)
     written = files["out"] if asked.dry_run else table
     told = {

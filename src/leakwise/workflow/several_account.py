@@ -17,6 +17,7 @@ from leakwise.tables.ledger.people import People
 from leakwise.tables.ledger.reservation import Reservation
 from leakwise.tables.release.exchange import Look, Watch
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
+from leakwise.tables.release.sources import Source
 from leakwise.tables.row_columns import RowColumns
 
 __all__ = ["Account"]
@@ -92,8 +93,8 @@ class Account:
             self.entries = tuple(self.book.reserve_all(self.dataset, releases, people))
 
     @contextlib.contextmanager
-    def made(self, certificate: SeveralCertificate) -> Iterator[list[Watch]]:
-        """Make the release inside: what was entered is confirmed after it, or cancelled where it fails."""
+    def made(self, certificate: SeveralCertificate, source: Source) -> Iterator[list[Watch]]:
+        """Make the release inside: what was entered is confirmed after it, or cancelled where nothing was written."""
         if self.book is None:
             yield []
             return
@@ -101,8 +102,9 @@ class Account:
         try:
             yield [one.add for one in after]
         except Exception:
-            # Nobody has seen anything: what was drawn is gone with the call. (Of an interrupt that is not known: the
-            # entries then stay, and count.)
-            self.book.cancel(self.entries)
+            # Nobody has seen anything: what was drawn is gone with the call. (Of an interrupt that is not known, and a
+            # table that was written may have been seen: the entries then stay, and count.)
+            if not source.written:
+                self.book.cancel(self.entries)
             raise
         self.book.confirm(self.entries, released_digest=[one.text for one in after])

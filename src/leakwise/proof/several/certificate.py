@@ -313,6 +313,8 @@ class SeveralCertificate(ShownCertificate):
                 f"The proof about {part.title} is relative to {columns_in_words(given)}, and others to "
                 f"{columns_in_words(self.given)}: it says nothing of someone who sees them all."
             )
+        if part.alone is not None and not earlier:
+            raise CertificateRejected(f"The proof of what is drawn before {part.title} is missing. Do not rely on it.")
         if part.alone is not None:
             for one in sets_of(part.alone):
                 check_failure(one)

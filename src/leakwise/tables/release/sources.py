@@ -65,6 +65,7 @@ class _InMemory:
     name: str | None = None
     closed: bool = False
     memo: Memo | None = None
+    written: bool = False
 
     def __init__(self, data: Any, order: str | None, drop: Sequence[Hashable], coarsen: Mapping[Any, Bins]) -> None:
         check_data(data, "data")
@@ -210,7 +211,7 @@ class _Stored:
         drop: Sequence[Hashable],
         coarsen: Mapping[Any, Bins],
     ) -> None:
-        self.drop, self.coarsen, self.closed = drop, coarsen, False
+        self.drop, self.coarsen, self.closed, self.written = drop, coarsen, False, False
         self.memo: Memo | None = None
         self.name: str | None
         self.names: Sequence[Hashable] | None
@@ -323,6 +324,7 @@ class _Stored:
             memo=self.memo,
             drawn=self._drawn,
         )
+        self.written = True
         if shuffle:
             for (one, mechanism), each in zip(secrets, after, strict=False):
                 outcomes = plain_alphabet(mechanism.output_alphabet)
