@@ -20,7 +20,7 @@ import leakwise as lw
 from leakwise.guarantee import at_most
 from leakwise.studio.examples import counted
 from leakwise.studio.server import Running
-from studio.states import brought, design_for, distance, make_state, matrix, of_value, worst_case
+from studio.states import brought, design_for, distance, in_a_row, make_state, matrix, of_value, worst_case
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -533,6 +533,47 @@ def test_the_tradeoff_is_drawn_again_for_another_limit_for_anyone(visit: Visit) 
 # --------------------------------------------------------------------------------------------------- to take away
 
 
+def test_further_secrets_of_the_same_rows(visit: Visit) -> None:
+    page = visit.open({**make_state(goal=design_for("frequencies")), "anyone": "20"})
+    page.locator("#several summary").press("Enter")
+    page.get_by_label("Column of the secret above").fill("ill")
+    page.locator("#add-secret").press("Enter")
+    for typed in ("smokes", "no,yes", "1.5"):  # the name has the focus
+        page.keyboard.press("ControlOrMeta+A")
+        page.keyboard.type(typed)
+        page.keyboard.press("Tab")
+    promise = page.locator("#row-promise")
+    expect(promise).to_have_text(
+        "All outcomes of a row together: no guess about a row becomes more than 3 times as likely."
+    )
+    expect(page.locator("#several-cli")).to_have_text(
+        "leakwise release table.csv --protect ill=2 --protect smokes=1.5 --domain a,b,c --domain no,yes "
+        "--prior-from-table --failure 1e-6"
+    )
+    plain = promise.evaluate("one => getComputedStyle(one).color")
+    page.get_by_label("Total for the whole row").fill("2")
+    expect(promise).to_contain_text("beyond your total of 2")
+    assert promise.evaluate("one => getComputedStyle(one).color") != plain
+    expect(page.locator("#several-cli")).to_contain_text("--total 2")
+    # The knob moves the first lift; what is wrong is said, and no command stays beside it.
+    page.fill("#lift", "3")
+    page.keyboard.press("Enter")
+    expect(page.locator("#several-error")).to_contain_text("ill alone has a lift of 3")
+    expect(page.locator("#several-command")).to_be_hidden()
+    page.get_by_label("Total for the whole row").fill("")
+    expect(promise).to_contain_text("more than 4.5 times as likely")
+    visit.settled()
+    assert shown_state(page)["row"] == in_a_row(("smokes", "no,yes", "1.5"))
+    page.reload()
+    visit.settled()
+    expect(promise).to_contain_text("more than 4.5 times as likely")
+    page.get_by_label("Remove secret 2").press("Enter")
+    expect(page.locator("#several-command")).to_be_hidden()
+    assert page.evaluate("document.activeElement.id") == "add-secret"
+    expect(promise).to_be_empty()
+    visit.expect_error()
+
+
 def test_files_are_those_of_the_library(visit: Visit, tmp_path: Path) -> None:
     page = visit.open(make_state(goal=design_for("frequencies")))
     for what, name in {
@@ -721,7 +762,7 @@ def test_everything_by_keyboard(visit: Visit) -> None:
 
 
 def test_every_control_has_a_name_and_results_are_announced(visit: Visit) -> None:
-    page = visit.open(make_state(goal=worst_case()))
+    page = visit.open({**make_state(goal=worst_case()), "row": in_a_row(("smokes", "no,yes", "2"))})
     nameless = page.evaluate(
         """() => [...document.querySelectorAll('input, select, textarea, button, progress')]
         .filter((one) => !(one.labels?.length || one.getAttribute('aria-label') || one.textContent.trim()))

@@ -38,6 +38,12 @@ def of_value(value: str, **limits: str) -> dict[str, str]:
     return {"value": value, "lift_of": "", "ceiling": "", "floor": "", **limits}
 
 
+def in_a_row(*further: tuple[str, str, str], name: str = "ill", total: str = "", table: str = "") -> dict[str, Any]:
+    """Further secrets of the same rows (column, values, lift), as the page sends them."""
+    listed = [dict(zip(("name", "values", "lift"), one, strict=True)) for one in further]
+    return {"table": table, "name": name, "further": listed, "total": total}
+
+
 def distance(power: int = 1) -> dict[str, Any]:
     return {"kind": "design", "utility": {"kind": "distance", "power": power}}
 

@@ -17,7 +17,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
     max_leaves=12,
 )
-PANELS = st.sampled_from(["prior", "answer", "tradeoff", "steps", "file"])
+PANELS = st.sampled_from(["prior", "several", "answer", "tradeoff", "steps", "file"])
 ODD = st.sampled_from(
     [
         "",
@@ -114,7 +114,11 @@ def typed_states(draw: st.DrawFn) -> Any:
         | cells.map(lambda rows: {"kind": "design", "utility": {"kind": "worst_case", "matrix": rows}})
     )
     level = (draw(st.sampled_from(["epsilon", "lift"])), draw(NUMBERS | st.sampled_from(["1.5", "2", "0.3"])))
-    return make_state(labels, values, kind=kind, sample=sample, level=level, goal=goal)
+    names = st.text(max_size=6) | st.sampled_from(["smokes", "a+b", "-c"])
+    further = st.fixed_dictionaries({"name": names, "values": names, "lift": NUMBERS | st.just("2")})
+    row = {"table": names, "name": names, "further": st.lists(further, max_size=3), "total": NUMBERS | st.just("")}
+    state = make_state(labels, values, kind=kind, sample=sample, level=level, goal=goal)
+    return {**state, "row": draw(st.none() | st.fixed_dictionaries(row))}
 
 
 @given(PANELS, typed_states())

@@ -19,7 +19,7 @@ from leakwise.studio.limits import Limits
 from leakwise.studio.pool import Pool, Ticket
 from leakwise.studio.state import Asked, Event, Failed, Part, Progressed
 from leakwise.studio.worker import Done, Job, Stop, run, serve
-from studio.states import brought, design_for, make_state, worst_case
+from studio.states import brought, design_for, in_a_row, make_state, worst_case
 
 HEAVY = make_state(
     [f"v{k}" for k in range(40)],
@@ -53,6 +53,7 @@ def done_by(job: Job, stopped: bool = False) -> list[Event | None]:
         ("prior", make_state(), ["prior"]),
         ("answer", make_state(), ["answer", "envelope"]),
         ("steps", make_state(goal=worst_case()), ["steps"]),
+        ("several", {**make_state(), "row": in_a_row(("smokes", "no,yes", "2"))}, ["several"]),
         ("tradeoff", make_state(["a"], ["1"]), ["tradeoff"]),
     ],
 )

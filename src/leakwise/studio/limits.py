@@ -20,6 +20,10 @@ class Limits(msgspec.Struct, frozen=True):
         Columns of a matrix that is typed or pasted.
     text
         Characters of one label or one number.
+    domain
+        Characters of the values of a further secret.
+    secrets
+        Further secrets of the same rows.
     solve
         Seconds that a search may take before it gives the best it has.
     draft
@@ -34,6 +38,8 @@ class Limits(msgspec.Struct, frozen=True):
     letters: int = 100
     outputs: int = 200
     text: int = 120
+    domain: int = 4000
+    secrets: int = 20
     solve: float = 20.0
     draft: float = 0.08
     patience: float = 45.0

@@ -21,6 +21,7 @@ __all__ = [
     "Failed",
     "File",
     "FileAsked",
+    "Further",
     "Level",
     "Matrix",
     "MechanismGoal",
@@ -28,6 +29,7 @@ __all__ = [
     "Part",
     "PriorState",
     "Progressed",
+    "RowState",
     "Sample",
     "State",
     "ValueLimit",
@@ -131,6 +133,23 @@ class MechanismGoal(_Strict, frozen=True, tag_field="kind", tag="mechanism"):
     source: Catalog | Matrix
 
 
+class Further(_Strict, frozen=True):
+    """A further secret of the same rows: its column, every value that it can have, and its lift."""
+
+    name: Text = ""
+    values: Annotated[str, Meta(max_length=LIMITS.domain)] = ""
+    lift: Text = ""
+
+
+class RowState(_Strict, frozen=True):
+    """The secrets of a row: what the table and the column of the first one are called, the others, and their total."""
+
+    table: Text = ""
+    name: Text = ""
+    further: Annotated[list[Further], Meta(max_length=LIMITS.secrets)] = []
+    total: Text = ""
+
+
 class State(_Strict, frozen=True):
     """Everything that is on the screen."""
 
@@ -140,6 +159,7 @@ class State(_Strict, frozen=True):
     version: Literal[1] = 1
     anyone: Text | None = None  # the limit for anyone; None, as in links of older pages, is none
     values: Annotated[list[ValueLimit], Meta(max_length=LIMITS.letters)] = []
+    row: RowState | None = None
 
 
 class Asked(_Strict, frozen=True):

@@ -19,6 +19,7 @@ import msgspec
 from leakwise.errors import LeakwiseError
 from leakwise.studio.answers import AboutPrior, answer, prior_facts
 from leakwise.studio.curves import steps, tradeoff_parts
+from leakwise.studio.several import several_secrets
 from leakwise.studio.state import Asked, Event, Failed, Part, Progressed
 
 __all__ = ["Done", "Job", "Stop", "parts", "run", "serve"]
@@ -77,6 +78,8 @@ def parts(job: Job, progress: _Teller) -> Iterator[Part]:
     state = job.asked.state
     if job.panel == "prior":
         yield prior_facts(state.prior)
+    elif job.panel == "several":
+        yield several_secrets(state)
     elif job.panel == "answer":
         yield from answer(state, draft=job.asked.draft, progress=progress, view=job.asked.view)
     elif job.panel == "tradeoff":

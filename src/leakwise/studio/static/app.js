@@ -6,6 +6,7 @@ import { clear, draw, loadVega, setLook } from "./charts.js";
 import { byId, chosen, download, say, showError } from "./dom.js";
 import { GoalPanel } from "./goal.js";
 import { PriorPanel } from "./prior.js";
+import { FurtherSecrets } from "./several.js";
 import { checked, DEFAULT, exported, fromFragment, hasSteps, isWorstCase, toFragment } from "./state.js";
 
 const SETTLED = 300; // milliseconds without a change after which a full solve begins
@@ -15,6 +16,9 @@ let example = DEFAULT; // what the page begins with
 const answer = new AnswerPanel();
 const prior = new PriorPanel(state, () => changed({ prior: true }));
 const goal = new GoalPanel(state, changed);
+const further = new FurtherSecrets(state, () => { keep(); together(); });
+// What is solved: the further secrets of a row change nothing about the answer.
+const solved = () => ({ ...structuredClone(state), row: null });
 
 // ------------------------------------------------------------------------------------------------------- solving
 
@@ -38,7 +42,7 @@ const panels = {
     },
     progress: ({ stage, done: share }) => answer.busy(stage, share),
     failed: (error, asked) => {
-      if (JSON.stringify(asked.state) !== JSON.stringify(state)) return; // of an input that is no longer there
+      if (JSON.stringify(asked.state) !== JSON.stringify(solved())) return; // of an input that is no longer there
       if (error.about !== "prior") answer.failed(error);
       else { showError("prior-error", error.message); answer.stale(true); }
     },
@@ -47,6 +51,10 @@ const panels = {
       answer.busy(null);
       if (!full) document.body.dataset.idle = "yes"; // for the tests: nothing is on its way
     },
+  }),
+  several: new Panel("several", {
+    part: ({ body }) => { if (further.any) further.told(body); },
+    failed: (error) => { if (further.any) further.failed(error); },
   }),
   tradeoff: new Panel("tradeoff", {
     part: ({ body }) => {
@@ -68,17 +76,28 @@ const panels = {
 function ask(draft) {
   clearTimeout(busyTimer);
   busyTimer = setTimeout(() => answer.busy("solving"), 400);
-  panels.answer.ask({ state: structuredClone(state), draft, view: chosen("view") });
+  panels.answer.ask({ state: solved(), draft, view: chosen("view") });
+}
+
+function keep() {
+  clearTimeout(keeping);
+  keeping = setTimeout(() => history.replaceState(null, "", toFragment(state)), 150);
+}
+
+// What all secrets of a row tell together, where there are several.
+function together() {
+  if (further.any) panels.several.ask({ state: structuredClone(state), draft: true }); // quick: each is let finish
+  else { panels.several.stop(); further.told({ words: null }); }
 }
 
 // While the knob turns, quick drafts follow it; the full solve begins when it rests.
 function changed({ turning = false, settled = false, prior: priorChanged = false } = {}) {
   delete document.body.dataset.idle;
-  clearTimeout(keeping);
-  keeping = setTimeout(() => history.replaceState(null, "", toFragment(state)), 150);
+  keep();
+  together();
   if (priorChanged) {
     goal.fitToPrior();
-    panels.prior.ask({ state: structuredClone(state) });
+    panels.prior.ask({ state: solved() });
   }
   byId("figure-tradeoff").hidden = isWorstCase(state);
   byId("figure-steps").hidden = !hasSteps(state);
@@ -100,12 +119,12 @@ function curves() {
     done.tradeoff = key;
     showError("tradeoff-error", "");
     clear("chart-tradeoff", "…");
-    panels.tradeoff.ask({ state: structuredClone(state) });
+    panels.tradeoff.ask({ state: solved() });
   }
   if (hasSteps(state) && done.steps !== key) {
     done.steps = key;
     showError("steps-error", "");
-    panels.steps.ask({ state: structuredClone(state) });
+    panels.steps.ask({ state: solved() });
   }
 }
 
@@ -123,6 +142,7 @@ function adopt(given) {
   delete document.body.dataset.damaged;
   prior.show();
   goal.show();
+  further.show();
   changed({ settled: true, prior: true });
 }
 
@@ -150,7 +170,7 @@ byId("files").addEventListener("click", async (event) => {
   event.target.disabled = true;
   showError("take-error", "");
   try {
-    const { name, type, text } = await file(structuredClone(state), what);
+    const { name, type, text } = await file(solved(), what);
     download(name, type, text);
     say(`${name} is ready.`);
   } catch (error) {

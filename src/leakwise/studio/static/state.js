@@ -6,6 +6,7 @@ export const DEFAULT = {
   level: { kind: "lift", value: "2" },
   anyone: "20",
   values: [],
+  row: null,
   goal: { kind: "design", utility: { kind: "named", name: "frequencies" } },
 };
 
@@ -46,19 +47,21 @@ function checksum(bytes) {
 export function checked(given) {
   const texts = (list) => Array.isArray(list) && list.length > 0 && list.length <= 200 && list.every((one) => typeof one === "string");
   const matrix = (rows) => Array.isArray(rows) && rows.length > 0 && rows.every(texts);
+  const strings = (one) => one && Object.entries(one).every(([name, text]) => name === "further" || typeof text === "string");
   const state = given?.format === "leakwise.studio" ? given.state : given;
-  const { prior, level, goal, anyone = null, values = [] } = state ?? {};
+  const { prior, level, goal, anyone = null, values = [], row = null } = state ?? {};
   const utility = goal?.utility, source = goal?.source;
   const fine =
     ["probabilities", "counts"].includes(prior?.kind) && texts(prior.labels) && texts(prior.values) &&
     prior.labels.length === prior.values.length && ["epsilon", "lift"].includes(level?.kind) && typeof level.value === "string" &&
     (anyone === null || typeof anyone === "string") &&
     Array.isArray(values) && values.length <= 200 && values.every((one) => one && texts(Object.values(one))) &&
+    (row === null || (Array.isArray(row.further) && row.further.length <= 20 && [row, ...row.further].every(strings))) &&
     ((goal?.kind === "design" && ["named", "distance", "worst_case"].includes(utility?.kind) &&
       (utility.kind !== "worst_case" || matrix(utility.matrix))) ||
      (goal?.kind === "mechanism" && ["catalog", "matrix"].includes(source?.kind) && (source.kind !== "matrix" || matrix(source.rows))));
   if (!fine) throw new Error("This is not a state of the studio: something is missing, or of another kind.");
-  return { version: 1, prior, level, anyone, values, goal };
+  return { version: 1, prior, level, anyone, values, row, goal };
 }
 
 export const exported = (state) => JSON.stringify({ format: "leakwise.studio", version: 1, state }, null, 1) + "\n";
