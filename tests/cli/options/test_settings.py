@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import leakwise as lw
 from leakwise.cli import app
+from leakwise.cli.options.settings import saved_settings
 
 RUN = CliRunner()
 
@@ -134,3 +137,23 @@ def test_settings_that_an_editor_saved_with_a_byte_order_mark_and_carriage_retur
     ]
     settings.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
     assert run("release", years[0], "--config", settings, "--dry-run")[0] == 0
+
+
+COMMANDS = get_command(app)
+RELEASE = COMMANDS.get_command(typer.Context(COMMANDS), "release")
+NEVER_SAVED = {"config", "save_config", "overwrite", "dry_run", "as_json", "help"}
+OF_ONE_RELEASE = {"table", "out", "report", "steward_report", "certificate", "save_mechanism"}
+
+
+@pytest.mark.parametrize(
+    "option", [one for one in RELEASE.params if one.name not in NEVER_SAVED | OF_ONE_RELEASE], ids=lambda one: one.name
+)
+def test_every_option_of_a_release_is_the_same_after_it_was_saved_and_read(tmp_path, option):
+    for text in ("-a", '@"ä" = \\n, \t\x7f\u2028', "007", "1e5", "-0", "true", "", " x "):
+        value = {int: "12", float: "0.125"}.get(option.type_descriptor.annotation, text)
+        words = [option.opts[0]] if option.is_flag else [option.opts[0], value] * (2 if option.multiple else 1)
+        typed = RELEASE.make_context("release", ["t.csv", *words])
+        settings = saved_settings(typed, tmp_path / "s.toml", {})
+        again = RELEASE.make_context("release", ["t.csv", "--config", str(settings)])
+        assert again.params[option.name] not in (None, False)
+        assert {**again.params, "config": None} == typed.params

@@ -20,7 +20,8 @@ __all__ = ["ConfigOption", "SaveConfigOption", "saved_settings"]
 _OF_ONE_CALL = ("config", "save-config", "overwrite", "dry-run", "json", "help")
 # The files of one release: the next one has others. They may be in a file of settings, but are not saved in one.
 _FILES = ("table", "out", "report", "steward-report", "certificate", "save-mechanism")
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+# A number that is read as the text it was; -0 would lose its sign.
+_NUMBER = re.compile(r"(?!-0\Z)-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
 def _read(ctx: typer.Context, path: Path | None) -> Path | None:
@@ -109,7 +110,8 @@ ConfigOption = Annotated[
         metavar="FILE",
         is_eager=True,
         callback=_read,
-        help='Take options from a TOML file: lift = 2, given = ["sex", "age"]. What is typed wins.',
+        help='Take options from a TOML file: lift = 2, given = ["sex", "age"]. What is typed wins. '
+        "Paths in it count from the folder that the command runs in.",
     ),
 ]
 
