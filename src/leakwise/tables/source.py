@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from leakwise.alphabet import Alphabet, Bins, GivenColumns
 from leakwise.mechanism import AnyMechanism
-from leakwise.types import Counts
+from leakwise.types import Array, Counts
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -68,6 +68,8 @@ class Source(Protocol):
     """Whether no column may go out that the table did not name when it was opened."""
     memo: Memo | None
     """The key and the person column of draws that repeat."""
+    watch_given: Callable[[Sequence[Array]], None] | None
+    """Sees the codes of the given columns go by in a check."""
     written: bool
     """Whether the released table is in its place already, where others may see it."""
 

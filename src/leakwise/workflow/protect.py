@@ -283,7 +283,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     name = source.name if dataset is None else dataset
     if ledger is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
-    before = Digester(None if book is None else book.digest(), letters)
+    before = Digester(None if book is None else book.digest(), letters, None if book is None else book.digest())
+    source.watch_given = before.add_given
     by = given_columns(source, row, public)
     watched = RowOrder(letters.labels) if source.order is None and by is None else None
     seen = source.check(secret, letters, [before.add, *([] if watched is None else [watched.add])], by)

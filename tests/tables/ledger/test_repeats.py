@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import leakwise as lw
@@ -234,3 +235,21 @@ def test_beside_given_columns_of_a_table_that_changed_every_release_counts_for_a
         ledger.confirm(ledger.reserve("d", "s", certificate, source_digest=year))
         once = math.exp(certificate.epsilon_upper)
         assert ledger.total("d", "s").lift == pytest.approx(once if year == "first" else 9)
+
+
+def test_given_columns_that_changed_beside_the_same_secret_count_as_another_table(ledger):
+    """Two years of one column: with last year's group beside this year's, the two tell more than one group does."""
+    generator = np.random.default_rng(7)
+    ill = generator.choice(["no", "yes"], 4000, p=[0.7, 0.3])
+    groups = [np.where(generator.random(4000) < np.where(ill == "yes", 0.7, 0.4), "a", "b") for _ in range(2)]
+    priors = lw.PriorByStratum({"a": {"no": "4/7", "yes": "3/7"}, "b": {"no": "5/6", "yes": "1/6"}}, given="group")
+    asked = {"prior": priors, "lift": 2, "anyone": 4, "order": "keep", "ledger": ledger, "dataset": "d"}
+    first = pd.DataFrame({"ill": ill, "group": groups[0]})
+    lw.protect(first, "ill", **asked)
+    lw.protect(first, "ill", **asked)
+    same = ledger.total("d", "ill")
+    lw.protect(first.assign(group=groups[1]), "ill", **asked)
+    assert not same.changed
+    assert same.lift <= 8
+    assert ledger.total("d", "ill").changed
+    assert ledger.total("d", "ill").lift == pytest.approx(4**3, rel=0.01)

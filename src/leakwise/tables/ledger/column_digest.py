@@ -18,14 +18,17 @@ from leakwise.alphabet import Alphabet, code_dtype
 from leakwise.tables.ledger.entries import LedgerEntry
 from leakwise.types import Array, Counts
 
-__all__ = ["Digester", "changed_between", "digest_of_outcomes", "same_values"]
+__all__ = ["Digester", "changed_between", "digest_of_outcomes", "digest_of_secret", "same_values"]
 
 
 class Digester:
-    """Codes of a column, batch by batch, as a digest that does not depend on the order of the declared letters."""
+    """Codes of a column, batch by batch, as a digest that does not depend on the order of the declared letters.
 
-    def __init__(self, mac: hmac.HMAC | None, letters: Alphabet) -> None:
-        self._mac = mac
+    Beside it, with a second ``given`` digest, those of the columns that go out with it.
+    """
+
+    def __init__(self, mac: hmac.HMAC | None, letters: Alphabet, given: hmac.HMAC | None = None) -> None:
+        self._mac, self._given, self._beside = mac, given, False
         if mac is None:
             return
         words = [repr(label) for label in letters.labels]
@@ -40,10 +43,25 @@ class Digester:
         if self._mac is not None:
             self._mac.update(self._place[codes].tobytes())
 
+    def add_given(self, columns: Sequence[Array]) -> None:
+        """Put in the codes of the given columns of a batch."""
+        if self._given is not None:
+            self._beside = True
+            for codes in columns:
+                self._given.update(codes.astype("<i8").tobytes())
+
     @property
     def text(self) -> str | None:
-        """The digest in hexadecimal; None where there is no key."""
-        return None if self._mac is None else self._mac.hexdigest()
+        """The digest in hexadecimal, that of the given columns after a plus sign; None where there is no key."""
+        if self._mac is None:
+            return None
+        beside = f"+{self._given.hexdigest()}" if self._given is not None and self._beside else ""
+        return f"{self._mac.hexdigest()}{beside}"
+
+
+def digest_of_secret(text: str | None) -> str | None:
+    """Return the digest of the secret alone, by which it is known again whatever goes out beside it."""
+    return None if text is None else text.partition("+")[0]
 
 
 def digest_of_outcomes(counts: Counts) -> str:
@@ -57,12 +75,20 @@ def digest_of_outcomes(counts: Counts) -> str:
 def changed_between(entries: Sequence[LedgerEntry]) -> bool:
     """Return whether a table changed between its releases: another digest of the same columns, or number of rows.
 
-    Who enters a release without a digest says by the name of the data that it is the same as before.
+    Who enters a release without a digest says by the name of the data that it is the same as before. Beside the same
+    given columns the digest is of them, too: where they changed, what they tell about the secret did.
     """
-    digests: dict[object, str] = {}
-    told = [one for one in entries if one.source_digest is not None]
-    other = any(digests.setdefault(_columns(one), str(one.source_digest)) != one.source_digest for one in told)
-    return other or len({one.rows for one in entries if one.rows is not None}) > 1
+    secrets: dict[object, str] = {}
+    rows: dict[object, str] = {}
+    for one in entries:
+        if (text := one.source_digest) is None:
+            continue
+        alone, columns = text.partition("+")[0], _columns(one)
+        if secrets.setdefault(columns, alone) != alone:
+            return True
+        if one.row.given and rows.setdefault((columns, one.row.strata), text) != text:
+            return True
+    return len({one.rows for one in entries if one.rows is not None}) > 1
 
 
 def same_values(one: LedgerEntry, other: LedgerEntry, *, changed: bool) -> bool:

@@ -24,6 +24,7 @@ from leakwise.priors import Prior, PriorByStratum
 from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.tables.ledger.account import LedgerAccount
 from leakwise.tables.ledger.budgets import ROW, store_budget
+from leakwise.tables.ledger.column_digest import digest_of_secret
 from leakwise.tables.ledger.contents import Contents
 from leakwise.tables.ledger.entries import COLUMNS, LedgerEntry, row_of
 from leakwise.tables.ledger.independence import shown_independent, store_independence
@@ -286,7 +287,9 @@ class Ledger(Shown):
 
     def _refuse_other_name(self, entry: LedgerEntry, entries: Sequence[LedgerEntry]) -> None:
         for one in entries:
-            same = one.source_digest is not None and one.source_digest == entry.source_digest
+            same = one.source_digest is not None and (
+                digest_of_secret(one.source_digest) == digest_of_secret(entry.source_digest)
+            )
             if same and one.counts and (one.dataset, one.secret) != (entry.dataset, entry.secret):
                 raise InvalidInput(
                     f"This very column was released before as {some_of(one.secret)} of {one.dataset!r} (entry "

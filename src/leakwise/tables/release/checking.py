@@ -82,6 +82,8 @@ class RowBeside:
     drawn
         Outcomes of other secrets of the rows: a given column that is among them means the outcomes, not what the table
         has there.
+    watch
+        Sees the codes of the given columns go by.
     """
 
     given: GivenColumns | None = None
@@ -89,6 +91,7 @@ class RowBeside:
     strict: bool = False
     ordered: bool = False
     drawn: DrawnColumns | None = None
+    watch: Callable[[Sequence[Array]], None] | None = None
 
 
 class RowCheck:
@@ -106,7 +109,7 @@ class RowCheck:
         shown: Callable[[Any], Any] = lambda column: column,
     ) -> None:
         beside = beside or RowBeside()
-        given, self._drawn = beside.given, beside.drawn
+        given, self._drawn, self._watch_given = beside.given, beside.drawn, beside.watch
         self._names, self._alphabet, self._what = tuple(names), alphabet, what
         self._encode = encoder(encode)
         self._shown = shown
@@ -146,6 +149,8 @@ class RowCheck:
         if self._given is not None and self.strata is not None:
             given = self._given.read(batch, coarse, self._encode)
             strata = self.strata.add(given, codes)
+            if self._watch_given is not None:
+                self._watch_given(given)
             for name, column in zip(self._beside, given, strict=True):
                 if name in self._forms:
                     self._forms[name].add(self._shown(batch[name]), column)

@@ -65,6 +65,7 @@ class _InMemory:
     name: str | None = None
     closed: bool = False
     memo: Memo | None = None
+    watch_given: Callable[[Sequence[Array]], None] | None = None
     written: bool = False
 
     def __init__(self, data: Any, order: str | None, drop: Sequence[Hashable], coarsen: Mapping[Any, Bins]) -> None:
@@ -114,7 +115,7 @@ class _InMemory:
             frames.check_row_labels(self._held, names or (getattr(self._held, "name", None),), codes, letters)
             if self.names is not None:
                 frames.refuse_index_of(self._held, [*self.drop, *bins])
-        beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None, drawn=self._drawn)
+        beside = RowBeside(given, self.coarsen, strict, self.order is None, self._drawn, self.watch_given)
         check = RowCheck(tuple(columns), letters, encode=encode_held, watch=watch, beside=beside, shown=shown_held)
         check.add_codes(codes, self._columns.beside((name for name in check.reads if name not in columns), bins))
         strata = None if check.strata is None else check.strata.strata()
@@ -213,6 +214,7 @@ class _Stored:
     ) -> None:
         self.drop, self.coarsen, self.closed, self.written = drop, coarsen, False, False
         self.memo: Memo | None = None
+        self.watch_given: Callable[[Sequence[Array]], None] | None = None
         self.name: str | None
         self.names: Sequence[Hashable] | None
         self._table: TableFile | SqlTable
@@ -272,7 +274,7 @@ class _Stored:
         strict: bool = False,
     ) -> Checked:
         frames.check_names(self._table.names, [*self.drop, *self.coarsen], repr(str(self._table.path)))
-        beside = RowBeside(given, self.coarsen, strict, ordered=self.order is None, drawn=self._drawn)
+        beside = RowBeside(given, self.coarsen, strict, self.order is None, self._drawn, self.watch_given)
         found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress, beside=beside)
         self._checked.append(found)
         return found
