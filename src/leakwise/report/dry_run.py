@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from leakwise.report.better_choices import Advice
 from leakwise.report.expected import Group, Guesses, expected_errors, expected_guesses, groups_of, leaning
 from leakwise.report.steward import STEWARD
 
-__all__ = ["NOTHING", "THROWN_AWAY", "DryRun", "ExpectedOfSecret", "SeveralDryRun"]
+__all__ = ["DryRun", "ExpectedOfSecret", "SeveralDryRun"]
 
-NOTHING = "Dry run: nothing was drawn, written or entered in a ledger."
-THROWN_AWAY = (
+_NOTHING = "Dry run: nothing was drawn, written or entered in a ledger."
+_THROWN_AWAY = (
     "Dry run: nothing was written or entered in a ledger. What was drawn to design for later secrets beside the "
     "outcomes of earlier ones was thrown away: the release draws again, and its figures may differ a little."
 )
@@ -190,11 +190,13 @@ class DryRun(_Cost, ExpectedOfSecret):
         How many rows are too rare to learn from, and choices of columns that would do better; None where none are.
     """
 
+    heading: ClassVar[str] = _NOTHING
+
     advice: Advice | None = None
 
     def shown(self) -> Parts:
         """Return tables for a terminal or a notebook."""
-        return [NOTHING, *self.tables("each value"), *self._rest()]
+        return [self.heading, *self.tables("each value"), *self._rest()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -218,11 +220,13 @@ class SeveralDryRun(_Cost):
         them. From all outcomes together more may be learned, within the limit for the whole row.
     """
 
+    heading: ClassVar[str] = _THROWN_AWAY
+
     secrets: Mapping[Any, ExpectedOfSecret]
 
     def shown(self) -> Parts:
         """Return tables for a terminal or a notebook."""
-        parts: list[Any] = [THROWN_AWAY]
+        parts: list[Any] = [self.heading]
         columns: list[Any] = []
         for key, one in self.secrets.items():
             names = key if isinstance(key, tuple) else (key,)

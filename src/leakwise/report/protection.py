@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts, Table
-from leakwise.documents import created_like, private
-from leakwise.errors import InvalidInput, some_of
+from leakwise.documents import private
+from leakwise.errors import some_of
 from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import Prior, PriorByStratum
 from leakwise.proof import Certificate, StratifiedCertificate
-from leakwise.report.dry_run import NOTHING, DryRun
+from leakwise.report.dry_run import DryRun
 from leakwise.report.facts import Facts
-from leakwise.report.release_facts import SEEDED
+from leakwise.report.reported import Reported
 from leakwise.report.row_facts import RowFacts
 from leakwise.report.steward import StewardFacts
 from leakwise.report.write import write_report
@@ -32,7 +32,7 @@ __all__ = ["Protection"]
 
 
 @dataclass(frozen=True, repr=False)
-class Protection(Drawn):
+class Protection(Reported, Drawn):
     """A release that was made, or tried in a dry run: the table, the guarantee and its proof.
 
     Attributes
@@ -76,48 +76,6 @@ class Protection(Drawn):
         """What the guarantee compares with: as the receiver may see it, by stratum where there are given columns."""
         return self.facts.prior if isinstance(self.facts, Facts) else self.facts.certificate.priors
 
-    @property
-    def epsilon(self) -> float:
-        """The proven leakage in nats, rounded up."""
-        return self.certificate.epsilon_upper
-
-    @property
-    def guarantee(self) -> str:
-        """The guarantee in words."""
-        return f"{SEEDED} {self.facts.guarantee}" if self.facts.unsafe_seed else self.facts.guarantee
-
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        mechanism: str | os.PathLike[str] | None = None,
-        certificate: str | os.PathLike[str] | None = None,
-        settings: str | os.PathLike[str] | None = None,
-    ) -> Path:
-        """Write the report: ``.html`` for people, ``.json`` for programs; no more readable than a released file.
-
-        Parameters
-        ----------
-        path
-            The report.
-        mechanism, certificate
-            The files that you saved with the release, if any: the report names these, and no others, in the lines that
-            estimate and verify.
-        settings
-            The file of settings that the release was made with, or that was saved for the next one.
-        """
-        if self.dry_run is not None:
-            raise InvalidInput(f"{NOTHING} A report is about a release that was made; print the dry run itself.")
-        refuse_same_files(self.files, {"the report": Path(path)})
-        facts = replace(
-            self.facts,
-            mechanism_file=_name(mechanism),
-            certificate_file=_name(certificate),
-            settings_file=_name(settings),
-        )
-        with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
-            return write_report(facts, path)
-
     def steward_report(self, path: str | os.PathLike[str]) -> Path:
         """Write the page for the steward of the table, ``.html`` or ``.json``: it contains exact figures of the table.
 
@@ -158,12 +116,3 @@ class Protection(Drawn):
         assert isinstance(self.facts, RowFacts)
         shown = self.facts.strata[0].mechanism if self.facts.strata else self.facts.mechanism.mechanisms[0]
         return shown.chart()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what the report says, and in a dry run what the release would do."""
-        told = self.facts.to_dict()
-        return told if self.dry_run is None else {**told, "dry_run": self.dry_run.to_dict()}
-
-
-def _name(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else Path(path).name

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from leakwise.alphabet import Label, joined
 from leakwise.charts.shown import Parts, Shown, Table
-from leakwise.documents import created_like
-from leakwise.errors import InvalidInput
 from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.proof import SeveralCertificate
-from leakwise.report.dry_run import THROWN_AWAY, SeveralDryRun
-from leakwise.report.release_facts import SEEDED
+from leakwise.report.dry_run import SeveralDryRun
+from leakwise.report.reported import Reported
 from leakwise.report.several_facts import SeveralFacts
-from leakwise.report.write import write_report
-from leakwise.tables.release.paths import refuse_same_files
 
 __all__ = ["SeveralFacts", "SeveralProtection"]
 
 
 @dataclass(frozen=True, repr=False)
-class SeveralProtection(Shown):
+class SeveralProtection(Reported, Shown):
     """A release of several secrets that was made: the table, the guarantee and its proof.
 
     Attributes
@@ -67,41 +62,6 @@ class SeveralProtection(Shown):
         """The mechanism of each secret, as :func:`leakwise.estimate` takes them."""
         return self.certificate.mechanism
 
-    @property
-    def epsilon(self) -> float:
-        """The proven leakage of all outcomes together in nats, rounded up."""
-        return self.certificate.epsilon_upper
-
-    @property
-    def guarantee(self) -> str:
-        """The guarantee in words."""
-        return f"{SEEDED} {self.facts.guarantee}" if self.facts.unsafe_seed else self.facts.guarantee
-
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        mechanism: str | os.PathLike[str] | None = None,
-        certificate: str | os.PathLike[str] | None = None,
-        settings: str | os.PathLike[str] | None = None,
-    ) -> Path:
-        """Write the report: ``.html`` for people, ``.json`` for programs; no more readable than a released file.
-
-        Parameters
-        ----------
-        path
-            The report.
-        mechanism, certificate, settings
-            The files that you saved with the release, if any: the report names these, and no others.
-        """
-        if self.dry_run is not None:
-            raise InvalidInput(f"{THROWN_AWAY} A report is about a release that was made; print the dry run itself.")
-        refuse_same_files(self.files, {"the report": Path(path)})
-        names = [None if one is None else Path(one).name for one in (mechanism, certificate, settings)]
-        facts = replace(self.facts, mechanism_file=names[0], certificate_file=names[1], settings_file=names[2])
-        with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
-            return write_report(facts, path)
-
     def _shown(self) -> Parts:
         facts = self.facts
         rows: list[list[object]] = []
@@ -126,8 +86,3 @@ class SeveralProtection(Shown):
         headers = ["secret", "lift", "for anyone", "beside", "strata"]
         made: list[Any] = [Table(headers, rows, self.guarantee), *notes]
         return made if self.dry_run is None else [*made, *self.dry_run.shown()]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what the report says, and in a dry run what the release would do."""
-        told = self.facts.to_dict()
-        return told if self.dry_run is None else {**told, "dry_run": self.dry_run.to_dict()}

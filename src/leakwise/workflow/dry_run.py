@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -83,5 +82,9 @@ def _written(files: Mapping[str, Path | None]) -> dict[str, str]:
 
 
 def _memory() -> int:
+    try:
+        import resource
+    except ImportError:  # on Windows nobody counts it
+        return 0
     # Linux counts in kilobytes, macOS in bytes.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
