@@ -58,7 +58,8 @@ def test_no_exhibit_is_called_a_table_or_figure_that_its_paper_does_not_have() -
 @pytest.mark.parametrize(
     "file",
     ["README.md", "Makefile", "scripts/papers", "docs/research/papers.md", "docs/research/tour.md",
-     "src/leakwise/cli/papers.py", "src/leakwise/papers/__init__.py", "src/leakwise/papers/gallery.py"],
+     "src/leakwise/cli/commands/research/papers.py", "src/leakwise/papers/__init__.py",
+     "src/leakwise/papers/gallery.py"],
 )  # fmt: skip
 def test_every_figure_and_table_is_said_of_the_computed_ones_only(file: str) -> None:
     said = " ".join((ROOT / file).read_text(encoding="utf-8").split()).lower()
@@ -66,7 +67,7 @@ def test_every_figure_and_table_is_said_of_the_computed_ones_only(file: str) -> 
     assert "every figure, table" not in said
 
 
-@pytest.mark.parametrize("file", ["docs/research/papers.md", "src/leakwise/cli/papers.py"])
+@pytest.mark.parametrize("file", ["docs/research/papers.md", "src/leakwise/cli/commands/research/papers.py"])
 def test_the_schematic_ones_are_named(file: str) -> None:
     said = (ROOT / file).read_text(encoding="utf-8")
     for key, numbers in SCHEMATIC.items():

@@ -134,8 +134,8 @@ def design(
     >>> print(f"{d.value:.6f}", d.mechanism.outputs)
     0.693147 ('{a}', 'not a')
     >>> d = design({"a": 0.5, "b": 0.3, "c": 0.2}, margin=0.02, rows=15000)
-    >>> print(f"{d.lift:.2f} is enough, {d.bound:.2f} is not")
-    1.42 is enough, 1.41 is not
+    >>> print(f"{d.lift:.3f} is enough, {d.bound:.3f} is not")
+    1.422 is enough, 1.418 is not
     """
     if method not in _METHODS:
         raise InvalidInput(

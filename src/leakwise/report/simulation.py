@@ -11,7 +11,7 @@ import numpy as np
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import dots_with_intervals, grouped_bars, vertical
-from leakwise.guarantee import percent
+from leakwise.guarantee import at_most, percent
 from leakwise.report.expected import Guesses
 from leakwise.report.steward import STEWARD
 from leakwise.types import Bools, Floats
@@ -156,8 +156,9 @@ class Simulation(Drawn):
         parts.append(
             f"Of all rows, {percent(guesses.before)} are guessed right without the outcomes and "
             f"{percent(guesses.after)} with them ({percent(other.simulated)} in the simulation). "
-            f"The outcome {other.outcome!r}{where} says most: it makes {other.value!r} {other.lift:.4g} times as "
-            f"likely ({other.simulated_lift:.4g} in the simulation); at most {self.guaranteed:.4g} times is guaranteed."
+            f"The outcome {other.outcome!r}{where} says most: it makes {other.value!r} {at_most(other.lift, 4)} times "
+            f"as likely ({at_most(other.simulated_lift, 4)} in the simulation); at most {at_most(self.guaranteed, 4)} "
+            "times is guaranteed."
         )
         return [*parts, STEWARD] if self.of_table else parts
 

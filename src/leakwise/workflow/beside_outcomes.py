@@ -37,7 +37,7 @@ def implied(known: PriorSet | PriorByStratum, lift: Fraction, anyone: Fraction |
     """Return every prior that outcomes with such lifts can make of what was known: Q ≤ t P, and ≥ P/a with a limit.
 
     >>> box = implied(Prior({"no": 0.75, "yes": 0.25}), Fraction(2), Fraction(20))
-    >>> [float(one) for one in box.upper], [round(float(one), 4) for one in box.lower]
+    >>> [round(float(one), 4) for one in box.upper], [round(float(one), 4) for one in box.lower]
     ([1.0, 0.5], [0.0375, 0.0125])
     """
     if isinstance(known, PriorByStratum):

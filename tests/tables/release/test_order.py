@@ -30,6 +30,7 @@ ROWS = 2_000
 PRIOR = lw.Prior({"no": 0.7, "yes": 0.3})
 # The ids of these tables tell the secret, as the order does: what is released beside them holds for anyone.
 ANYONE = lw.AllPriors(PRIOR)
+pytestmark = pytest.mark.filterwarnings("ignore:'id' says what smokes is:leakwise.errors.LeakwiseWarning")
 EXACT = lw.identity(["no", "yes"])
 SORTED = ["yes"] * 600 + ["no"] * 1_400
 TABLE = {"smokes": SORTED, "id": list(range(ROWS))}
@@ -67,7 +68,7 @@ def test_a_sorted_table_in_memory(kind):
         lw.protect(KINDS[kind](), "smokes", prior=ANYONE, lift=1.1)
     with pytest.warns(lw.RowOrderWarning, match="come in 1 run"):
         lw.release(KINDS[kind](), EXACT, "smokes")
-    kept = lw.protect(KINDS[kind](), "smokes", prior=ANYONE, lift=1.1, order="keep")
+    kept = lw.protect(KINDS[kind](), "smokes", prior=ANYONE, lift=1.1, order="keep", allow_certainty=True)
     assert columns(kept.table)[1] == list(range(ROWS))
     assert "kept on request" in repr(kept)
     smokes, ids = columns(lw.release(KINDS[kind](), EXACT, "smokes", order="shuffle"))
@@ -75,7 +76,7 @@ def test_a_sorted_table_in_memory(kind):
     # Rows stay whole, and where they stand says nothing.
     assert smokes == [SORTED[place] for place in ids]
     assert guessed(smokes) < 0.75
-    made = lw.protect(KINDS[kind](), "smokes", prior=ANYONE, lift=1.1, order="shuffle")
+    made = lw.protect(KINDS[kind](), "smokes", prior=ANYONE, lift=1.1, order="shuffle", allow_certainty=True)
     assert "random" in repr(made)
     assert lw.release(columns(made.table)[1], lw.identity(list(range(ROWS)))) != list(range(ROWS))
 
@@ -201,7 +202,8 @@ def test_a_sorted_file(suffix, held, tmp_path, monkeypatch):
 def test_the_ledger_knows_a_shuffled_release_by_what_was_written(suffix, tmp_path):
     source, out = write(tmp_path / f"t{suffix}"), tmp_path / f"o{suffix}"
     ledger = lw.Ledger(tmp_path / "ledger.db")
-    lw.protect(source, "smokes", prior=ANYONE, lift=1.1, out=out, order="shuffle", ledger=ledger, dataset="d")
+    lw.protect(source, "smokes", prior=ANYONE, lift=1.1, out=out, order="shuffle", ledger=ledger, dataset="d",
+               allow_certainty=True)  # fmt: skip
     (entry,) = ledger.entries()
     assert entry.released_digest is not None
 
@@ -274,7 +276,7 @@ def shop(request, tmp_path) -> Path:
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_tables_of_databases_are_read_as_they_are_stored(shop, elsewhere):
     out = lw.SqlTable(shop.with_name(f"out{shop.suffix}") if elsewhere else shop, "released")
-    lw.protect(lw.SqlTable(shop, "mixed"), "smokes", prior=ANYONE, lift=1.1, out=out)
+    lw.protect(lw.SqlTable(shop, "mixed"), "smokes", prior=ANYONE, lift=1.1, out=out, allow_certainty=True)
     ids = [row[0] for row in ask(out.database, "SELECT id FROM released")]
     assert ids == np.random.default_rng(3).permutation(ROWS).tolist()
     with pytest.raises(lw.InvalidInput, match="reveals 'smokes'"):
@@ -302,7 +304,7 @@ def test_views_and_sorted_tables_of_databases_are_shuffled(shop, table, order, e
     assert [row[0] for row in rows] == [SORTED[row[1]] for row in rows]
     assert guessed([row[0] for row in rows]) < 0.75
     made = lw.protect(lw.SqlTable(shop, table), "smokes", prior=ANYONE, lift=1.1, out=out, order=order, overwrite=True,
-                      ledger=shop.with_name("ledger.db"))  # fmt: skip
+                      ledger=shop.with_name("ledger.db"), allow_certainty=True)  # fmt: skip
     assert made.facts.row_order == "random"
 
 

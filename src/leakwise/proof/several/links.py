@@ -9,6 +9,7 @@ from typing import Any
 
 from leakwise.alphabet import joined
 from leakwise.errors import CertificateRejected
+from leakwise.guarantee import at_most
 from leakwise.priors import AllPriors, Box, LayerCake, Prior, PriorByStratum, PriorSet
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof.sets import least_mass_prover
@@ -110,7 +111,7 @@ def check_implied(known: Known, alone: Known, lift: Fraction, anyone: Fraction |
         if not isinstance(now, AllPriors) and not _contains(now, before, lift, anyone):
             raise CertificateRejected(
                 f"The priors of {name} leave out some that the earlier outcomes, which make guesses up to "
-                f"{float(lift):g} times as likely, can lead to. Do not rely on the certificate."
+                f"{at_most(lift)} times as likely, can lead to. Do not rely on the certificate."
             )
 
 

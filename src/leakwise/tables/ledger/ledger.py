@@ -336,8 +336,8 @@ class Ledger(Shown):
         >>> ledger.set_budget(None, lift=4)  # the whole row, of every dataset
         >>> response, prior = lw.randomized_response(["no", "yes"], lift=3), lw.Prior.uniform(["no", "yes"])
         >>> ledger.confirm(ledger.reserve("survey", "smokes", lw.certify(response, prior)))
-        >>> print(ledger.account("survey").row.remaining[:56])
-        Of the budget, lift = 4, a lift of 2.6666 is left for f
+        >>> print(ledger.account("survey").row.remaining)
+        Of the budget, lift = 4, a lift of 2.6666 is left for further releases.
         """
         return self._read().account(dataset)
 

@@ -33,9 +33,10 @@ class MemoKey:
 
     Examples
     --------
-    >>> key = MemoKey.create("key.bin")  # doctest: +SKIP
-    >>> key  # doctest: +SKIP
-    MemoKey(fingerprint='6b1f-09c2-5f0e-a1d7')
+    >>> import tempfile
+    >>> key = MemoKey.create(tempfile.mkdtemp() + "/key.bin")
+    >>> print(oct(key.path.stat().st_mode & 0o777), len(key.fingerprint))
+    0o600 19
     """
 
     __slots__ = ("_key", "path")
