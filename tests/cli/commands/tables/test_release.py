@@ -205,7 +205,7 @@ def test_a_report_that_fails_says_that_the_table_is_out(survey, tmp_path, monkey
     def fail(*_args: object) -> None:
         raise lw.InvalidInput("the disk is full")
 
-    monkeypatch.setattr("leakwise.report.protection.write_report", fail)
+    monkeypatch.setattr("leakwise.report.reported.write_report", fail)
     code, _, said = run("release", survey, *OPTIONS)
     assert code == 2
     assert "was released to" in said
