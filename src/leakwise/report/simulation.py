@@ -97,8 +97,12 @@ class Simulation(Drawn):
         How often a test between two groups would find a difference, where groups were named.
     guaranteed
         The lift that the release guarantees.
+    confidence
+        Of the intervals whose coverage is told.
     of_table
         Whether exact figures of a table were used.
+    determined
+        Which frequencies the outcomes determine.
     """
 
     labels: tuple[Label, ...]

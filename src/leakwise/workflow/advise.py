@@ -86,13 +86,13 @@ class Advised(Shown):
     domain: Alphabet
     failure: float
 
-    def command(self, setting: Setting, *, dry_run: bool = True) -> str:
-        """Return the command of a setting; for a table in memory the call."""
+    def command(self, setting: Setting) -> str:
+        """Return the dry run of a setting as a command; for a table in memory as a call."""
         lift = str(setting.lift) if setting.lift.denominator > 1 else str(setting.lift.numerator)
         if setting.lift.denominator > 1 and Fraction(text := repr(float(setting.lift))) == setting.lift:
             lift = text
         if self.start is None:
-            return self._call(setting, lift, dry_run)
+            return self._call(setting, lift)
         domain = typed_list(self.domain.labels)
         if isinstance(self.domain, Bins):
             # After a last comma missing values have a place; in bins that coarsen a column they always have one.
@@ -100,10 +100,10 @@ class Advised(Shown):
         words = [*self.start, "-c", self.secret, "--domain", domain, "--lift", lift]
         words += ["--prior-from-table", "--failure", f"{self.failure:g}", *setting.columns.arguments]
         words += ["--for", setting.use] if setting.use != "statistics" else []
-        words += ["--order", "shuffle", *(["--dry-run"] if dry_run else [])]
+        words += ["--order", "shuffle", "--dry-run"]
         return shlex.join(words)
 
-    def _call(self, setting: Setting, lift: str, dry_run: bool) -> str:
+    def _call(self, setting: Setting, lift: str) -> str:
         columns = setting.columns
         values = repr(list(self.domain.labels))
         if isinstance(self.domain, Bins):
@@ -117,8 +117,8 @@ class Advised(Shown):
         }
         words |= {"given": repr(list(columns.given)), "drop": repr(list(columns.drop))}
         words["coarsen"] = "{" + ", ".join(f"{key!r}: {_bins(one)}" for key, one in columns.coarsen.items()) + "}"
-        words |= {"use": repr(setting.use), "order": "'shuffle'", "dry_run": repr(dry_run)}
-        idle = {"[]", "{}", "False", "'statistics'"}
+        words |= {"use": repr(setting.use), "order": "'shuffle'", "dry_run": "True"}
+        idle = {"[]", "{}", "'statistics'"}
         told = [f"{name}={text}" for name, text in words.items() if text not in idle]
         return f"lw.protect(table, {self.secret!r}, {', '.join(told)})"
 
@@ -239,37 +239,9 @@ order='shuffle', dry_run=True)
     assumed.append("The rounded frequencies of the table are public; rows are shuffled and independent of one another.")
     options: dict[str, Any] = {"domain": letters, "prior": "table", "failure": failure, "time_limit": time_limit}
     options |= {"order": "shuffle", "out": out, "overwrite": out is not None}
-    settings: list[Setting] = []
-    refused: list[str] = []
-
-    def add(title: str, columns: Option, limit: Fraction, use: str = "statistics") -> None:
-        if progress is not None:
-            progress(title)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LeakwiseWarning)
-            try:
-                tried = protect(
-                    data,
-                    secret,
-                    lift=limit,
-                    given=list(columns.given),
-                    drop=list(columns.drop),
-                    coarsen=dict(columns.coarsen),
-                    use=use,
-                    dry_run=True,
-                    **options,
-                )
-            except SecretInClear:
-                raise
-            except LeakwiseError as error:
-                refused.append(f"{title}: {error}")
-                return
-        assert isinstance(tried, Protection)  # of one secret
-        settings.append(Setting(title, columns, limit, use, tried))
-
     while True:
         try:
-            add(_title(first), first, asked)
+            settings, refused = _tried(data, secret, first, asked, options, progress)
             break
         except SecretInClear as error:
             told = _most_telling(source, secret, letters, error.columns, first.coarsen)
@@ -280,13 +252,48 @@ order='shuffle', dry_run=True)
                 drop=(*first.drop, told),
                 coarsen={name: bins for name, bins in first.coarsen.items() if name != told},
             )
-    if not settings:
-        raise InvalidInput(refused[0])
     if (rows := settings[0].tried.facts.rows) < LEAST_ROWS:
         assumed.append(
             f"Nothing can be learned from {rows:,} rows without telling of single ones: the mechanism holds for every "
             "prior. A prior from public sources (--prior) would make it more accurate."
         )
+    assumed += [f"Not possible: {one}" for one in refused]
+    start = ["leakwise", "release", os.fspath(data)] if is_path(data) else None
+    return Advised(settings, assumed, start, str(secret), letters, failure)
+
+
+def _tried(
+    data: Any,
+    secret: Hashable,
+    first: Option,
+    asked: Fraction,
+    options: Mapping[str, Any],
+    progress: Callable[[str], None] | None,
+) -> tuple[list[Setting], list[str]]:
+    """Try the settings from the one that keeps most columns on; return those that hold, and why others do not."""
+    settings: list[Setting] = []
+    refused: list[str] = []
+
+    def add(title: str, columns: Option, limit: Fraction, use: str = "statistics") -> None:
+        if progress is not None:
+            progress(title)
+        what: dict[str, Any] = {"given": list(columns.given), "drop": list(columns.drop)}
+        what["coarsen"] = dict(columns.coarsen)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LeakwiseWarning)
+            try:
+                tried = protect(data, secret, lift=limit, use=use, dry_run=True, **what, **options)
+            except SecretInClear:
+                raise
+            except LeakwiseError as error:
+                refused.append(f"{title}: {error}")
+                return
+        assert isinstance(tried, Protection)  # of one secret
+        settings.append(Setting(title, columns, limit, use, tried))
+
+    add(_title(first), first, asked)
+    if not settings:
+        raise InvalidInput(refused[0])
     dry = settings[0].tried.dry_run
     better = () if dry is None or dry.advice is None else dry.advice.options
     # The choice that changes least, and the one that is most accurate.
@@ -297,9 +304,7 @@ order='shuffle', dry_run=True)
     if 1 < stricter < asked:
         add("stricter", last, stricter)
     add("for reading", last, asked, "reading")
-    assumed += [f"Not possible: {one}" for one in refused]
-    start = ["leakwise", "release", os.fspath(data)] if is_path(data) else None
-    return Advised(settings, assumed, start, str(secret), letters, failure)
+    return settings, refused
 
 
 def _values(source: Any, secret: Hashable, domain: Any) -> tuple[Alphabet, list[str]]:
@@ -316,13 +321,15 @@ def _values(source: Any, secret: Hashable, domain: Any) -> tuple[Alphabet, list[
     bins = None if numbers is None or len(values) <= _MANY_SECRETS else round_bins(numbers)
     if bins is not None:
         found = Bins(bins.edges, missing=bool(np.isnan(numbers).any()))
-        return found, [f"{secret} is in {len(bins.edges) - 1} bins of equal width (say others with --domain bins:…)."]
+        told = f"{secret} is in {len(bins.edges) - 1} bins of equal width between its least and largest values, rounded"
+        return found, [f"{told}, which the release shows (say others with --domain bins:…)."]
     if len(values) > _MOST_SECRETS:
         raise InvalidInput(
             f"{str(secret)!r} has {len(values):,} values, more than {_MOST_SECRETS}. Group them first, or name those "
             "that can occur: domain= (--domain)."
         )
-    return Alphabet(values), [f"No other values of {secret} can occur than the {len(values)} that do (--domain)."]
+    told = f"No other values of {secret} can occur than the {len(values)} that do, and the release shows which do"
+    return Alphabet(values), [f"{told} (name all that can with --domain)."]
 
 
 def _first(source: Any, names: Sequence[Hashable], drop: Sequence[Hashable]) -> Option:
