@@ -240,3 +240,21 @@ def test_the_root_search_meets_a_power_of_any_kind():
         assert found.value >= -1
         assert 1.37 <= lift <= 1.3703
         assert len(tried) <= 6
+
+
+@pytest.mark.parametrize("begin", [1000, 10**9])
+def test_a_mean_is_as_well_known_wherever_its_numbers_begin(begin):
+    prior = lw.Prior([0.1, 0.2, 0.3, 0.25, 0.15])
+    near, far = (lw.design(prior, margin=0.1, rows=5000, values=[start + k for k in range(5)]) for start in (0, begin))
+    assert far.lift == near.lift
+    assert far.bound == near.bound > 1
+    assert far.half_widths == near.half_widths
+    assert far.certificate.verify().optimality is not None
+
+
+@pytest.mark.parametrize("rare", [1e-8, 1e-11])
+def test_margins_are_proven_beside_a_value_of_next_to_no_probability(rare):
+    found = lw.design(lw.Prior({"a": 0.6, "b": 0.4 - rare, "c": rare}), margin=0.05, rows=5000)
+    assert 1 < found.bound < found.lift <= 1.02 * found.bound
+    assert max(found.half_widths.values()) <= 0.05
+    assert found.certificate.verify().optimality.bound < -1

@@ -20,7 +20,7 @@ from leakwise.alphabet import Label
 from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exact import exact_fraction
 from leakwise.mechanism import Kernel, Mechanism
-from leakwise.optimize.problem.utilities import Frequencies, inverted, to_eleven_digits
+from leakwise.optimize.problem.utilities import LITTLE, Frequencies, inverses, to_eleven_digits
 from leakwise.optimize.problem.utility import seen
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import OptimalityClaim
@@ -55,7 +55,9 @@ class Margins(Frequencies):
         super().__init__()
         self.margins, self.rows, self.shares = margins, rows, shares
         units = [Z / (math.sqrt(rows) * one.half_width) for one in margins]
-        self.contrasts: Floats = np.array([one.coefficients for one in margins]).T * units
+        # Numbers far from zero are as well known from where they begin: only what they differ by is to be added up.
+        coefficients = np.array([one.coefficients for one in margins])
+        self.contrasts: Floats = (coefficients - coefficients.min(axis=1, keepdims=True)).T * units
 
     def contrasts_at(self, prior: Prior) -> Floats | None:
         centred: Floats = self.contrasts - prior.probabilities @ self.contrasts
@@ -67,17 +69,23 @@ class Margins(Frequencies):
     def variances(self, lifts: Floats, law: Floats, prior: Prior) -> tuple[Floats, Floats]:
         """Return the variance of each contrast, and what it may be above that."""
         p = prior.probabilities
-        inverse, miss = inverted(lifts, law, p)
         centred = self.contrasts_at(prior)
         assert centred is not None
-        half = np.sqrt(p)[:, None] * centred
-        if not math.isfinite(miss):
-            return np.full(half.shape[1], math.inf), np.zeros(half.shape[1])
-        found = np.einsum("ij,ij->j", half, inverse @ half)
         off = np.abs(self.contrasts).max(axis=0) * (len(p) + 8) * 2.0**-49
-        blurred = off * math.sqrt(len(p) * (float(np.linalg.norm(inverse)) + miss))
-        lost = miss * np.einsum("ij,ij->j", half, half) + (2 * np.sqrt(found) + blurred) * blurred
-        return found, lost + found * (len(p) + 16) * 2.0**-48
+        best, more = np.full(centred.shape[1], math.inf), np.zeros(centred.shape[1])
+        for scale, inverse, miss in inverses(lifts, law, p):
+            if not math.isfinite(miss):
+                continue
+            half = scale[:, None] * centred
+            found = np.einsum("ij,ij->j", half, inverse @ half)
+            blurred = off * math.sqrt(len(p) * (float(np.linalg.norm(inverse)) + miss))
+            lost = miss * np.einsum("ij,ij->j", half, half) + (2 * np.sqrt(found) + blurred) * blurred
+            lost += found * (len(p) + 16) * 2.0**-48
+            better = found + lost < best + more
+            best, more = np.where(better, found, best), np.where(better, lost, more)
+            if (more < LITTLE * best).all():
+                break
+        return best, more
 
     def _total(self, variances: Floats) -> float:
         return float(variances.max() if self.shares is None else self.shares @ variances)

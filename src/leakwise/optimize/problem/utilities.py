@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,13 +28,13 @@ __all__ = [
     "LinearUtility",
     "Utility",
     "as_utility",
-    "inverted",
+    "inverses",
     "to_eleven_digits",
 ]
 
 # Larger alphabets are proven by chords, without duals.
 _MOST_LETTERS = 4096
-_LITTLE = 1e-9  # of a value, which nobody misses
+LITTLE = 1e-9  # of a value, which nobody misses
 
 
 @dataclass(frozen=True)
@@ -176,35 +177,34 @@ class Frequencies(Utility):
 
 
 def _recovered(lifts: Floats, law: Floats, p: Floats) -> tuple[float, float]:
-    """Σπ² - trace J⁻¹, and how far the truth may be below that; ∞ where J is not safely invertible.
-
-    Scaled by √π on both sides J is well conditioned where outcomes are much like the values, 1 on the diagonal for the
-    identity; as it is where lifts are limited and a value is rare.
-    """
-    information = (lifts * law) @ lifts.T
+    """Σπ² - trace J⁻¹, and how far the truth may be below that; ∞ where J is not safely invertible."""
     best = -math.inf, math.inf
-    for scale in (np.sqrt(p), np.ones(len(p))):
-        scaled = scale[:, None] * information * scale
-        if len(law) < len(p) or not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1e13:
-            continue
-        value = float((p**2).sum() - scale**2 @ np.diag(np.linalg.inv(scaled)))
-        inverse, miss = _inverse(scaled, len(law))
-        lost = miss * float((scale**2).sum()) + (1 + float(scale**2 @ np.diag(inverse))) * (len(p) + 16) * 2.0**-48
+    for scale, inverse, miss in inverses(lifts, law, p):
+        trace = float(scale**2 @ np.diag(inverse))
+        value, lost = float((p**2).sum()) - trace, (1 + trace) * (len(p) + 16) * 2.0**-48
+        lost += miss * float((scale**2).sum())
         if value - lost > best[0] - best[1] or not math.isfinite(best[0]):
             best = value, lost
-        if lost < _LITTLE * abs(value):
+        if lost < LITTLE * abs(value):
             break
     return best
 
 
-def inverted(lifts: Floats, law: Floats, p: Floats) -> tuple[Floats, float]:
-    """Return the inverse of J, scaled by 1/√π on both sides, and a norm of what it may be off; ∞ without a safe one."""
-    root = np.sqrt(p)
-    return _inverse(root[:, None] * ((lifts * law) @ lifts.T) * root, lifts.shape[1])
+def inverses(lifts: Floats, law: Floats, p: Floats) -> Iterator[tuple[Floats, Floats, float]]:
+    """Yield a scale of the letters, the inverse of J with rows and columns weighed by it, and a norm of what it misses.
+
+    Weighed by √π, J is well conditioned where outcomes are much like the values, 1 on the diagonal for the identity; as
+    it is where lifts are limited and a value is rare.
+    """
+    information = (lifts * law) @ lifts.T
+    for scale in (np.sqrt(p), np.ones(len(p))):
+        scaled = scale[:, None] * information * scale
+        if len(law) >= len(p) and np.isfinite(scaled).all() and np.linalg.cond(scaled) <= 1e13:
+            yield scale, *_inverse(scaled, len(law))
 
 
 def _inverse(scaled: Floats, outcomes: int) -> tuple[Floats, float]:
-    """The inverse of J scaled on both sides, and a norm of what it may be off.
+    """The inverse of J weighed on both sides, and a norm of what it may be off.
 
     J is known to N units of its entries, the inverse to as many of the condition that they have with it: from
     ‖J⁻¹‖·e/(1-e), the bound on a perturbed inverse. The checker measures the same with its own order of sums, so that
@@ -213,7 +213,7 @@ def _inverse(scaled: Floats, outcomes: int) -> tuple[Floats, float]:
     size = len(scaled)
     values, vectors = np.linalg.eigh(scaled)
     if not values[0] > 0:
-        return scaled, math.inf
+        return np.full_like(scaled, math.inf), math.inf
     inverse = (vectors / values) @ vectors.T
     units = 4 * (size + outcomes + 16) * 2.0**-50
     error = float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * units

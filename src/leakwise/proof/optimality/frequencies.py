@@ -13,45 +13,47 @@ trace J⁻¹ ≥ Σπ² + Σ (1 - π_i)² / (J_ii - 1), which is exact for a uni
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from leakwise.proof.optimality.functions import highest, sum_up
 from leakwise.types import Floats
 
-__all__ = ["box_vertices", "largest_square", "letter_bound", "lift_error", "recovered", "trace_bound"]
+__all__ = ["box_vertices", "largest_square", "letter_bound", "lift_error", "recovered", "safe_inverses", "trace_bound"]
 
 _MOST = 400_000
 
 
-def recovered(lifts: Floats, law: Floats, p: Floats, caution: float = 1.0) -> float:
-    """Return Σπ² - trace J⁻¹ of a mechanism, rounded down; -∞ where J is not safely invertible.
+def recovered(lifts: Floats, law: Floats, p: Floats) -> float:
+    """Return Σπ² - trace J⁻¹ of a mechanism, rounded down; -∞ where J is not safely invertible."""
+    best = -math.inf
+    for scale, inverse, miss in safe_inverses(lifts, law, p):
+        trace = float(scale**2 @ (np.diag(inverse) + miss))
+        best = max(best, float((p**2).sum()) - trace - (1 + abs(trace)) * (len(p) + 16) * 2.0**-50)
+    return best
 
-    A claim that another machine shall confirm, with sums in another order, is made with more ``caution`` than the
-    check. J is inverted as it is and with rows and columns weighed by √π: large lifts of rare letters are better off
-    with the one, small ones with the other, and both are safe.
+
+def safe_inverses(lifts: Floats, law: Floats, p: Floats) -> Iterator[tuple[Floats, Floats, float]]:
+    """Yield a scale of the letters, the inverse of J with rows and columns weighed by it, and a norm of what it misses.
+
+    J is weighed by √π, and taken as it is: large lifts of rare letters are better off with the one, small ones with the
+    other, and both are safe. What is not safely inverted is left out.
     """
-    information = (lifts * law) @ lifts.T
-    return max(_recovered(information, p, scale, lifts.shape[1], caution) for scale in (np.sqrt(p), np.ones(len(p))))
-
-
-def _recovered(information: Floats, p: Floats, scale: Floats, outcomes: int, caution: float) -> float:
-    scaled = scale[:, None] * information * scale
-    try:
-        inverse = np.linalg.inv(scaled)
-    except np.linalg.LinAlgError:
-        return -math.inf
-    size = len(p)
-    # J itself is known to some units of its entries; what the inverse misses is measured.
-    error = float(np.linalg.norm(np.eye(size) - scaled @ inverse))
-    error += float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * (size + outcomes + 16) * 2.0**-50
-    error *= caution
-    if not error < 0.5:
-        return -math.inf
-    miss = float(np.linalg.norm(inverse)) * error / (1 - error)
-    trace = float(scale**2 @ (np.diag(inverse) + miss))
-    value: float = float((p**2).sum()) - trace - (1 + abs(trace)) * (size + 16) * 2.0**-50
-    return value
+    information, size = (lifts * law) @ lifts.T, len(p)
+    for scale in (np.sqrt(p), np.ones(size)):
+        scaled = scale[:, None] * information * scale
+        if not np.isfinite(scaled).all():
+            continue
+        try:
+            inverse = np.asarray(np.linalg.inv(scaled), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            continue
+        # J itself is known to some units of its entries; what the inverse misses is measured.
+        error = float(np.linalg.norm(np.eye(size) - scaled @ inverse))
+        error += float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * (size + lifts.shape[1] + 16) * 2.0**-50
+        if error < 0.5:
+            yield scale, inverse, float(np.linalg.norm(inverse)) * error / (1 - error)
 
 
 def largest_square(root: Floats, y: Floats, vertices: Floats, error: Floats) -> float:

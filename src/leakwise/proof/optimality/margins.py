@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from leakwise.proof.optimality.frequencies import safe_inverses
 from leakwise.types import Floats
 
 __all__ = ["centred", "largest_variance", "least_by_multipliers", "least_by_root", "meets", "shares_of"]
@@ -41,34 +42,18 @@ def shares_of(given: Floats) -> Floats | None:
     return shares
 
 
-def largest_variance(lifts: Floats, law: Floats, p: Floats, contrasts: Floats, caution: float = 1.0) -> float:
-    """Return the largest variance of a contrast from one row of a mechanism, rounded up; ∞ without a safe inverse.
-
-    A claim that another machine shall confirm, with sums in another order, is made with more ``caution`` than the
-    check.
-    """
-    size, root = len(p), np.sqrt(p)
-    scaled = root[:, None] * ((lifts * law) @ lifts.T) * root
-    if not np.isfinite(scaled).all():
-        return math.inf
-    try:
-        inverse = np.linalg.inv(scaled)
-    except np.linalg.LinAlgError:
-        return math.inf
-    # J itself is known to some units of its entries; what the inverse misses is measured.
-    error = float(np.linalg.norm(np.eye(size) - scaled @ inverse))
-    error += float(np.linalg.norm(np.abs(scaled) @ np.abs(inverse))) * (size + lifts.shape[1] + 16) * 2.0**-50
-    error *= caution
-    if not error < 0.5:
-        return math.inf
-    miss = float(np.linalg.norm(inverse)) * error / (1 - error)
-    chosen, off = centred(contrasts, p)
-    half = root[:, None] * chosen
-    variances = np.einsum("ij,ij->j", half, inverse @ half) + miss * np.einsum("ij,ij->j", half, half)
-    # An error e of the contrast moves the root of its variance by at most the root of that of e.
-    most = size * (float(np.linalg.norm(inverse)) + miss)
-    blurred = np.sqrt(np.maximum(variances, 0.0)) + off * caution * math.sqrt(most)
-    return float((blurred**2).max()) * (1 + caution * (size + 16) * 2.0**-50)
+def largest_variance(lifts: Floats, law: Floats, p: Floats, contrasts: Floats) -> float:
+    """Return the largest variance of a contrast from one row of a mechanism, rounded up; ∞ without a safe inverse."""
+    size, (chosen, off) = len(p), centred(contrasts, p)
+    least = np.full(contrasts.shape[1], math.inf)
+    for scale, inverse, miss in safe_inverses(lifts, law, p):
+        half = scale[:, None] * chosen
+        variances = np.einsum("ij,ij->j", half, inverse @ half) + miss * np.einsum("ij,ij->j", half, half)
+        # An error e of the contrast moves the root of its variance by at most the root of that of e.
+        most = size * (float(np.linalg.norm(inverse)) + miss)
+        blurred = np.sqrt(np.maximum(variances, 0.0)) + off * math.sqrt(most)
+        least = np.minimum(least, blurred**2)
+    return float(least.max(initial=0.0)) * (1 + (size + 16) * 2.0**-50)
 
 
 def least_by_root(shares: Floats, contrasts: Floats, p: Floats, root: Floats, squares: float) -> float:
