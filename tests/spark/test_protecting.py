@@ -73,6 +73,21 @@ def test_one_secret_by_strata_and_a_joint_prior_of_two(spark: Any, tmp_path: Pat
     assert two.table.columns == ["ill", "old"]
 
 
+def test_given_columns_that_changed_beside_the_same_secret_are_seen(spark: Any, tmp_path: Path) -> None:
+    ledger = lw.Ledger(tmp_path / "ledger.db")
+    one = people(spark).select("ill", "sex")
+    other = people(spark).selectExpr("ill", "if(ill = 'yes' and rand(1) < 0.5, 'f', sex) as sex")
+    prior = lw.PriorByStratum(dict.fromkeys("fm", lw.Prior.uniform(DOMAIN["ill"])), given="sex")
+    found = []
+    for place, year in enumerate((one, one, other)):
+        lw.spark.protect(
+            year, "ill", lift=1.5, prior=prior, path=tmp_path / str(place), ledger=ledger, dataset="clinic",
+            allow_certainty=True,
+        )  # fmt: skip
+        found.append(ledger.total("clinic", "ill").changed)
+    assert found == [False, False, True]
+
+
 def test_what_spark_cannot_do_is_said(spark: Any) -> None:
     with pytest.raises(InvalidInput, match="'unsafe_seed' must be left out on Spark"):
         lw.spark.protect(people(spark), "ill", lift=2, prior=lw.Prior.uniform(DOMAIN["ill"]), unsafe_seed=1)

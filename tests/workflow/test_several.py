@@ -324,6 +324,10 @@ def test_several_secrets_as_one_have_one_mechanism_for_the_product() -> None:
         table, {"a": 1.5, "b": 2}, prior="table", failure=1e-6, domain=DOMAIN, drop=["sex"], joint=True, total=2
     )
     assert small.certificate.asked.below == 2
+    large = lw.protect(
+        table, {"a": 1.5, "b": 2}, prior="table", failure=1e-6, domain=DOMAIN, drop=["sex"], joint=True, total=50
+    )
+    assert large.certificate.asked.below == 3  # a total lifts no secret above what was asked for it
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

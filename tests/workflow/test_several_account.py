@@ -125,3 +125,19 @@ def test_the_same_people_under_another_name_are_asked_about(tmp_path: Path) -> N
     with pytest.raises(InvalidInput, match="same_as"):
         lw.protect(rows, {"b": 1.25, "a": 1.5}, dataset="poll", **options)
     assert len(ledger.entries()) == 2
+
+
+def test_given_columns_that_changed_beside_the_same_secrets_count_as_another_table(tmp_path: Path) -> None:
+    """As for one secret: what last year's group and this year's tell together is more than one group does."""
+    ledger = lw.Ledger(tmp_path / "ledger.db")
+    first = {name: table()[name] for name in "abc"}
+    priors = {
+        name: lw.PriorByStratum(dict.fromkeys(DOMAIN["c"], lw.Prior.uniform(DOMAIN[name])), given="c") for name in "ab"
+    }
+    for year in (first, first, {**first, "c": first["c"][::-1]}):
+        same = ledger.total("survey") if ledger.entries() else None
+        lw.protect(year, {"a": 1.5, "b": 1.25}, prior=priors, anyone=4, order="keep", ledger=ledger, dataset="survey")
+    assert same is not None
+    assert not same.changed
+    assert ledger.total("survey").changed
+    assert ledger.total("survey").lift > 10 * same.lift

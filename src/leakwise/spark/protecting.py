@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,8 @@ def protect(
     order
         ``"shuffle"`` writes the rows in a random order; ``"keep"`` as they are, untested.
     options
-        As for :func:`leakwise.protect`, except for those about files, ``memo``, ``key`` and ``unsafe_seed``.
+        As for :func:`leakwise.protect`, except for those about files, ``memo``, ``person``, ``key``, ``unsafe_seed``
+        and ``dry_run``.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def protect(
         raise InvalidInput("order must be 'shuffle' or 'keep'. Got None instead.")
     refused = ("out", "overwrite", "progress", "memo", "person", "key", "unsafe_seed", "dry_run")
     if named := [name for name in refused if options.get(name)]:
-        raise InvalidInput(f"{some_of(named)} must be left out on Spark: it is about files and tables of one machine.")
+        raise InvalidInput(f"{some_of(named)} must be left out on Spark. It goes with files and tables of one machine.")
     return protect_source(SparkSource(df, path, order), column, **options)
 
 
@@ -105,6 +106,7 @@ class SparkSource(Opened):
     written = False
     memo = None
     closed = False
+    watch_given: Callable[[Mapping[Hashable, Array]], None] | None = None
 
     def __init__(self, df: DataFrame, path: str | os.PathLike[str] | None, order: str) -> None:
         self._df, self._path, self.order = df, path, order
@@ -149,7 +151,7 @@ class SparkSource(Opened):
         frames.check_names(self.names, [*names, *beside, *self.drop, *self.coarsen])
         if loose := [name for name in self.coarsen if name not in beside]:
             raise InvalidInput(f"coarsen must name given columns on Spark. Got {some_of(loose)}.")
-        found = self._counts(tuple(map(str, names)), letters, given, strict=strict)
+        found = self._counts(tuple(map(str, names)), letters, given, strict=strict, watch=self.watch_given)
         for each in watch:
             _shown(each, found.counts)
         self._checked.append(found)
@@ -162,7 +164,13 @@ class SparkSource(Opened):
         return strata
 
     def _counts(
-        self, names: tuple[str, ...], letters: Alphabet, given: GivenColumns | None, *, strict: bool
+        self,
+        names: tuple[str, ...],
+        letters: Alphabet,
+        given: GivenColumns | None,
+        *,
+        strict: bool,
+        watch: Callable[[Mapping[Hashable, Array]], None] | None = None,
     ) -> _Counted:
         beside = () if given is None else tuple(map(str, given.names))
         grouped = self._grouped([*names, *beside])
@@ -179,6 +187,11 @@ class SparkSource(Opened):
         bins = bins_of([given], self.coarsen)
         coarse = coarse_codes(columns, bins, encode_column)
         read = GivenCodes(given, bins, strict=strict).read(columns, coarse, encode_column)
+        if watch is not None:
+            # As for the secret: in the order of the values, of all columns together.
+            for place in np.lexsort([*read, codes]).tolist():
+                for size in _blocks(int(sizes[place])):
+                    watch({name: np.full(size, column[place]) for name, column in zip(given.names, read, strict=True)})
         strata: dict[Any, list[int]] = {}
         for place, (code, size) in enumerate(zip(codes.tolist(), sizes.tolist(), strict=True)):
             own = [int(column[place]) for column in read]
@@ -220,8 +233,13 @@ def _outcome_counts(df: DataFrame, names: Sequence[str], mechanism: AnyMechanism
 def _shown(each: Any, counts: Counts) -> None:
     """Show codes as if the rows came in the order of their values: a DataFrame has no order of its own."""
     for code, count in enumerate(counts.tolist()):
-        for start in range(0, count, _BLOCK):
-            each(np.full(min(_BLOCK, count - start), code))
+        for size in _blocks(count):
+            each(np.full(size, code))
+
+
+def _blocks(count: int) -> Iterator[int]:
+    for start in range(0, count, _BLOCK):
+        yield min(_BLOCK, count - start)
 
 
 def _plain(value: Any) -> Any:

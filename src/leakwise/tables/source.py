@@ -68,7 +68,7 @@ class Source(Protocol):
     """Whether no column may go out that the table did not name when it was opened."""
     memo: Memo | None
     """The key and the person column of draws that repeat."""
-    watch_given: Callable[[Sequence[Array]], None] | None
+    watch_given: Callable[[Mapping[Hashable, Array]], None] | None
     """Sees the codes of the given columns go by in a check."""
     written: bool
     """Whether the released table is in its place already, where others may see it."""

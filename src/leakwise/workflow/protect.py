@@ -283,9 +283,10 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     name = source.name if dataset is None else dataset
     if ledger is not None and name is None:
         raise InvalidInput("dataset must name the data for the ledger: releases of one secret add up under one name.")
-    before = Digester(None if book is None else book.digest(), letters, None if book is None else book.digest())
-    source.watch_given = before.add_given
     by = given_columns(source, row, public)
+    unordered = secret if source.late else ()
+    before = Digester(None if book is None else book.digest, letters, by, unordered=unordered)
+    source.watch_given = before.add_given
     watched = RowOrder(letters.labels) if source.order is None and by is None else None
     seen = source.check(secret, letters, [before.add, *([] if watched is None else [watched.add])], by)
     refuse_labels(source, public)
@@ -308,7 +309,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         ("estimated from the table" if isinstance(prior, str) else "given")
         + ("" if unsafe_seed is None else "; drawn from unsafe_seed, for tests only"),
         rows=seen.rows,
-        source_digest=before.text,
+        source_digest=before.text(outcomes or ()),
         row=request.told_row,
         outcomes=outcomes or {},
         repeats=None if source.memo is None else source.memo.entered(secret, certificate.mechanism, changes),
@@ -333,7 +334,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
         assert name is not None
         entry = book.reserve_all(name, [reservation], people)[0]
     try:
-        after = Digester(None if book is None else book.digest(), certificate.mechanism.output_alphabet)
+        after = Digester(None if book is None else book.digest, certificate.mechanism.output_alphabet)
         table = source.release([certificate.mechanism], stream, [] if book is None else [after.add])
     except Exception:
         # Nobody has seen anything: what was drawn is gone with this call. (Of an interrupt that is not known, and a
@@ -342,7 +343,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
             book.cancel(entry)
         raise
     if book is not None and entry is not None:
-        book.confirm(entry, released_digest=after.text)
+        book.confirm(entry, released_digest=after.text())
     facts = choice.facts(
         request,
         dataset=name or "a table",

@@ -194,7 +194,9 @@ def _checked(
     found = []
     for one in secrets:
         watched = RowOrder(one.letters.labels) if source.order is None and by is None else None
-        watch = [account.before(one.letters), *([] if watched is None else [watched.add])]
+        before = account.before(one.letters, by, one.names if source.late else ())
+        source.watch_given = before.add_given
+        watch = [before.add, *([] if watched is None else [watched.add])]
         seen = source.check(one.names, one.letters, watch, by)
         if not seen.rows:
             raise InvalidInput("data has no rows: there is nothing to release.")

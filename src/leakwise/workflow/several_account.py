@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leakwise.alphabet import Alphabet
+from leakwise.alphabet import Alphabet, GivenColumns
 from leakwise.errors import InvalidInput
 from leakwise.proof import SeveralCertificate
 from leakwise.tables.ledger.column_digest import Digester
 from leakwise.tables.ledger.ledger import Ledger
 from leakwise.tables.ledger.people import People
 from leakwise.tables.ledger.reservation import Reservation
-from leakwise.tables.release.exchange import Look, Watch
+from leakwise.tables.release.exchange import Watch
 from leakwise.tables.release.paths import ledger_files, refuse_same_files
 from leakwise.tables.release.sources import Source
 from leakwise.tables.row_columns import RowColumns
@@ -52,11 +52,11 @@ class Account:
         if self.files and self.dataset is None:
             raise InvalidInput("dataset must name the data for the ledger: releases of one row add up under one name.")
 
-    def before(self, letters: Alphabet) -> Look:
-        """Return what sees the values of the next secret as they are."""
-        digester = Digester(None if self.book is None else self.book.digest(), letters)
-        self._before.append(digester)
-        return digester.add
+    def before(self, letters: Alphabet, given: GivenColumns | None, unordered: Sequence[Hashable]) -> Digester:
+        """Return what sees the values of the next secret, and of the given columns, as they are."""
+        new = None if self.book is None else self.book.digest
+        self._before.append(Digester(new, letters, given, unordered=unordered))
+        return self._before[-1]
 
     def releases(
         self,
@@ -78,7 +78,7 @@ class Account:
                     f"{origin}{seeded}",
                     float(certificate.failures[place]),
                     size,
-                    self._before[place].text,
+                    self._before[place].text(),
                     rows[place],
                     dict(outcomes),
                 )
@@ -98,7 +98,7 @@ class Account:
         if self.book is None:
             yield []
             return
-        after = [Digester(self.book.digest(), part.mechanism.output_alphabet) for part in certificate.parts]
+        after = [Digester(self.book.digest, part.mechanism.output_alphabet) for part in certificate.parts]
         try:
             yield [one.add for one in after]
         except Exception:
@@ -107,4 +107,4 @@ class Account:
             if not source.written:
                 self.book.cancel(self.entries)
             raise
-        self.book.confirm(self.entries, released_digest=[one.text for one in after])
+        self.book.confirm(self.entries, released_digest=[one.text() for one in after])

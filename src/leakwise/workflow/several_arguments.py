@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -146,12 +145,12 @@ def as_one_secret(asked: SeveralRequest) -> tuple[Any, Any, Any]:
         raise InvalidInput(
             f"anyone must be one number with joint=True (--joint): there is one secret. Got {asked.anyone!r}."
         )
-    if asked.most is not None:
-        lift: Any = asked.most.shown
-    else:
-        lift = math.prod((level(lift=_lift(one, key)).below for key, one in lifts.items()), start=Fraction(1))
+    most, lift = asked.most, Fraction(1)
+    for key, one in lifts.items():
+        lift *= most.below if one is None and most is not None else level(lift=_lift(one, key)).below
     columns = tuple(name for own in names.values() for name in own)
-    return columns[0] if len(columns) == 1 else columns, lift, asked.anyone
+    total: Any = lift if most is None or lift < most.below else most.shown
+    return columns[0] if len(columns) == 1 else columns, total, asked.anyone
 
 
 def read_secrets(known: Sequence[Hashable] | None, asked: SeveralRequest) -> tuple[list[Named], PriorOfAll | None]:

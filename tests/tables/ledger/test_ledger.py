@@ -131,17 +131,17 @@ def test_digests_are_keyed_and_do_not_depend_on_the_order_of_letters(tmp_path):
     one, two = lw.Ledger(tmp_path / "1.db"), lw.Ledger(tmp_path / "2.db")
 
     def digest(ledger, labels, codes):
-        digester = Digester(ledger.digest(), lw.Prior.uniform(labels).alphabet)
+        digester = Digester(ledger.digest, lw.Prior.uniform(labels).alphabet)
         for part in codes:
             digester.add(np.array(part, dtype=np.uint8))
-        return digester.text
+        return digester.text()
 
     base = digest(one, ["no", "yes"], [[0, 1, 1]])
     assert base == digest(one, ["yes", "no"], [[1], [0, 0]])
     assert base == digest(lw.Ledger(tmp_path / "1.db"), ["no", "yes"], [[0, 1, 1]])
     assert base != digest(one, ["no", "yes"], [[0, 1, 0]])
     assert base != digest(two, ["no", "yes"], [[0, 1, 1]])
-    assert Digester(None, PRIOR.alphabet).text is None
+    assert Digester(None, PRIOR.alphabet).text() is None
 
 
 def test_only_the_owner_reads_it(ledger):

@@ -31,7 +31,7 @@ from leakwise.tables.ledger.entries import LedgerEntry, Seen, known_to_text
 from leakwise.tables.ledger.joint_total import Together, rounded_sum, together
 from leakwise.tables.ledger.overlaps import all_together
 
-__all__ = ["covers", "for_the_row", "seen_beside"]
+__all__ = ["covers", "for_the_row", "given_moved", "seen_beside"]
 
 # Joint outcomes that are looked at over all strata.
 _MOST_OUTCOMES = 1_000_000
@@ -51,6 +51,14 @@ def covers(entry: LedgerEntry, seen: frozenset[Seen]) -> bool:
     """
     own = entry.row.seen
     return not entry.changed and all(column in own or (column[0], None) in own for column in seen)
+
+
+def given_moved(entries: Sequence[LedgerEntry]) -> bool:
+    """Return whether columns are given and the table changed, so that nothing is certified beside all that went out.
+
+    Draws that repeat are no exception: the columns beside them are those of their year.
+    """
+    return any(one.row.given for one in entries) and changed_between(entries)
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ def for_the_row(
     counted: Sequence[LedgerEntry],
     secret: Sequence[str],
     seen: frozenset[Seen],
-    known: Iterable[LedgerEntry] | None = None,
+    known: Sequence[LedgerEntry] | None = None,
 ) -> Together:
     """Return what releases reveal about a row beside the columns that are seen: the least of the bounds that hold.
 
@@ -102,9 +110,10 @@ def for_the_row(
     known
         All releases of the data, where not all of them count.
     """
-    after = {one.id: one.after for one in (counted if known is None else known)}
+    known = counted if known is None else known
+    after = {one.id: one.after for one in known}
     changed = changed_between(counted)
-    moved = changed and any(one.row.given for one in counted)
+    moved = given_moved(known)
     limits = {one.id: one.anyone for one in counted}
     certified = [
         one for one in counted if covers(one, seen) and all(k in after and after[k] <= one.after for k in one.after)

@@ -18,7 +18,7 @@ from leakwise.tables.ledger.entries import Beside, LedgerEntry
 from leakwise.tables.ledger.independence import Independence
 from leakwise.tables.ledger.joint_total import Together
 from leakwise.tables.ledger.repeats import drawn_once
-from leakwise.tables.ledger.row_total import covers, for_the_row, seen_beside
+from leakwise.tables.ledger.row_total import covers, for_the_row, given_moved, seen_beside
 
 __all__ = ["TABLE_CHANGED", "LedgerTotal", "beyond_budget", "total_of"]
 
@@ -182,8 +182,10 @@ def total_of(
     here = counted = [one for one in entries if one.counts and one.dataset == dataset]
     about = secret or tuple(sorted({name for one in here for name in one.secret}))
     seen = seen_beside(entries, dataset)
+    moved, drawn = given_moved(here), drawn_once(here, lambda one: covers(one, seen))
     for shown in independent:
-        if shown.given == seen:
+        # It was shown of the values of one time: of those of several, nothing is known.
+        if shown.given == seen and not moved and not changed_between(drawn):
             counted = min(counted, shown.linked(here, about), key=len)
     apart = tuple(sorted({name for one in here if one not in counted for name in one.secret}))
     failure = min(1.0, sum(one.failure for one in counted))
@@ -195,7 +197,7 @@ def total_of(
         beside = Beside(tuple(sorted(given)), tuple(sorted({name for name, _ in seen} - given)))
     drawn = drawn_once(counted, lambda one: covers(one, seen))
     found = Together(math.inf, False, 1) if in_clear else for_the_row(drawn, about, seen, here)
-    said = (budget, beside, in_clear, apart, changed_between(drawn))
+    said = (budget, beside, in_clear, apart, moved or changed_between(drawn))
     return LedgerTotal(dataset, secret, found.epsilon, found.exact, len(counted), failure, *said)
 
 

@@ -83,7 +83,7 @@ class RowBeside:
         Outcomes of other secrets of the rows: a given column that is among them means the outcomes, not what the table
         has there.
     watch
-        Sees the codes of the given columns go by.
+        Sees the codes of the given columns go by, by name.
     """
 
     given: GivenColumns | None = None
@@ -91,7 +91,7 @@ class RowBeside:
     strict: bool = False
     ordered: bool = False
     drawn: DrawnColumns | None = None
-    watch: Callable[[Sequence[Array]], None] | None = None
+    watch: Callable[[Mapping[Hashable, Array]], None] | None = None
 
 
 class RowCheck:
@@ -150,7 +150,7 @@ class RowCheck:
             given = self._given.read(batch, coarse, self._encode)
             strata = self.strata.add(given, codes)
             if self._watch_given is not None:
-                self._watch_given(given)
+                self._watch_given(dict(zip(self._beside, given, strict=True)))
             for name, column in zip(self._beside, given, strict=True):
                 if name in self._forms:
                     self._forms[name].add(self._shown(batch[name]), column)

@@ -65,7 +65,7 @@ class _InMemory:
     name: str | None = None
     closed: bool = False
     memo: Memo | None = None
-    watch_given: Callable[[Sequence[Array]], None] | None = None
+    watch_given: Callable[[Mapping[Hashable, Array]], None] | None = None
     written: bool = False
 
     def __init__(self, data: Any, order: str | None, drop: Sequence[Hashable], coarsen: Mapping[Any, Bins]) -> None:
@@ -214,7 +214,7 @@ class _Stored:
     ) -> None:
         self.drop, self.coarsen, self.closed, self.written = drop, coarsen, False, False
         self.memo: Memo | None = None
-        self.watch_given: Callable[[Sequence[Array]], None] | None = None
+        self.watch_given: Callable[[Mapping[Hashable, Array]], None] | None = None
         self.name: str | None
         self.names: Sequence[Hashable] | None
         self._table: TableFile | SqlTable
