@@ -217,12 +217,13 @@ def advise(
     lw.protect(table, 'smokes', domain=['no', 'yes'], lift=2, prior='table', failure=1e-06, given=['sex'], \
 order='shuffle', dry_run=True)
     """
+    from leakwise.tables.release.paths import released_path
     from leakwise.tables.release.secret_columns import secret_columns
     from leakwise.tables.release.sources import open_source
 
     asked = Fraction(level(lift=lift).below)
     # A file is tried as if it were released beside itself.
-    out = (place := Path(data)).with_name(f"{place.stem}.released{place.suffix}") if is_path(data) else None
+    out = released_path(Path(data)) if is_path(data) else None
     source = open_source(data, out, overwrite=out is not None, progress=None, order="shuffle")
     if isinstance(column, tuple | list) or column is None:
         raise InvalidInput(f"column must name one secret column. Got {column!r} instead.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leakwise.cli.files.beside_table import waiting
 from leakwise.cli.options import csv_files
 from leakwise.errors import InvalidInput
-from leakwise.tables.release.paths import ledger_files, refuse_same_files
+from leakwise.tables.release.paths import ledger_files, refuse_same_files, released_path
 
 if TYPE_CHECKING:
     from leakwise.tables import SqlTable
@@ -28,7 +28,7 @@ def source_and_target(
                 "Import the released file afterwards."
             )
         file = Path(table)
-        return file, Path(out) if out is not None else file.with_name(f"{file.stem}.released{file.suffix}")
+        return file, Path(out) if out is not None else released_path(file)
     from leakwise.tables import SqlTable
 
     return SqlTable(from_sql, table), SqlTable(to_sql or from_sql, f"{table}_released" if out is None else out)

@@ -12,6 +12,7 @@ from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.mechanism.stratified_file import load_any
 from leakwise.tables.formats import TableFile
 from leakwise.tables.formats.carried_mechanism import Carried
+from leakwise.tables.formats.names import stem_of
 from leakwise.tables.kinds.joint_columns import plain_alphabet
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.file import check_file
@@ -22,8 +23,8 @@ __all__ = ["mechanism_beside", "mechanism_file", "released_beside", "secret_in_n
 
 def mechanism_file(table: Path, columns: Sequence[Any] | None) -> Path | None:
     """Return the mechanism file next to a table: of these columns where several were released; None without one."""
-    own = [] if columns is None else [table.with_name(f"{table.stem}.{secret_in_name(columns)}.mechanism.json")]
-    return next((path for path in [*own, table.with_name(f"{table.stem}.mechanism.json")] if path.exists()), None)
+    own = [] if columns is None else [table.with_name(f"{stem_of(table)}.{secret_in_name(columns)}.mechanism.json")]
+    return next((path for path in [*own, table.with_name(f"{stem_of(table)}.mechanism.json")] if path.exists()), None)
 
 
 def secret_in_name(columns: Sequence[Any]) -> str:
@@ -71,8 +72,9 @@ def released_beside(table: TableFile) -> list[Carried]:
     """Return the mechanisms in the files next to a released table whose names or contents say for which columns."""
     names = {secret_in_name([name]): name for name in table.names}
     found = []
-    for path in sorted(table.path.parent.glob(f"{glob.escape(table.path.stem)}.*.mechanism.json")):
-        parts = path.name[len(table.path.stem) + 1 : -len(".mechanism.json")].split("+")
+    stem = stem_of(table.path)
+    for path in sorted(table.path.parent.glob(f"{glob.escape(stem)}.*.mechanism.json")):
+        parts = path.name[len(stem) + 1 : -len(".mechanism.json")].split("+")
         if all(part in names for part in parts):
             found.append(Carried(tuple(names[part] for part in parts), load_any(path)))
     alone = mechanism_file(table.path, None)

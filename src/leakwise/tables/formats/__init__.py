@@ -1,7 +1,7 @@
 """One module for each kind of file. Files are read and written in batches, so that memory does not grow with rows.
 
 A file is opened for what it is by its name: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` (also ``.feather``, ``.ipc``,
-``.arrows``), ``.jsonl`` (also ``.ndjson``).
+``.arrows``), ``.jsonl`` (also ``.ndjson``); files of text may be compressed (``.csv.gz``, ``.jsonl.zst``).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any, BinaryIO, Protocol
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, require
+from leakwise.tables.formats.names import COMPRESSIONS, SUFFIXES, Kind, kind_of
 from leakwise.types import Array
 
-__all__ = ["SUFFIXES", "Columns", "Exchange", "Reorder", "TableFile", "is_path", "open_table", "readable", "same_kind"]
+__all__ = ["Columns", "Exchange", "Reorder", "TableFile", "is_path", "open_table", "readable"]
 
 Columns = Mapping[str, Any]
 
@@ -48,14 +49,6 @@ class Exchange(Protocol):
 Reorder = Callable[[Iterable[Any]], Iterator[Any]]
 """From the released rows as Arrow tables, one after the other, to those of the reordered table."""
 
-_KINDS = {
-    "parquet": (".parquet", ".pq"),
-    "ipc": (".arrow", ".feather", ".ipc", ".arrows"),
-    "delimited": (".csv", ".tsv"),
-    "json_lines": (".jsonl", ".ndjson"),
-}
-SUFFIXES = tuple(suffix for suffixes in _KINDS.values() for suffix in suffixes)
-
 
 class TableFile(ABC):
     """A table in a file that can be read, and rewritten with some columns exchanged, batch by batch.
@@ -64,6 +57,8 @@ class TableFile(ABC):
     """
 
     names: list[str]
+    kind: Kind | None = None
+    """The kind of file into which a release keeps the bytes that it does not exchange; None where there is none."""
     closed: bool = False
     """Whether no column may go out that it did not name when it was opened."""
 
@@ -102,13 +97,47 @@ class TableFile(ABC):
         """Return the named columns, a batch at a time."""
 
     @abstractmethod
+    def arrow_schema(self, names: Sequence[str], drawn: Sequence[str] = ()) -> Any:
+        """Return the Arrow schema of columns.
+
+        Columns of ``drawn`` are those that are exchanged: their types are those that the file declares, if it does,
+        and never what their values look like.
+        """
+
+    @abstractmethod
+    def pieces(self, reads: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Columns, Any]]:
+        """Return columns as they are encoded, and others as a record batch of their Arrow schema, batch by batch."""
+
+    def keeps(self, out: Path) -> bool:
+        """Return whether a release into this file keeps the bytes, and the bounds, that it does not exchange."""
+        return self.kind is not None and self.kind.alike(kind_of(out, "out"))
+
     def rewrite(
-        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+        self,
+        target: BinaryIO,
+        out: Path,
+        exchange: Exchange,
+        carried: Mapping[bytes, bytes],
+        reorder: Reorder | None = None,
     ) -> Iterator[int]:
         """Write the table with columns exchanged and dropped; yields the rows of every batch written.
 
-        ``reorder`` puts the released rows into another order.
+        The name ``out`` says in which kind of file. ``reorder`` puts the released rows into another order.
         """
+        from leakwise.tables.formats.compression import compressed
+        from leakwise.tables.formats.sinks import write_as
+
+        with compressed(target, out) as stream:
+            if self.keeps(out):
+                yield from self._rewrite_alike(stream, exchange, carried, reorder)
+            else:
+                yield from write_as(self, stream, out, exchange, carried, reorder)
+
+    def _rewrite_alike(
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None
+    ) -> Iterator[int]:
+        """Write into a file of the same kind. A table that has none never comes here."""
+        raise InvalidInput(f"{str(self.path)!r} has no kind of file of its own.")
 
     @abstractmethod
     def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
@@ -157,7 +186,7 @@ def _open(source: Path, name: str) -> TableFile:
 
         if is_parquet_folder(source):
             return ParquetFolder(source)
-    kind = _kind(source, name)
+    kind = kind_of(source, name).format
     if not source.is_file():
         what = "is a folder" if source.is_dir() else "does not exist"
         raise InvalidInput(f"Cannot read {name} {str(source)!r}: it {what}.{_near(source)}")
@@ -179,26 +208,9 @@ def _open(source: Path, name: str) -> TableFile:
     return JsonLinesTable(source)
 
 
-def same_kind(source: Path, target: Path) -> bool:
-    """Return whether two names are of one kind of file: a stream of Arrow batches and a file of them are two."""
-    endings = [path.suffix.lower() for path in (source, target)]
-    return _kind(source, "file") == _kind(target, "out") and (".arrows" in endings) <= (endings[0] == endings[1])
-
-
-def _kind(path: Path, name: str) -> str:
-    suffix = path.suffix.lower()
-    for kind, suffixes in _KINDS.items():
-        if suffix in suffixes:
-            return kind
-    raise InvalidInput(
-        f"{name} {str(path)!r} must end in one of {', '.join(SUFFIXES)}, which says what kind of table it is."
-        + did_you_mean(suffix, SUFFIXES)
-    )
-
-
 def _near(path: Path) -> str:
     try:
-        beside = [one.name for one in path.parent.iterdir() if one.suffix.lower() in SUFFIXES]
+        beside = [one.name for one in path.parent.iterdir() if one.suffix.lower() in (*SUFFIXES, *COMPRESSIONS)]
     except OSError:
         return ""
     return did_you_mean(path.name, beside)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from leakwise.alphabet import Alphabet, encode_column
-from leakwise.tables.formats import TableFile
+from leakwise.tables.formats import Columns, TableFile
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 from leakwise.tables.kinds.arrow_schema import released_schema
@@ -21,9 +22,30 @@ __all__ = ["ArrowColumns", "Replacement", "held_type"]
 
 
 class ArrowColumns(TableFile):
-    """Columns of a batch as Arrow arrays."""
+    """Columns of a batch as Arrow arrays.
+
+    A new source gives ``names``, ``_schema`` and :meth:`arrow_batches`; it is then released into any kind of file.
+    """
 
     _schema: Any
+
+    @abstractmethod
+    def arrow_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
+        """Return record batches of the named columns in this order, each once; of all columns when left out.
+
+        Their types are those of the schema.
+        """
+
+    def batches(self, names: Sequence[str]) -> Iterator[Columns]:
+        for batch in self.arrow_batches(list(dict.fromkeys(names))):
+            yield {name: batch.column(name) for name in names}
+
+    def arrow_schema(self, names: Sequence[str], drawn: Sequence[str] = ()) -> Any:
+        return pa.schema([self._schema.field(name) for name in names], metadata=self._schema.metadata)
+
+    def pieces(self, reads: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Columns, Any]]:
+        for batch in self.arrow_batches(list(dict.fromkeys([*reads, *names]))):
+            yield {name: batch.column(name) for name in reads}, batch.select(list(names))
 
     def holds(self, name: str) -> type | None:
         return held_type(self._schema.field(name).type)

@@ -18,8 +18,11 @@ import pyarrow.compute as pc
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
-from leakwise.tables.formats import Columns, Exchange, Reorder, TableFile
+from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats.compression import opened
+from leakwise.tables.formats.names import kind_of
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
+from leakwise.tables.formats.typed_texts import TextTable, TextType
 from leakwise.types import Array, Bools, Indices
 
 __all__ = ["DelimitedTable"]
@@ -30,13 +33,14 @@ _BOM = b"\xef\xbb\xbf"
 _QUOTE, _FEED, _RETURN = b'"\n\r'
 
 
-class DelimitedTable(TableFile):
+class DelimitedTable(TextTable):
     """A text file with one record per line and a header."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self.kind = kind_of(path)
         self._coders: dict[tuple[type, Alphabet], TextCoder] = {}
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             start = stream.read(1 << 20)
         if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InvalidInput(f"{str(path)!r} is in UTF-16. Save it as UTF-8 first.")
@@ -45,7 +49,7 @@ class DelimitedTable(TableFile):
         line = start.removeprefix(_BOM).partition(b"\n")[0]
         if not line.strip():
             raise InvalidInput(f"The first line of {str(path)!r} is empty. It must name the columns.")
-        tabs = path.suffix.lower() == ".tsv"
+        tabs = self.kind.ending.startswith(".tsv")
         self._delimiter = ord("\t") if tabs else ord(";") if b";" in line and b"," not in line else ord(",")
         head = next(self._records())
         self.names = [_unquoted(field) for field in head.fields_of_first()]
@@ -56,7 +60,7 @@ class DelimitedTable(TableFile):
     def _blocks(self) -> Iterator[bytes]:
         """The file in blocks of whole records."""
         rest = b""
-        with self.path.open("rb") as stream:
+        with opened(self.path) as stream:
             while True:
                 read = stream.read(_BLOCK)
                 block = rest + read
@@ -90,8 +94,8 @@ class DelimitedTable(TableFile):
             first = False
             yield dict(zip(names, parts.fields(), strict=True))
 
-    def rewrite(
-        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    def _rewrite_alike(
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None
     ) -> Iterator[int]:
         # In the order of the file, because that is the order in which its bytes are written.
         cut = sorted([*exchange.outputs, *exchange.dropped], key=self.names.index)
@@ -178,6 +182,17 @@ class DelimitedTable(TableFile):
             return column
         inside = pc.replace_substring(pc.binary_slice(column, 1, -1), '""', '"')
         return pc.if_else(quoted, inside, column)
+
+    def new_type(self, name: str) -> TextType:
+        return TextType(self._shown)
+
+    def _shown(self, column: Any) -> Any:
+        """The fields as texts; an empty one that is not quoted is missing."""
+        texts = pc.if_else(pc.equal(pc.binary_length(column), 0), pa.scalar(None, pa.binary()), self.plain(column))
+        try:
+            return texts.cast(pa.string())
+        except pa.ArrowInvalid as error:
+            raise InvalidInput(f"{str(self.path)!r} is not in UTF-8. Save the file as UTF-8 first.") from error
 
     def distinct(self, column: Any) -> tuple[list[Any], Array]:
         encoded = column.dictionary_encode()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.formats import Columns, Exchange, Reorder
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, pack
 from leakwise.tables.formats.columns import ArrowColumns
 from leakwise.tables.formats.parquet import ParquetTable
@@ -70,14 +69,9 @@ class ParquetFolder(ArrowColumns):
         secrets = _told_by_spark(found.get(_ROW_METADATA, b"{}"), str(self.path))
         return {**found, **pack(secrets, {})} if secrets else found
 
-    def batches(self, names: Sequence[str]) -> Iterator[Columns]:
+    def arrow_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
         for one in self._files:
-            yield from one.batches(names)
-
-    def rewrite(
-        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
-    ) -> Iterator[int]:
-        raise InvalidInput(f"{str(self.path)!r} is a folder of files, which Spark writes: lw.spark.release.")
+            yield from one.arrow_batches(self.names if names is None else names)
 
 
 def _told_by_spark(note: bytes, name: str) -> list[Carried]:

@@ -10,8 +10,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats import Exchange, Reorder
 from leakwise.tables.formats.columns import ArrowColumns, Replacement
+from leakwise.tables.formats.names import kind_of
 
 __all__ = ["IpcTable"]
 
@@ -21,6 +22,7 @@ class IpcTable(ArrowColumns):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self.kind = kind_of(path)
         with path.open("rb") as stream:
             self._is_stream = stream.read(6) != b"ARROW1"
         with self._open() as reader:
@@ -64,13 +66,13 @@ class IpcTable(ArrowColumns):
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"Cannot read {str(self.path)!r}: {error}.") from error
 
-    def batches(self, names: Sequence[str]) -> Iterator[Columns]:
+    def arrow_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
         with self._open(names) as reader:
             for batch in self._read(reader):
-                yield {name: batch.column(name) for name in names}
+                yield batch if names is None else batch.select(list(names))
 
-    def rewrite(
-        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    def _rewrite_alike(
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None
     ) -> Iterator[int]:
         replacement = Replacement(self._schema, exchange.outputs, carried, drop=exchange.dropped)
         new = pa.ipc.new_stream if self._is_stream else pa.ipc.new_file

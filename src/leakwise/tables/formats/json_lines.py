@@ -12,8 +12,11 @@ import numpy as np
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, some_of
-from leakwise.tables.formats import Columns, Exchange, Reorder, TableFile
+from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats.compression import opened
+from leakwise.tables.formats.names import kind_of
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
+from leakwise.tables.formats.typed_texts import JsonType, TextTable
 from leakwise.types import Array
 
 __all__ = ["JsonLinesTable"]
@@ -24,11 +27,12 @@ _Object = dict[str, msgspec.Raw]
 _ENCODER = msgspec.json.Encoder()
 
 
-class JsonLinesTable(TableFile):
+class JsonLinesTable(TextTable):
     """A file with one JSON object per line."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self.kind = kind_of(path)
         self._coders: dict[tuple[type, Alphabet], TextCoder] = {}
         for _, objects in self._objects():
             self.names = list(objects[0])
@@ -40,7 +44,7 @@ class JsonLinesTable(TableFile):
         decoder = msgspec.json.Decoder(_Object)
         objects: list[_Object] = []
         first = 1
-        with self.path.open("rb") as stream:
+        with opened(self.path) as stream:
             for number, line in enumerate(stream, 1):
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
@@ -107,8 +111,17 @@ class JsonLinesTable(TableFile):
         for first, objects in self._objects():
             yield self._columns(first, objects, names)
 
-    def rewrite(
-        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    def new_type(self, name: str) -> JsonType:
+        return JsonType(name, str(self.path))
+
+    def pieces(self, reads: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Columns, Any]]:
+        for first, objects in self._objects():
+            self._refuse_unnamed(first, objects)
+            batch = self._columns(first, objects, list(dict.fromkeys([*reads, *names])))
+            yield batch, self.typed(batch, names)
+
+    def _rewrite_alike(
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None
     ) -> Iterator[int]:
         texts = {
             name: [msgspec.Raw(text) for text in texts_of(labels, _written, name)]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from leakwise.errors import InvalidInput
 from leakwise.tables.formats import Columns, Exchange, Reorder
 from leakwise.tables.formats.columns import ArrowColumns, Replacement
+from leakwise.tables.formats.names import kind_of
 
 __all__ = ["ParquetTable"]
 
@@ -25,6 +26,7 @@ class ParquetTable(ArrowColumns):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self.kind = kind_of(path)
         with self._open() as file:
             self._schema = file.schema_arrow
             self._meta = file.metadata
@@ -58,27 +60,37 @@ class ParquetTable(ArrowColumns):
             for batch in self._read(file, _ROWS, columns=list(dict.fromkeys(names))):
                 yield {name: batch.column(name) for name in names}
 
+    def arrow_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
+        wanted = self.names if names is None else list(names)
+        with self._open() as file:
+            for place in range(self._meta.num_row_groups):
+                for batch in self._read(file, self._most(place), row_groups=[place], columns=wanted):
+                    yield batch.select(wanted)
+
+    def _most(self, place: int) -> int:
+        """How many rows of a row group are read at a time, where all columns are."""
+        group = self._meta.row_group(place)
+        width = max(1, group.total_byte_size // max(1, group.num_rows))
+        return int(max(1024, min(_ROWS, _BYTES // width)))
+
     def _read(self, file: Any, rows: int, **choice: Any) -> Iterator[Any]:
         try:
             yield from file.iter_batches(batch_size=rows, **choice)
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"Cannot read {str(self.path)!r}: {error}.") from error
 
-    def rewrite(
-        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None = None
+    def _rewrite_alike(
+        self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None
     ) -> Iterator[int]:
         replacement = Replacement(self._schema, exchange.outputs, carried, hidden=True, drop=exchange.dropped)
-        groups = [self._meta.row_group(place) for place in range(self._meta.num_row_groups)]
         with (
             self._open(list(exchange.outputs)) as file,
             pq.ParquetWriter(target, replacement.schema, compression=self._compression()) as writer,
         ):
 
             def released() -> Iterator[Any]:
-                for place, group in enumerate(groups):
-                    width = max(1, group.total_byte_size // max(1, group.num_rows))
-                    most = max(1024, min(_ROWS, _BYTES // width))
-                    for part in self._read(file, most, row_groups=[place]):
+                for place in range(self._meta.num_row_groups):
+                    for part in self._read(file, self._most(place), row_groups=[place]):
                         table = pa.Table.from_batches([part])
                         new = exchange({name: table.column(name) for name in exchange.reads})
                         yield replacement.batch(table, new)

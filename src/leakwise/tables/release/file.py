@@ -15,8 +15,9 @@ from leakwise.alphabet import Alphabet, Bins, Label
 from leakwise.documents import created_like, written_aside
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism
-from leakwise.tables.formats import TableFile, is_path, open_table, readable, same_kind
+from leakwise.tables.formats import TableFile, is_path, open_table, readable
 from leakwise.tables.formats.carried_mechanism import Carried, pack
+from leakwise.tables.formats.names import kind_of
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
 from leakwise.tables.memo.draws import Memo
@@ -127,7 +128,7 @@ def release_file(
     """
     table = checked[0][0].table
     target = Path(out)
-    refuse_target(table.path, target, overwrite=overwrite)
+    refuse_target(table, target, overwrite=overwrite)
     secrets = [(one.names, mechanism) for one, mechanism in checked]
     exchange = Exchanger(
         secrets,
@@ -152,7 +153,7 @@ def release_file(
         reorder = shuffler(target.parent, stream)
     done = 0
     with created_like(table.path, target), written_aside(target) as file:
-        for rows in table.rewrite(file, exchange, carried, reorder):
+        for rows in table.rewrite(file, target, exchange, carried, reorder):
             done += rows
             if progress is not None:
                 progress("writing", done, checked[0][0].rows)
@@ -163,17 +164,14 @@ def release_file(
     return target
 
 
-def refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
+def refuse_target(table: TableFile, target: Path, *, overwrite: bool) -> None:
     """Everything about the place of the output that can be known to be wrong beforehand."""
+    source = table.path
     if source.is_dir():
         raise InvalidInput(
             f"{str(source)!r} is a folder of files. Spark releases it: lw.spark.release(spark.read.parquet(…), …)."
         )
-    if not same_kind(source, target):
-        raise InvalidInput(
-            f"out {str(target)!r} must be a file of the same kind as {str(source)!r} ({source.suffix}). Convert the "
-            "released file afterwards."
-        )
+    kind_of(target, "out")
     folder = target.parent
     if not folder.is_dir():
         raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} does not exist.")
@@ -190,6 +188,14 @@ def refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} is not open for writing.")
+
+
+def refuse_columns(table: TableFile, out: Path, others: Sequence[Hashable]) -> None:
+    """Refuse columns that the kind of the released file cannot hold; ``others`` do not go out as they are."""
+    if not table.keeps(out):
+        from leakwise.tables.formats.sinks import refuse_types
+
+        refuse_types(table, out, [name for name in table.names if name not in others])
 
 
 def refuse_partition(paths: Iterable[Any], names: Iterable[Hashable]) -> None:

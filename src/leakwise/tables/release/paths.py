@@ -9,7 +9,7 @@ from typing import Any
 
 from leakwise.errors import InvalidInput
 
-__all__ = ["file_of", "ledger_files", "refuse_same_files"]
+__all__ = ["file_of", "ledger_files", "refuse_same_files", "released_path"]
 
 
 def refuse_same_files(read: Mapping[str, Path | None], written: Mapping[str, Path | None]) -> None:
@@ -39,6 +39,17 @@ def ledger_files(path: Path | None, name: str) -> dict[str, Path | None]:
     if path is None:
         return {}
     return {name: path, **{f"{name} (its {end})": Path(f"{path}{end}") for end in ("-wal", "-shm", "-journal")}}
+
+
+def released_path(table: Path) -> Path:
+    """Return where a table is released to if nobody says otherwise: next to it, in the same kind of file.
+
+    >>> released_path(Path("data/survey.csv.gz")).name
+    'survey.released.csv.gz'
+    """
+    from leakwise.tables.formats.names import kind_of, stem_of
+
+    return table.with_name(f"{stem_of(table)}.released{kind_of(table).ending}")
 
 
 def file_of(data: Any) -> Path | None:

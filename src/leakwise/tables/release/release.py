@@ -52,9 +52,9 @@ def release(
         A column (list, tuple, NumPy array, pandas or polars Series, pyarrow array) or a table (pandas or polars
         DataFrame, polars LazyFrame, pyarrow Table or RecordBatch, mapping from names to columns). A LazyFrame is
         collected: its draw is made once and now, since running a plan twice would release twice. Or the path of a file
-        (CSV, TSV, Parquet, Arrow, JSON lines), which is read and written in batches; the path ``out`` is returned. Or a
-        table of a database (:class:`SqlTable`), likewise. Of a DuckDB relation an Arrow table comes back; of a pyarrow
-        RecordBatchReader another one, which draws as it is read, once.
+        (CSV, TSV, Parquet, Arrow, JSON lines; of text also compressed, ``.csv.gz``), which is read and written in
+        batches; the path ``out`` is returned. Or a table of a database (:class:`SqlTable`), likewise. Of a DuckDB
+        relation an Arrow table comes back; of a pyarrow RecordBatchReader another one, which draws as it is read, once.
     mechanism
         A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms. A tuple of
         columns (that is not itself the name of a column) is a joint secret: the inputs and outputs of its mechanism are
@@ -66,8 +66,11 @@ def release(
     column
         The secret column of a table, or a tuple of columns.
     out
-        Where the released file (or table of a database) goes, of the same kind as the source. It is written
-        atomically; Parquet and Arrow files contain their mechanism in the metadata.
+        Where the released file goes; its name says of which kind it is. Of the source's own kind, it keeps every byte
+        that is not exchanged, or the types and the compression; into another kind every value is converted without
+        loss (a column of texts becomes numbers or dates only where they are written the one way those are). A table of
+        a database goes into a database of the same kind. All are written atomically; Parquet and Arrow files contain
+        their mechanism in the metadata.
     overwrite
         Whether a file that exists already may be replaced.
     order

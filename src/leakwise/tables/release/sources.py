@@ -22,7 +22,7 @@ from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.arrow_streams import without_relation
 from leakwise.tables.release.checking import Encoded, RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
-from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_target, release_file
+from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_columns, refuse_target, release_file
 from leakwise.tables.release.secret_columns import check_data
 from leakwise.tables.source import Checked, Opened, Source
 from leakwise.tables.strata.columns_in_memory import ColumnsInMemory, encode_held, labels_of, listed, shown_held
@@ -236,7 +236,7 @@ class _Stored:
             table = open_table(data, "data")
             self._check, self._write, self._table, self._out = check_file, release_file, table, Path(out)
             self.name, self.names, self.order = table.path.name, table.names, order
-            refuse_target(table.path, self._out, overwrite=overwrite)
+            refuse_target(table, self._out, overwrite=overwrite)
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []
         self._drawn = DrawnColumns()
@@ -274,6 +274,8 @@ class _Stored:
         strict: bool = False,
     ) -> Checked:
         frames.check_names(self._table.names, [*self.drop, *self.coarsen], repr(str(self._table.path)))
+        if isinstance(self._table, TableFile):
+            refuse_columns(self._table, self._out, [*names, *self.drop, *self.coarsen])
         beside = RowBeside(given, self.coarsen, strict, self.order is None, self._drawn, self.watch_given)
         found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress, beside=beside)
         self._checked.append(found)

@@ -175,7 +175,7 @@ def test_the_ledger_by_hand(survey, tmp_path):
             "domain (--domain) must be declared",
         ),
         (("-c", "smokes", "-c", "age", "--domain", "no", "--lift", "2", "-p", "uniform"), "once for each --column"),
-        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "-o", "x.parquet"), "same kind"),
+        (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "-o", "x.xlsx"), "must end in one of"),
         (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "--report", "r.pdf"), "html or .json"),
         (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "-o", "none/x.csv"), "does not exist"),
         (("-c", "smokes", "--domain", "no,yes", "--lift", "2", "-p", "uniform", "-o", "survey.csv"), "table itself"),

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-_CARRY = (".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc")
-
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
@@ -66,7 +64,8 @@ def release(
         str,
         typer.Argument(
             metavar="TABLE",
-            help="A CSV, TSV, Parquet, Arrow or JSON-lines file; with --from-sql the name of a table.",
+            help="A CSV, TSV, Parquet, Arrow or JSON-lines file, also .csv.gz or .csv.zst; with --from-sql the name of "
+            "a table.",
         ),
     ],
     column: Annotated[
@@ -166,7 +165,8 @@ def release(
             "--out",
             "-o",
             metavar="FILE",
-            help="The released table [default: TABLE.released.…]; with --from-sql a name [default: TABLE_released].",
+            help="The released table, of any kind that TABLE can be [default: TABLE.released.…]; with --from-sql a "
+            "name [default: TABLE_released].",
         ),
     ] = None,
     from_sql: Annotated[
@@ -279,15 +279,18 @@ def release(
     from leakwise.documents import created_like
     from leakwise.report import Protection
     from leakwise.tables.formats import open_table
+    from leakwise.tables.formats.names import kind_of, stem_of
     from leakwise.workflow.protect import protect
 
     data, target = source_and_target(table, out, from_sql, to_sql)
     place_beside = beside(target)
-    page = report if report is not None else place_beside.with_name(f"{place_beside.stem}.report.html")
+    page = report if report is not None else place_beside.with_name(f"{stem_of(place_beside)}.report.html")
     several = read_protect(each, column)
     keep = save_mechanism
-    if keep is None and (save_config is not None or place_beside.suffix.lower() not in _CARRY):
-        keep = place_beside.with_name(f"{place_beside.stem}.mechanism.json")
+    if keep is None and (
+        save_config is not None or not (isinstance(target, Path) and kind_of(target, "--out").carries)
+    ):
+        keep = place_beside.with_name(f"{stem_of(place_beside)}.mechanism.json")
     secrets = places_of_mechanisms(column or [], several, keep, joint=joint)
     pages = {"--report": page, "--steward-report": steward_report}
     check_paths(

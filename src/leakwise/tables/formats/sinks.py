@@ -1,0 +1,220 @@
+"""Released rows into any kind of file: where the kind is another than the source's, or the source has none.
+
+Rows are put into groups of one size, so that the bounds of what is written do not tell where a file of the source, or a
+batch of it, ended.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leakwise.errors import InvalidInput, some_of
+from leakwise.tables.formats import Exchange, Reorder, TableFile
+from leakwise.tables.formats.columns import Replacement
+from leakwise.tables.formats.names import Kind, kind_of
+from leakwise.tables.kinds.arrow_buffers import without_hidden
+
+__all__ = ["Sink", "refuse_types", "regrouped", "sink_for", "write_as"]
+
+_ROWS = 1 << 17
+
+
+class Sink(Protocol):
+    """Where released rows go."""
+
+    def write(self, table: Any, /) -> None:
+        """Write an Arrow table of the schema that the sink was made for."""
+
+
+def write_as(
+    table: TableFile,
+    target: BinaryIO,
+    out: Path,
+    exchange: Exchange,
+    carried: Mapping[bytes, bytes],
+    reorder: Reorder | None = None,
+) -> Iterator[int]:
+    """Write a table with columns exchanged and dropped in the kind of file that a name says; yields rows written."""
+    others, schema = _schema(table, exchange)
+    replacement = Replacement(schema, exchange.outputs, carried, drop=exchange.dropped)
+    names = replacement.schema.names
+
+    def released() -> Iterator[Any]:
+        for read, batch in table.pieces(exchange.reads, others):
+            new = exchange(read)
+            arrays = [replacement.make[name](new[name][0]) if name in new else batch.column(name) for name in names]
+            yield pa.Table.from_arrays(arrays, schema=replacement.schema)
+
+    pieces = released()
+    with sink_for(out, target, replacement.schema) as sink:
+        for piece in regrouped(pieces if reorder is None else reorder(pieces)):
+            sink.write(piece)
+            yield piece.num_rows
+
+
+def _schema(table: TableFile, exchange: Exchange) -> tuple[list[str], Any]:
+    """The columns that go out as they are, and the schema of all that go out as the source has it."""
+    kept = [name for name in table.names if name not in exchange.dropped]
+    return [name for name in kept if name not in exchange.outputs], table.arrow_schema(kept, list(exchange.outputs))
+
+
+def refuse_types(table: TableFile, out: Path, names: Sequence[str]) -> None:
+    """Refuse, before anything is drawn, a column that the kind of the released file cannot hold.
+
+    ``names`` are those that go out as they are.
+    """
+    if table.keeps(out):
+        return
+    for field in table.arrow_schema(names):
+        try:
+            with sink_for(out, io.BytesIO(), pa.schema([field])) as sink:
+                sink.write(pa.schema([field]).empty_table())
+        except (pa.ArrowException, TypeError) as error:
+            ending = kind_of(out).ending
+            raise InvalidInput(
+                f"Column {field.name!r} of {str(table.path)!r} ({field.type}) cannot be written to a {ending} file. "
+                "Release into another kind of file, or drop the column."
+            ) from error
+
+
+def regrouped(pieces: Iterable[Any], rows: int = _ROWS) -> Iterator[Any]:
+    """Yield the rows of Arrow tables in tables of one size; the last one has what is left.
+
+    >>> [one.num_rows for one in regrouped([pa.table({"a": range(n)}) for n in (1, 7, 2)], rows=4)]
+    [4, 4, 2]
+    """
+    held: list[Any] = []
+    count = 0
+    for piece in pieces:
+        start = 0
+        while start < piece.num_rows:
+            part = piece.slice(start, rows - count)
+            held.append(part)
+            start, count = start + part.num_rows, count + part.num_rows
+            if count == rows:
+                yield _joined(held)
+                held, count = [], 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(parts: list[Any]) -> Any:
+    # One chunk each: the bounds of chunks are those of the source.
+    return pa.concat_tables(parts).unify_dictionaries().combine_chunks()
+
+
+@contextmanager
+def sink_for(out: Path, target: BinaryIO, schema: Any) -> Iterator[Sink]:
+    """Open what writes Arrow tables of a schema to a stream, in the kind of file that a name says."""
+    kind = kind_of(out, "out")
+    makers = {"parquet": _parquet, "ipc": _ipc, "delimited": _delimited, "json_lines": _json_lines}
+    with makers[kind.format](kind, target, schema) as sink:
+        yield sink
+
+
+class _Writer:
+    def __init__(self, write: Any) -> None:
+        self.write = write
+
+
+@contextmanager
+def _parquet(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(target, schema) as writer:
+        yield _Writer(lambda table: writer.write_table(table, row_group_size=max(1, table.num_rows)))
+
+
+@contextmanager
+def _ipc(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
+    """Arrow batches. One dictionary must hold for a whole file, and the source may have several: so values go in."""
+    stream = kind.ending == ".arrows"
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if kind.ending == ".feather" else None)
+    plain = schema if stream else _converted(schema, pa.types.is_dictionary)
+    new: AbstractContextManager[Any] = (pa.ipc.new_stream if stream else pa.ipc.new_file)(
+        target, plain, options=options
+    )
+    with new as writer:
+
+        def write(table: Any) -> None:
+            shown = [without_hidden(column) for column in _cast(table, plain).columns]
+            writer.write_table(pa.Table.from_arrays(shown, schema=plain), max(1, table.num_rows))
+
+        yield _Writer(write)
+
+
+@contextmanager
+def _delimited(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
+    import pyarrow.csv as csv
+
+    plain = _converted(schema, _is_odd)
+    if unfit := [field for field in plain if _is_binary(field.type)]:
+        raise pa.ArrowTypeError(f"{some_of([field.name for field in unfit])} has bytes")
+    delimiter = "\t" if kind.ending.startswith(".tsv") else ","
+    special = any(sign in name for name in plain.names for sign in f'{delimiter}"\r\n') or "" in plain.names
+    options = csv.WriteOptions(delimiter=delimiter, quoting_header="needed" if special else "none")
+    with csv.CSVWriter(target, plain, write_options=options) as writer:
+        yield _Writer(lambda table: writer.write_table(_cast(table, plain)))
+
+
+@contextmanager
+def _json_lines(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
+    encoder = msgspec.json.Encoder(decimal_format="number")
+    plain = _converted(schema, lambda one: _is_odd(one) or pa.types.is_temporal(one))
+    if unfit := [field for field in plain if _has_bytes(field.type)]:
+        raise pa.ArrowTypeError(f"{some_of([field.name for field in unfit])} has bytes")
+    yield _Writer(lambda table: target.write(encoder.encode_lines(_cast(table, plain).to_pylist())))
+
+
+def _converted(schema: Any, odd: Any) -> Any:
+    """The schema with the types that a kind of file cannot hold as the values, or the texts, that they stand for."""
+    fields = [field.with_type(_values(field.type) if odd(field.type) else field.type) for field in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _cast(table: Any, schema: Any) -> Any:
+    """The table with the values, or the texts, of the types that were converted."""
+    columns = [_cast_column(column, field.type) for column, field in zip(table.columns, schema, strict=True)]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast_column(column: Any, kind: Any) -> Any:
+    if pa.types.is_run_end_encoded(column.type) and column.type != kind:
+        column = pc.run_end_decode(column)
+    return column if column.type == kind else column.cast(kind)
+
+
+def _values(kind: Any) -> Any:
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return kind.value_type
+    return pa.large_string()
+
+
+def _is_odd(kind: Any) -> bool:
+    views = pa.types.is_string_view(kind)
+    return bool(
+        views
+        or pa.types.is_dictionary(kind)
+        or pa.types.is_run_end_encoded(kind)
+        or isinstance(kind, pa.BaseExtensionType)
+    )
+
+
+def _is_binary(kind: Any) -> bool:
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+    return any(is_one(kind) for is_one in tests)
+
+
+def _has_bytes(kind: Any) -> bool:
+    parts = [kind.field(place).type for place in range(kind.num_fields)] if kind.num_fields else []
+    return _is_binary(kind) or any(map(_has_bytes, parts))
