@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import leakwise as lw
-from leakwise.tables.formats import compression, delimited
+from leakwise.tables.formats import compression, records
 
 pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning", "ignore::leakwise.CertaintyWarning")
 
@@ -31,7 +31,7 @@ def unpacked(path: Path) -> bytes:
 @pytest.mark.parametrize("ending", [".gz", ".zst"])
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.ndjson"])
 def test_every_other_byte_stays_under_the_compression(name, ending, tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "_BLOCK", 5000)
+    monkeypatch.setattr(records, "_BLOCK", 5000)
     text = LINES.replace(": ", ":").replace(", ", ",") if "json" in name else TEXT.replace(",", "\t,"["csv" in name])
     path = tmp_path / f"{name}{ending}"
     path.write_bytes(packed(text.encode(), ending))
@@ -60,7 +60,7 @@ def test_compressed_bytes_do_not_depend_on_where_blocks_of_the_source_end(ending
     (tmp_path / "a.csv").write_text(TEXT)
     made = []
     for size in (100, 777, 1 << 20):
-        monkeypatch.setattr(delimited, "_BLOCK", size)
+        monkeypatch.setattr(records, "_BLOCK", size)
         out = lw.release(tmp_path / "a.csv", IDENTITY, "answer", out=tmp_path / f"b.csv{ending}", overwrite=bool(made))
         made.append(out.read_bytes())
     assert made[0] == made[1] == made[2]

@@ -25,7 +25,7 @@ from scipy.stats import chi2
 import leakwise as lw
 from leakwise.data import adult_table
 from leakwise.documents import atomic as aside
-from leakwise.tables.formats import delimited, json_lines, open_table, parquet
+from leakwise.tables.formats import json_lines, open_table, parquet, records
 from leakwise.tables.formats.names import SUFFIXES
 
 # The tables here are made of patterns, whose order tells everything; their tests are about something else.
@@ -87,7 +87,7 @@ def read(path: Path) -> pd.DataFrame:
 
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches so small that every kind of file has many of them."""
-    monkeypatch.setattr(delimited, "_BLOCK", 257)
+    monkeypatch.setattr(records, "_BLOCK", 257)
     monkeypatch.setattr(json_lines, "_LINES", 7)
     monkeypatch.setattr(parquet, "_ROWS", 16)
 
@@ -150,7 +150,7 @@ fields = st.text(st.sampled_from(list('ab,;"\n\t é')), max_size=5)
     place=st.integers(0, 2),
 )
 def test_csv_is_exchanged_field_by_field(rows, quoting, end, bom, finished, block, place, tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "_BLOCK", block)
+    monkeypatch.setattr(records, "_BLOCK", block)
     order = {0: (1, 0, 2), 1: (0, 1, 2), 2: (0, 2, 1)}[place]
     head = ["first", "answer", "last"]
     stream = io.StringIO()

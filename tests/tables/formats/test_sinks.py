@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leakwise as lw
-from leakwise.tables.formats import delimited, json_lines, open_table, sinks
+from leakwise.tables.formats import json_lines, open_table, records, sinks
 
 pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning", "ignore::leakwise.CertaintyWarning")
 
@@ -91,7 +91,7 @@ CSV_TYPES = [
 
 @pytest.mark.parametrize(("fields", "kind"), CSV_TYPES, ids=[" ".join(fields) for fields, _ in CSV_TYPES])
 def test_a_column_of_texts_has_a_type_only_where_nothing_is_lost(fields, kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "_BLOCK", 16)  # the type is that of all batches
+    monkeypatch.setattr(records, "_BLOCK", 16)  # the type is that of all batches
     written = [*fields, ""] * 4
     lines = [f"{field},{'no' if turn % 2 else 'yes'}" for turn, field in enumerate(written)]
     (tmp_path / "a.csv").write_text("\n".join(["v,answer", *lines, ""]))
@@ -196,7 +196,7 @@ def test_bounds_are_those_of_one_size_and_not_of_the_source(source, target, orde
                 writer.write_table(TABLE.slice(start, size))
     else:
         write(TABLE, path)
-    monkeypatch.setattr(delimited, "_BLOCK", 700)
+    monkeypatch.setattr(records, "_BLOCK", 700)
     monkeypatch.setattr(json_lines, "_LINES", 33)
     monkeypatch.setattr("leakwise.tables.release.shuffle._ROWS", 31)
     monkeypatch.setattr(sinks.regrouped, "__defaults__", (64,))
@@ -214,7 +214,7 @@ def test_hidden_values_do_not_go_from_parquet_into_an_arrow_file(tmp_path):
 
 @pytest.mark.parametrize(("source", "target"), [(".csv", ".parquet"), (".jsonl", ".csv"), (".parquet", ".csv.gz")])
 def test_memory_holds_two_groups_of_rows_however_many_there_are(source, target, tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "_BLOCK", 2000)
+    monkeypatch.setattr(records, "_BLOCK", 2000)
     monkeypatch.setattr(json_lines, "_LINES", 64)
     monkeypatch.setattr("leakwise.tables.formats.parquet._ROWS", 64)
     monkeypatch.setattr(sinks.regrouped, "__defaults__", (64,))

@@ -12,6 +12,7 @@ __all__ = ["log_arranged", "log_likelihood", "log_won", "slack"]
 
 # How many times as often as by chance a row may have the value of the row before.
 _STICKY = np.array([0.1, 3.0, 30.0, 1000.0])
+_SHORT = 1 << 16
 
 
 def log_won(codes: Array, strata: Array) -> float:
@@ -25,7 +26,11 @@ def log_won(codes: Array, strata: Array) -> float:
     size = int(codes.max()) + 1
     ends = np.cumsum(np.bincount(strata))[strata]
     keys = strata.astype(np.int64) * size + codes
-    _, keys, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    if keys.max() < _SHORT:
+        # Numbers of two bytes are sorted by counting.
+        counts, keys = np.bincount(keys), keys.astype(np.uint16)
+    else:
+        _, keys, counts = np.unique(keys, return_inverse=True, return_counts=True)
     later = np.empty(codes.size, np.intp)
     later[np.argsort(keys, kind="stable")] = np.repeat(np.cumsum(counts), counts) - 1 - np.arange(codes.size)
     left = ends - 1 - np.arange(codes.size)
