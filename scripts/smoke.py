@@ -69,6 +69,15 @@ def spark(folder: Path) -> None:
     assert callable(lw.spark.release)
 
 
+def survey(folder: Path) -> None:
+    import pyarrow as pa
+
+    m = lw.randomized_response(["no", "yes"], lift=3)
+    for ending in ("dta", "sav"):
+        out = lw.release(pa.table({"s": ["no", "yes"] * 5}), m, "s", out=folder / f"survey.{ending}", order="keep")
+        assert lw.estimate(out, m, "s").sample_size == 10
+
+
 def sql(folder: Path) -> None:
     import duckdb
 

@@ -28,6 +28,7 @@ HEAVY = [
     "pandas",
     "polars",
     "pyarrow",
+    "pyreadstat",
     "pyspark",
     "scipy",
     "sklearn",

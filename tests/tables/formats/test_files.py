@@ -452,7 +452,7 @@ def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(lw.InvalidInput, match="out must be given"):
         lw.release(source, RESPONSE, "answer")
     with pytest.raises(lw.InvalidInput, match="out must be left out"):
-        lw.release(table(), RESPONSE, "answer", out=tmp_path / "b.csv")
+        lw.release({"answer": ["no"]}, RESPONSE, "answer", out=tmp_path / "b.csv")
     with pytest.raises(lw.InvalidInput, match=r"does not exist\. Did you mean 'a.csv'"):
         lw.release(tmp_path / "aa.csv", RESPONSE, "answer", out=tmp_path / "b.csv")
 

@@ -1,7 +1,8 @@
 """One module for each kind of file. Files are read and written in batches, so that memory does not grow with rows.
 
 A file is opened for what it is by its name: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` (also ``.feather``, ``.ipc``,
-``.arrows``), ``.jsonl`` (also ``.ndjson``); files of text may be compressed (``.csv.gz``, ``.jsonl.zst``).
+``.arrows``), ``.jsonl`` (also ``.ndjson``), ``.dta``, ``.sav`` (also ``.zsav``); files of text may be compressed
+(``.csv.gz``, ``.jsonl.zst``).
 """
 
 from __future__ import annotations
@@ -67,6 +68,11 @@ class TableFile(ABC):
 
     def __fspath__(self) -> str:
         return str(self.path)
+
+    @property
+    def title(self) -> str | None:
+        """What a ledger calls the table, where its user says nothing else."""
+        return self.path.name
 
     @property
     def changed(self) -> bool:
@@ -199,6 +205,10 @@ def _open(source: Path, name: str) -> TableFile:
         from leakwise.tables.formats.ipc import IpcTable
 
         return IpcTable(source)
+    if kind in ("stata", "spss"):
+        from leakwise.tables.formats.survey.survey_file import SurveyTable
+
+        return SurveyTable(source)
     if kind == "delimited":
         from leakwise.tables.formats.delimited import DelimitedTable
 

@@ -14,6 +14,8 @@ _KINDS = {
     "ipc": (".arrow", ".feather", ".ipc", ".arrows"),
     "delimited": (".csv", ".tsv"),
     "json_lines": (".jsonl", ".ndjson"),
+    "stata": (".dta",),
+    "spss": (".sav", ".zsav"),
 }
 SUFFIXES = tuple(suffix for suffixes in _KINDS.values() for suffix in suffixes)
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}

@@ -7,7 +7,7 @@ batch of it, ended.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -20,6 +20,7 @@ from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.formats import Exchange, Reorder, TableFile
 from leakwise.tables.formats.columns import Replacement
 from leakwise.tables.formats.names import Kind, kind_of
+from leakwise.tables.formats.survey.writing import survey_sink
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 
 __all__ = ["Sink", "refuse_types", "regrouped", "sink_for", "write_as"]
@@ -115,8 +116,7 @@ def _joined(parts: list[Any]) -> Any:
 def sink_for(out: Path, target: BinaryIO, schema: Any) -> Iterator[Sink]:
     """Open what writes Arrow tables of a schema to a stream, in the kind of file that a name says."""
     kind = kind_of(out, "out")
-    makers = {"parquet": _parquet, "ipc": _ipc, "delimited": _delimited, "json_lines": _json_lines}
-    with makers[kind.format](kind, target, schema) as sink:
+    with _MAKERS[kind.format](kind, target, schema) as sink:
         yield sink
 
 
@@ -172,6 +172,16 @@ def _json_lines(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
     if unfit := [field for field in plain if _has_bytes(field.type)]:
         raise pa.ArrowTypeError(f"{some_of([field.name for field in unfit])} has bytes")
     yield _Writer(lambda table: target.write(encoder.encode_lines(_cast(table, plain).to_pylist())))
+
+
+_MAKERS: dict[str, Callable[[Kind, BinaryIO, Any], AbstractContextManager[Sink]]] = {
+    "parquet": _parquet,
+    "ipc": _ipc,
+    "delimited": _delimited,
+    "json_lines": _json_lines,
+    "stata": survey_sink,
+    "spss": survey_sink,
+}
 
 
 def _converted(schema: Any, odd: Any) -> Any:

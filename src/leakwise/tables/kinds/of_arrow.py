@@ -1,4 +1,4 @@
-"""pyarrow: Tables and RecordBatches; Arrays and ChunkedArrays as columns."""
+"""pyarrow: Tables, RecordBatches and Datasets; Arrays and ChunkedArrays as columns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from leakwise.tables.formats.carried_mechanism import KEY
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 from leakwise.tables.kinds.arrow_schema import released_schema
 from leakwise.tables.kinds.plain import in_order, same_values, take_labels, without_missing
+from leakwise.tables.kinds.streams import is_dataset
 from leakwise.types import Array
 
 Make = Callable[[Array], Any]
 
 
 def is_table(data: Any) -> bool:
-    return isinstance(data, (pa.Table, pa.RecordBatch))
+    return isinstance(data, (pa.Table, pa.RecordBatch)) or is_dataset(data)
 
 
 def is_column(data: Any) -> bool:
@@ -32,7 +33,12 @@ def names(table: Any) -> list[Hashable]:
 
 
 def hold(table: Any, names: Sequence[Hashable] | None) -> Any:
-    return table
+    if not is_dataset(table):
+        return table
+    try:
+        return table.to_table(None if names is None else [str(name) for name in names])
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"Cannot read the rows of the dataset: {error}.") from error
 
 
 def give_back(held: Any, original: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What speaks Arrow without being a table of pyarrow: a reader of batches, and a relation of DuckDB."""
+"""The release of a stream of Arrow batches into another stream, which draws as it is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakwise.errors import require
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.memo.draws import Memo
@@ -20,25 +19,7 @@ from leakwise.types import Array
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["is_reader", "release_reader", "without_relation"]
-
-
-def without_relation(data: Any) -> Any:
-    """Return a DuckDB relation as the Arrow table of its rows; anything else as it is.
-
-    A relation is a plan. It is run once: run again it could give other rows than were checked, and drawing from it
-    again would release them again.
-    """
-    kind = type(data)
-    if kind.__name__ != "DuckDBPyRelation" or kind.__module__.lstrip("_").partition(".")[0] != "duckdb":
-        return data
-    require("pyarrow", extra="sql", purpose="Releasing a DuckDB relation")
-    return data.to_arrow_table() if hasattr(data, "to_arrow_table") else data.fetch_arrow_table()
-
-
-def is_reader(data: Any) -> bool:
-    """Return whether the data is a pyarrow RecordBatchReader."""
-    return any(base.__name__ == "RecordBatchReader" and base.__module__ == "pyarrow.lib" for base in type(data).__mro__)
+__all__ = ["release_reader"]
 
 
 class _Watched:

@@ -20,6 +20,7 @@ from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.formats.names import kind_of
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
+from leakwise.tables.kinds.streams import folder_of
 from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.checking import RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
@@ -201,7 +202,7 @@ def refuse_columns(table: TableFile, out: Path, others: Sequence[Hashable]) -> N
 def refuse_partition(paths: Iterable[Any], names: Iterable[Hashable]) -> None:
     """Refuse files in folders such as ``smokes=yes``, whose names tell the secret of every row in them."""
     known = {f"{name}=" for name in names}
-    for path in (Path(one) for one in paths if is_path(one)):
+    for path in (Path(one) for one in map(folder_of, paths) if is_path(one)):
         # Also where the folder is reached by another name.
         for part in (*path.parts, *path.resolve().parts):
             if any(part.startswith(name) for name in known):

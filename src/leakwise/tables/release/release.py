@@ -8,9 +8,10 @@ from typing import Any, TypeVar, cast
 
 from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable
+from leakwise.tables.kinds.streams import is_reader
 from leakwise.tables.memo.draws import memo_of
 from leakwise.tables.memo.key import MemoKey
-from leakwise.tables.release.arrow_streams import is_reader, release_reader
+from leakwise.tables.release.arrow_streams import release_reader
 from leakwise.tables.release.certain_values import warn_of_certainty
 from leakwise.tables.release.draw import seeded_stream
 from leakwise.tables.release.exchange import refuse_given_secrets, refuse_roles
@@ -50,11 +51,14 @@ def release(
     ----------
     data
         A column (list, tuple, NumPy array, pandas or polars Series, pyarrow array) or a table (pandas or polars
-        DataFrame, polars LazyFrame, pyarrow Table or RecordBatch, mapping from names to columns). A LazyFrame is
-        collected: its draw is made once and now, since running a plan twice would release twice. Or the path of a file
-        (CSV, TSV, Parquet, Arrow, JSON lines; of text also compressed, ``.csv.gz``), which is read and written in
-        batches; the path ``out`` is returned. Or a table of a database (:class:`SqlTable`), likewise. Of a DuckDB
-        relation an Arrow table comes back; of a pyarrow RecordBatchReader another one, which draws as it is read, once.
+        DataFrame, polars LazyFrame, pyarrow Table, RecordBatch or Dataset, mapping from names to columns). Or the path
+        of a file (CSV, TSV, Parquet, Arrow, JSON lines, Stata, SPSS; of text also compressed, ``.csv.gz``), which is
+        read and written in batches; the path ``out`` is returned. Or a table of a database (:class:`SqlTable`),
+        likewise. Or anything else that gives its rows in Arrow (``__arrow_c_stream__``), such as a DuckDB relation.
+        With ``out``, a LazyFrame, a Dataset and the like are read once into a private temporary file, and memory does
+        not grow with the rows; without it they are taken into memory, since running a plan twice would release twice,
+        and an Arrow table (a LazyFrame for a LazyFrame) comes back. Of a pyarrow RecordBatchReader another one comes
+        back, which draws as it is read, once.
     mechanism
         A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms. A tuple of
         columns (that is not itself the name of a column) is a joint secret: the inputs and outputs of its mechanism are

@@ -18,8 +18,8 @@ from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
+from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
 from leakwise.tables.memo.draws import Memo
-from leakwise.tables.release.arrow_streams import without_relation
 from leakwise.tables.release.checking import Encoded, RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_columns, refuse_target, release_file
@@ -49,15 +49,17 @@ def open_source(
     """Return the data, with everything refused that can be without reading its rows."""
     if isinstance(data, Opened):
         return cast(Source, data)
+    if is_path(out) and not is_path(data) and not isinstance(data, SqlTable):
+        data = in_a_file(data)
     if is_path(data) or isinstance(data, SqlTable):
         return _Stored(data, out, overwrite, progress, order, drop, coarsen or {})
     if out is not None or overwrite:
         given = f"out={out!r}" if out is not None else f"overwrite={overwrite!r}"
         raise InvalidInput(
-            f"overwrite and out must be left out for a table in memory, which is returned. Got {given}. For a file "
-            "give its path."
+            f"overwrite and out must be left out for {type(data).__name__} in memory, which is returned. Got {given}. "
+            "For a file give its path; out takes what is a table in Arrow, too."
         )
-    return _InMemory(without_relation(data), order, drop, coarsen or {})
+    return _InMemory(rows_at_hand(data), order, drop, coarsen or {})
 
 
 class _InMemory:
@@ -235,7 +237,7 @@ class _Stored:
                 )
             table = open_table(data, "data")
             self._check, self._write, self._table, self._out = check_file, release_file, table, Path(out)
-            self.name, self.names, self.order = table.path.name, table.names, order
+            self.name, self.names, self.order = table.title, table.names, order
             refuse_target(table, self._out, overwrite=overwrite)
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []

@@ -11,7 +11,7 @@ from leakwise.errors import InvalidInput
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.formats import is_path, open_table, readable
 from leakwise.tables.kinds import frames
-from leakwise.tables.release.arrow_streams import without_relation
+from leakwise.tables.kinds.streams import rows_at_hand
 from leakwise.types import Array, Counts
 
 __all__ = ["CountedRows", "ReadTable", "read_table"]
@@ -58,7 +58,7 @@ def read_table(data: Any, name: str = "data") -> ReadTable:
     times = None
     if isinstance(data, CountedRows):
         data, times = data.columns, data.times
-    data = without_relation(data)
+    data = rows_at_hand(data)
     if frames.is_column(data) or not frames.is_table(data):
         raise InvalidInput(
             f"{name} must be a table, with the given columns beside the secret, or the path of one. Got "

@@ -19,7 +19,7 @@ from leakwise.tables.estimate.joint.evidence import Entries, Evidence, SurveyDes
 from leakwise.tables.estimate.joint.survey import Survey, check_weights, missing_units
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.kinds import frames
-from leakwise.tables.release.arrow_streams import without_relation
+from leakwise.tables.kinds.streams import rows_at_hand
 from leakwise.tables.strata.mechanisms import RowMechanisms
 from leakwise.tables.strata.rows import CountedRows
 from leakwise.types import Array, Bools, Counts, Floats, Indices
@@ -104,7 +104,7 @@ def _batches(released: Any, names: Sequence[Hashable]) -> Iterator[_Batch]:
     times = None
     if isinstance(released, CountedRows):
         released, times = released.columns, released.times
-    data = without_relation(released)
+    data = rows_at_hand(released)
     if frames.is_column(data) or not frames.is_table(data):
         raise InvalidInput(
             f"released must be a table with the released columns, or the path of one. Got {type(data).__name__} "

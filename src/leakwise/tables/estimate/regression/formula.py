@@ -16,7 +16,7 @@ from leakwise.errors import InvalidInput, require, some_of
 from leakwise.tables.estimate.joint.axes import Axis
 from leakwise.tables.formats import is_path
 from leakwise.tables.kinds import frames
-from leakwise.tables.release.arrow_streams import without_relation
+from leakwise.tables.kinds.streams import rows_at_hand
 from leakwise.types import Floats
 
 __all__ = ["ParsedFormula", "as_frame", "combinations", "matrices", "model_matrix", "parsed", "read_frame"]
@@ -107,7 +107,7 @@ def read_frame(released: Any, names: Sequence[Hashable], texts: Sequence[Hashabl
     wanted = list(dict.fromkeys(names))
     if is_path(released):
         released = _read_file(pandas, str(getattr(released, "__fspath__", lambda: released)()), texts)
-    data = without_relation(released)
+    data = rows_at_hand(released)
     if frames.is_column(data) or not frames.is_table(data):
         raise InvalidInput(
             f"released must be a table with the columns of the formula, or the path of one. Got {type(data).__name__}."
