@@ -15,7 +15,8 @@ import math
 
 import numpy as np
 
-from leakwise.optimize.problem.cones import Cone
+from leakwise.optimize.problem.cones import Cone, LiftBox
+from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.types import Bools, Floats
 
 __all__ = ["balanced_sets", "cyclic_sets", "every_set", "raised_share", "set_columns"]
@@ -23,6 +24,7 @@ __all__ = ["balanced_sets", "cyclic_sets", "every_set", "raised_share", "set_col
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23)
 _TRIES = 40
 _SHARES = 1000
+_AS_GOOD = 1e-2  # relative, what steps between shares may make of it
 _NOISE = 0.1  # beside 1 for the letters of a set: in which order others are taken in, or some left out
 _UNEVEN = 0.03  # several symbols must come so much closer: they are not quite balanced
 _PER_SYMBOL = 2e-3  # a larger alphabet must come so much closer to the share
@@ -81,16 +83,31 @@ def raised_share(cone: Cone) -> float:
     if where is None:
         least, most = (float(np.median(end)) for end in cone.entry_box())
         return (1 - least) / max(most - least, 1e-9)
-    shares = np.arange(1, _SHARES) / _SHARES
-    low, high, real = where.levels(shares, 1 - shares)
-    squares = np.where(real, shares * high**2 + (1 - shares) * low**2, 0.0)
-    return float(shares[squares.argmax()])
+    return _best_levels(where)[0]
 
 
 def set_columns(cone: Cone, sets: Bools, generator: np.random.Generator) -> Floats:
-    """Return the sets made columns, by a knapsack that prefers their letters and takes others in a random order."""
+    """Return the sets made columns, by a knapsack that prefers their letters and takes others in a random order.
+
+    Where no levels serve better than the two ends of a box, all columns have these: a set that is a little too heavy
+    for them rather loses some letters than that all its lifts are lower.
+    """
     wishes = cone.prior.probabilities[:, None] * (sets + _NOISE * generator.random(sets.shape))
+    where = cone.lift_range()
+    if where is not None:
+        best = _best_levels(where)[1]
+        for low, high in where.boxes():
+            if float(low + high - low * high) >= best * (1 - _AS_GOOD):
+                return LiftBox(cone.prior, low, high).linear_max(wishes)[1]
     return cone.linear_max(wishes)[1]
+
+
+def _best_levels(where: LiftRange) -> tuple[float, float]:
+    """The share of the mass to raise for the largest mean of squares of two levels, and that mean."""
+    shares = np.arange(1, _SHARES) / _SHARES
+    low, high, real = where.levels(shares, 1 - shares)
+    squares = np.where(real, shares * high**2 + (1 - shares) * low**2, 0.0)
+    return float(shares[squares.argmax()]), float(squares.max())
 
 
 def _code(size: int, share: float, most: int) -> tuple[int, int, int, int] | None:
