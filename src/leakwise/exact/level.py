@@ -49,7 +49,11 @@ class Level:
             return f"epsilon = {str(self.epsilon).removesuffix('.0')}"
         # A float such as 1.1 is a fraction of thirty digits: the short decimal is what the user typed.
         exact = str(self.above)
-        return f"lift = {exact if len(exact) <= 12 or self.above > 10**300 else float(self.above)}"
+        if self.above > 10**300:
+            return f"lift = {exact}"
+        short = float(self.above)
+        decimal = len(exact) > 12 or (self.above.denominator >= 100 and Fraction(str(short)) == self.above)
+        return f"lift = {short if decimal else exact}"
 
     @property
     def shown(self) -> Fraction | float:

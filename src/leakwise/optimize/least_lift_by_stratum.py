@@ -29,7 +29,7 @@ from leakwise.priors import Prior, PriorByStratum
 from leakwise.proof import AskedLimits, asked_limits
 from leakwise.types import Floats
 
-__all__ = ["at_least_lift"]
+__all__ = ["at_least_lift", "one_percent_less"]
 
 _OF_THE_GOAL = ("margin", "rows", "values", "of", "utility")
 _OF = ("table", "groups", "differences")
@@ -83,11 +83,37 @@ def _margin_by_stratum(
 
     tried, lift = least_lift(attempt, problem.first, _MOST, problem.goal.rows)
     found: StratifiedDesign = tried.found
-    lower = problem.proven(found, lift, limits_at, limits)
+    return _told(problem, found, lift, problem.proven(found, lift, limits_at, limits))
+
+
+def one_percent_less(
+    found: StratifiedDesign,
+    priors: PriorByStratum,
+    goal: tuple[Any, Any, Any],
+    limits_at: LimitsAt,
+    lift: float,
+    limits: Limits,
+) -> StratifiedMarginDesign:
+    """Return a design that meets margins of all rows together, with the proof that 1% less does not, if there is one.
+
+    ``goal`` are margin, rows by stratum, and values. Strata without rows do not count.
+    """
+    margin, rows, values = goal
+    here = [key for key in priors if rows[key]]
+    columns = dict(zip(priors.given, priors.given_columns.domains, strict=True))
+    weights = {key: priors.weights[key] for key in here}
+    kept = PriorByStratum({key: priors[key] for key in here}, columns, weights, secret=priors.secret)
+    problem = _Problem(kept, margin, {key: rows[key] for key in here}, values, "table")
+    less = lift / 1.01
+    return _told(problem, found, lift, less if problem.too_small(found, limits_at(less), limits) else 1.0)
+
+
+def _told(problem: _Problem, found: StratifiedDesign, lift: float, lower: float) -> StratifiedMarginDesign:
+    """What was found, with a lift up to which nothing suffices."""
     told = problem.worst(found)[1]
     names = {"table": "{}", "groups": "{}, each group", "differences": "{}, difference"}
     widths = {
-        names[of].format(one.name): one.half_width * math.sqrt(float(value))
+        names[problem.of].format(one.name): one.half_width * math.sqrt(float(value))
         for one, value in zip(problem.goal.margins, told, strict=True)
         if one.stated
     }
@@ -145,7 +171,8 @@ class _Problem:
         best, low, high = 1.0, 1.0, lift
         for step in range(_HALVINGS):
             middle = 1 + (lift - 1) * (0.99 if not step else (low + high - 2) / 2 / (lift - 1))
-            value, shares = self._bounded(terms, limits_at(middle), shares, limits, ascents=_ASCENTS if not step else 3)
+            ascents = _ASCENTS if not step else 3
+            value, shares = self._bounded(terms, limits_at(middle), shares, limits, ascents, enough=1.0)
             if value > 1:
                 best = low = middle
                 if not step:
@@ -155,6 +182,12 @@ class _Problem:
             if limits.exhausted:
                 break
         return best
+
+    def too_small(self, found: StratifiedDesign, asked: AskedLimits, limits: Limits) -> bool:
+        """Return whether nothing within limits is shown to suffice."""
+        even = np.full(len(self.goal.margins), 1 / len(self.goal.margins))
+        terms = self._terms(self._each(found))
+        return self.known and self._bounded(terms, asked, even, limits, _ASCENTS, enough=1.0)[0] > 1
 
     @property
     def known(self) -> bool:
@@ -178,7 +211,13 @@ class _Problem:
         return np.array([pooled_variances(self.goal, [part]) for part in parts])
 
     def _bounded(
-        self, terms: Mapping[int, float], asked: AskedLimits, shares: Floats, limits: Limits, ascents: int
+        self,
+        terms: Mapping[int, float],
+        asked: AskedLimits,
+        shares: Floats,
+        limits: Limits,
+        ascents: int,
+        enough: float = math.inf,
     ) -> tuple[float, Floats]:
         """A number below what is largest of all mechanisms within limits, and shares of the contrasts that show it."""
         best, kept = -math.inf, shares
@@ -198,6 +237,8 @@ class _Problem:
                 value, slope = value + weight * bound, slope + weight * rise
             if value > best:
                 best, kept = value, shares
+            if best > enough or limits.exhausted:
+                break
             shares = _normal(shares * np.clip(slope / max(float(shares @ slope), 1e-300), 0.05, 20.0), 1e-12)
         return best, kept
 

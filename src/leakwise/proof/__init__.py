@@ -10,8 +10,10 @@ from leakwise.proof.optimality import OptimalityClaim, ValueBox, proven_bound, v
 from leakwise.proof.sets import is_checked, is_exact, least_mass_prover
 from leakwise.proof.several import (
     EIGHTHS,
+    LIFTS,
     SecretPart,
     SeveralCertificate,
+    lift_of_few_digits,
     roundings,
     row_guarantee,
     shares_of_a_total,
@@ -26,6 +28,7 @@ certify = also_by_stratum(_certify_one)
 __all__ = [
     "EIGHTHS",
     "FOR_ANYONE",
+    "LIFTS",
     "NO_LIMITS",
     "AskedLimits",
     "Certificate",
@@ -43,6 +46,7 @@ __all__ = [
     "is_checked",
     "is_exact",
     "least_mass_prover",
+    "lift_of_few_digits",
     "limits_in_stratum",
     "load_certificate",
     "prior_cost",

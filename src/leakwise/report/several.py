@@ -75,6 +75,8 @@ class SeveralProtection(Reported, Shown):
         anyone = "—" if facts.anyone is None else at_most(facts.anyone)
         rows.append([whole, at_most(facts.promised), anyone, joined(facts.given) if facts.given else "nothing", ""])
         notes = [f"{facts.rows:,} rows; order {facts.row_order}; made for {facts.use}."]
+        if facts.least_lifts:
+            notes.append(facts.least_lifts)
         if self.split is not None:
             notes.append(self.split.words)
         if self.joint_advice is not None:

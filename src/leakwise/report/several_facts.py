@@ -10,7 +10,7 @@ from typing import Any
 
 from leakwise.alphabet import joined
 from leakwise.exact import float_above, log_upper
-from leakwise.guarantee import at_most, treated_as_public
+from leakwise.guarantee import at_least, at_most, treated_as_public
 from leakwise.priors import AllPriors
 from leakwise.proof import Certificate, SeveralCertificate, row_guarantee
 from leakwise.report.facts import Facts
@@ -19,6 +19,10 @@ from leakwise.report.row_facts import RowFacts
 from leakwise.tables.row_columns import RowColumns
 
 __all__ = ["SeveralFacts"]
+
+
+# What is said of a lift that margins decided.
+_ASKED, _LEAST, _LOWER = "asked of it", "least lift", "no lift suffices up to"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +53,12 @@ class SeveralFacts(ReleaseFacts):
             use=first.use,
             origin=first.origin,
             failure=certificate.failure or None,
-            how={},
+            how={
+                f"{name}, {part.secret}": part.how[name]
+                for part in parts
+                for name in (_ASKED, _LEAST, _LOWER)
+                if _LEAST in part.how and name in part.how
+            },
             ledger=first.ledger,
             time=first.time,
             released=first.released,
@@ -72,6 +81,17 @@ class SeveralFacts(ReleaseFacts):
         for part in self.parts:
             found *= part.promised
         return found
+
+    @property
+    def least_lifts(self) -> str:
+        """Which lifts are the least that meet margins, and below what none suffices, in words; empty without any."""
+        told = []
+        for part in self.parts:
+            if _LEAST in part.how:
+                lower = part.how.get(_LOWER)
+                known = "" if lower is None else f" (no lift up to {at_least(lower)} suffices)"
+                told.append(f"{part.secret} {at_most(part.how[_LEAST])}{known}")
+        return f"The least lifts that meet the margins: {joined(told)}." if told else ""
 
     @property
     def exact(self) -> Fraction | None:

@@ -9,58 +9,46 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from leakwise.alphabet import GivenColumns
-from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.alphabet import Alphabet, GivenColumns
+from leakwise.errors import LeakwiseWarning
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.optimize.least_lift import first_lift, least_lift, proven_least
+from leakwise.optimize.least_lift_by_stratum import one_percent_less
 from leakwise.optimize.problem.margins import Margins, asked_margins, pooled_half_widths
+from leakwise.optimize.search.limits import Limits
+from leakwise.optimize.stratified_result import StratifiedDesign
 from leakwise.priors import Prior, PriorByStratum, PriorSet
 from leakwise.priors.sample import coarse_prior
-from leakwise.proof import AskedLimits, Certificate, StratifiedCertificate
+from leakwise.proof import AskedLimits, Certificate, StratifiedCertificate, lift_of_few_digits
 from leakwise.tables.release.sources import Checked
+from leakwise.workflow.arguments import Accuracy
 from leakwise.workflow.choice import Choice, Request, chosen_mechanism
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["Accuracy", "asked_accuracy", "chosen_or_least"]
+__all__ = ["Choose", "as_asked", "chosen_or_least", "planned_for"]
 
 _MOST = 1e6  # a larger lift limits nothing
 _DESIGNS = 6  # that share the time
 
 
-@dataclass(frozen=True)
-class Accuracy:
-    """What is to be known of the table, and how accurately: margins as for :func:`leakwise.design`."""
+class Choose(Protocol):
+    """Returns the mechanism within the limits of a request, and what it was chosen for."""
 
-    margin: Any
-    values: Any = None
+    def __call__(self, request: Request, seen: Checked, by: GivenColumns | None, /) -> tuple[Request, Choice]: ...
 
 
-def asked_accuracy(margin: Any, values: Any, lift: Any, use: str, prior_cost: Any) -> Accuracy | None:
-    """Return what is to be known, None where a lift is given; refuse what a margin does not go with."""
-    if margin is None:
-        if values is not None:
-            raise InvalidInput("values (--values) go with margin (--margin): the mean of numbers is to be known.")
-        return None
-    if lift is not None:
-        raise InvalidInput(
-            "margin (--margin) does not go with lift or epsilon: it finds the least lift. Leave one of them out."
-        )
-    if use != "statistics":
-        raise InvalidInput(
-            f"margin (--margin) goes with use='statistics' (--for statistics): it is that of estimates. Got {use!r}."
-        )
-    if prior_cost is not None:
-        raise InvalidInput(
-            "margin (--margin) does not go with prior_cost (--prior-cost): each lift that is tried would count the "
-            "rows again. Find the lift without it (dry_run=True), and give that lift."
-        )
-    return Accuracy(margin, values)
+def as_asked(
+    request: Request, seen: Checked, by: GivenColumns | None, stream: SecureStream | None = None
+) -> tuple[Request, Choice]:
+    """Return the mechanism of a request as it is."""
+    return request, chosen_mechanism(request, seen, by, stream)
 
 
 def chosen_or_least(
@@ -69,15 +57,20 @@ def chosen_or_least(
     limits_at: Callable[..., AskedLimits],
     seen: Checked,
     by: GivenColumns | None,
-    stream: SecureStream | None,
+    choose: Choose = as_asked,
+    *,
+    few_digits: bool = False,
 ) -> tuple[Request, Choice]:
-    """Return the mechanism of a release; where an accuracy is asked for, with the least lift that meets the margins."""
+    """Return the mechanism of a release; where an accuracy is asked for, with the least lift that meets the margins.
+
+    With ``few_digits`` the lift is one of so few that what rows decide by it can be counted.
+    """
     if accuracy is None:
-        return request, chosen_mechanism(request, seen, by, stream)
-    planned = _planned(request, seen)
+        return choose(request, seen, by)
+    planned = planned_for(request.public, seen, request.letters)
     goal = asked_margins(planned, accuracy.margin, int(seen.rows), accuracy.values)
     if request.mechanism is not None:
-        choice = chosen_mechanism(request, seen, by, None)
+        request, choice = choose(request, seen, by)
         _warn_of_missed(goal, choice, planned)
         return request, choice
     share = request.time_limit / _DESIGNS
@@ -86,16 +79,24 @@ def chosen_or_least(
         asked = replace(request, asked=limits_at(lift=lift), goal=goal, time_limit=share, allow_certainty=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LeakwiseWarning)
-            choice = chosen_mechanism(asked, seen, by, None)
+            choice = choose(asked, seen, by)[1]
         return _Tried(_worst(goal, choice, planned))
 
     lift = least_lift(attempt, first_lift(goal, planned), _MOST, goal.rows)[1]
-    asked = replace(request, asked=limits_at(lift=lift), goal=goal)
-    choice = chosen_mechanism(asked, seen, by, None)
+    exact = lift_of_few_digits(Fraction(str(lift))) if few_digits else lift
+    asked, choice = choose(replace(request, asked=limits_at(lift=exact), goal=goal), seen, by)
+    # For another set of priors, which turned out to be better, other lifts would have to be shown not to suffice.
+    if asked.public is not request.public or request.learned:
+        return asked, choice
+    if isinstance(asked.public, PriorByStratum) and isinstance(choice.design, StratifiedDesign):
+        rows = {key: sum(choice.counts.get(key, ())) for key in asked.public}
+        aim, limits = (accuracy.margin, rows, accuracy.values), Limits(seconds=request.time_limit)
+        told = one_percent_less(choice.design, asked.public, aim, lambda t: limits_at(lift=t), lift, limits)
+        choice = replace(choice, design=told)
     if isinstance(choice.certificate, Certificate) and isinstance(asked.public, PriorSet):
         design = proven_least(choice.design, asked.public, goal, lambda t: limits_at(lift=t), lift, request.time_limit)
-        told = design.certificate
-        certificate = replace(choice.certificate, optimality=told.optimality, remark=told.remark)
+        proof = design.certificate
+        certificate = replace(choice.certificate, optimality=proof.optimality, remark=proof.remark)
         choice = replace(choice, design=design, certificate=certificate, shown=certificate)
     return asked, choice
 
@@ -105,13 +106,13 @@ class _Tried:
     value: float
 
 
-def _planned(request: Request, seen: Checked) -> Prior:
-    """The frequencies of all rows that the design may know of."""
-    if isinstance(request.public, PriorByStratum):
-        return request.public.marginal
-    if isinstance(request.public, PriorSet):
-        return request.public.nominal
-    return coarse_prior(seen.counts.tolist(), request.letters)
+def planned_for(public: PriorSet | PriorByStratum | str, seen: Checked, letters: Alphabet) -> Prior:
+    """Return the frequencies of all rows that a design may know of."""
+    if isinstance(public, PriorByStratum):
+        return public.marginal
+    if isinstance(public, PriorSet):
+        return public.nominal
+    return coarse_prior(seen.counts.tolist(), letters)
 
 
 def _worst(goal: Margins, choice: Choice, planned: Prior) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,8 @@ from leakwise.tables.kinds.joint_columns import Product
 from leakwise.tables.release.secret_columns import check_mechanism as check_one
 
 __all__ = [
+    "Accuracy",
+    "asked_accuracy",
     "check_costs",
     "check_mechanism",
     "check_prior",
@@ -131,3 +134,33 @@ def declared_values(
 
 def _as_prior(prior: Any) -> PriorSet:
     return prior if isinstance(prior, PriorSet) else Prior(prior)
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What is to be known of the table, and how accurately: margins as for :func:`leakwise.design`."""
+
+    margin: Any
+    values: Any = None
+
+
+def asked_accuracy(margin: Any, values: Any, lift: Any, use: str, prior_cost: Any) -> Accuracy | None:
+    """Return what is to be known, None where a lift is given; refuse what a margin does not go with."""
+    if margin is None:
+        if values is not None:
+            raise InvalidInput("values (--values) go with margin (--margin): the mean of numbers is to be known.")
+        return None
+    if lift is not None:
+        raise InvalidInput(
+            "margin (--margin) does not go with lift or epsilon: it finds the least lift. Leave one of them out."
+        )
+    if use != "statistics":
+        raise InvalidInput(
+            f"margin (--margin) goes with use='statistics' (--for statistics): it is that of estimates. Got {use!r}."
+        )
+    if prior_cost is not None:
+        raise InvalidInput(
+            "margin (--margin) does not go with prior_cost (--prior-cost): each lift that is tried would count the "
+            "rows again. Find the lift without it (dry_run=True), and give that lift."
+        )
+    return Accuracy(margin, values)

@@ -108,7 +108,7 @@ class Choice:
             "use": request.use if request.mechanism is None else "given",
             "origin": request.origin,
             "failure": None if request.failure is None else float(request.failure),
-            "how": _how_found(self.design, request.keep) if request.goal is None else self._for_margins(request.goal),
+            "how": _how_found(self.design, request.keep) if request.goal is None else self._for_margins(request),
             "time": Facts.now(),
             "row": request.told_row,
             "memo": request.memo,
@@ -119,14 +119,19 @@ class Choice:
         assert self.prior is not None
         return Facts(certificate=self.shown, prior=self.prior, **common)
 
-    def _for_margins(self, goal: Margins) -> dict[str, Any]:
+    def _for_margins(self, request: Request) -> dict[str, Any]:
         """What was asked of the design, and the least lift with what is proven of it."""
-        from leakwise.optimize import MarginDesign
+        from leakwise.optimize.margin_result import MarginDesign, StratifiedMarginDesign
 
-        told: dict[str, Any] = {"designed for": "margins", **goal.words}
-        if isinstance(self.design, MarginDesign):
-            told |= {"found by": self.design.method, "least lift": self.design.lift}
-            told |= {"no lift suffices up to": self.design.bound} if self.design.bound > 1 else {}
+        assert request.goal is not None
+        told: dict[str, Any] = {"designed for": "margins", **request.goal.words}
+        found = self.design if isinstance(self.design, MarginDesign | StratifiedMarginDesign) else None
+        if found is not None:
+            told["found by"] = found.method
+        if request.asked.level is not None:
+            told["least lift"] = float(request.asked.level.shown)
+        if found is not None and found.bound > 1:
+            told["no lift suffices up to"] = math.floor(found.bound * 10**6) / 10**6
         return told
 
 

@@ -16,9 +16,10 @@ from leakwise.proof import NO_LIMITS
 from leakwise.report import Protection, SeveralProtection
 from leakwise.tables.formats import is_path
 from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
-from leakwise.workflow.accuracy import asked_accuracy, chosen_or_least
+from leakwise.workflow.accuracy import as_asked, chosen_or_least
 from leakwise.workflow.advice import tell_accuracy
 from leakwise.workflow.arguments import (
+    asked_accuracy,
     check_costs,
     check_mechanism,
     check_prior,
@@ -112,7 +113,7 @@ def protect(
         their lifts, ``{"diagnosis": 2, ("age", "sex"): 3}``, is several: each is drawn for by mechanisms for the given
         columns and the outcomes drawn before it, and the lifts multiply to what the whole row tells. Then ``domain``
         maps columns, ``prior`` is ``"table"``, maps secrets, or is of all of them together (over tuples), ``anyone``
-        may map secrets, and a :class:`leakwise.results.SeveralProtection` comes back.
+        and ``margin`` may map secrets, and a :class:`leakwise.results.SeveralProtection` comes back.
     domain
         Every value that can occur, whether it does or not: a list, ``lw.bins(low, high, count)`` for numbers; for a
         joint secret a mapping from its columns to such domains, or a list of tuples. Left out: that of the prior.
@@ -124,7 +125,8 @@ def protect(
         Limits of single values, as for :func:`leakwise.design`.
     margin, values
         Instead of a lift: how accurately the frequencies of all rows together, of some values, or the mean of numbers
-        must be known, as for :func:`leakwise.design`. The least lift that does it is found.
+        must be known, as for :func:`leakwise.design`. The least lift that does it is found. With several secrets, for
+        those whose lift is None: one margin for all of them, or a mapping from secrets, as ``values`` is.
     prior
         What is known beforehand, from public sources: a prior, or a set of priors for all of which the guarantee then
         holds. Or ``"table"`` to estimate it from the table: the mechanism is designed for rounded frequencies, which
@@ -300,7 +302,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     refuse_copies(source, row, letters, seen.strata, by, allowed=allow_certainty)
     people = told.people(book, source)
     stream = seeded_stream(unsafe_seed)
-    request, choice = chosen_or_least(request, accuracy, limits_at, seen, by, stream)
+    choose = partial(as_asked, stream=stream)
+    request, choice = chosen_or_least(request, accuracy, limits_at, seen, by, choose)
     advice = tell_accuracy(request, choice, by, seen.rows)
     certificate = choice.certificate
     reservation = Reservation(

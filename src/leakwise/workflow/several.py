@@ -14,7 +14,7 @@ from leakwise.documents import created_like
 from leakwise.errors import InvalidInput
 from leakwise.exact import Level
 from leakwise.priors import Prior, PriorByStratum, PriorSet
-from leakwise.proof import EIGHTHS, SecretPart, SeveralCertificate, certify, roundings, shares_of_a_total
+from leakwise.proof import LIFTS, SecretPart, SeveralCertificate, certify, roundings, shares_of_a_total
 from leakwise.report.several import SeveralFacts, SeveralProtection
 from leakwise.tables.formats import is_path
 from leakwise.tables.release.draw import seeded_stream
@@ -24,10 +24,11 @@ from leakwise.tables.release.row_order import RowOrder, check_order, refuse_orde
 from leakwise.tables.release.sources import Checked, Source, open_source
 from leakwise.tables.row_columns import RowColumns
 from leakwise.types import Counts
+from leakwise.workflow.accuracy import Choose, as_asked, chosen_or_least
 from leakwise.workflow.advice import tell_accuracy
 from leakwise.workflow.arguments import check_costs, check_prior, check_use
 from leakwise.workflow.beside_outcomes import JointPriors, given_outcomes, implied, margin_of
-from leakwise.workflow.choice import Choice, Request, chosen_mechanism
+from leakwise.workflow.choice import Choice, Request
 from leakwise.workflow.choice_for_set import choice_for_set
 from leakwise.workflow.columns import (
     columns_that_go_out,
@@ -42,7 +43,7 @@ from leakwise.workflow.mechanism import Kept, kept_in_reading
 from leakwise.workflow.several_account import Account
 from leakwise.workflow.several_advice import advice_on_secrets
 from leakwise.workflow.several_arguments import Named, PriorOfAll, SeveralRequest, prior_for_columns, read_secrets
-from leakwise.workflow.split_total import Split, split_total
+from leakwise.workflow.several_lifts import refuse_unmet, shared_out
 from leakwise.workflow.strata import CountedStrata, learned_priors, paired
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     seen = _checked(source, secrets, row, by, account, allowed=asked.allow_certainty)
     refuse_labels(source, public)
     stream = seeded_stream(asked.unsafe_seed)
-    split = None if asked.most is None else _split(asked, asked.most, secrets, joint, seen)
+    refuse_unmet(secrets, joint, seen)
+    split = None if asked.most is None else shared_out(asked, asked.most, secrets, joint, seen)
     if split is not None:
         secrets = [one.with_lift(split.lifts[one.key]) for one in secrets]
     steps = _Steps(asked, source, row, by, joint, secrets, seen)
@@ -154,31 +156,6 @@ def _check(asked: SeveralRequest) -> None:
     check_costs(asked.prior, asked.least_rows, None)
     check_use(asked.use)
     check_order(asked.order)
-
-
-def _split(
-    asked: SeveralRequest, total: Level, secrets: Sequence[Named], joint: PriorOfAll | None, seen: Sequence[Checked]
-) -> Split:
-    """Share a total out among the secrets, by what is public: priors, or rounded frequencies of the table."""
-    priors: dict[Any, Any] = {}
-    for place, one in enumerate(secrets):
-        if joint is not None:
-            priors[one.key] = margin_of(joint, [(each.names, each.letters) for each in secrets], place)
-        elif isinstance(one.public, str):
-            priors[one.key] = _in_eighths(seen[place].counts.tolist(), one)
-        else:
-            priors[one.key] = one.public
-    limits = {one.key: one.asked.level.below for one in secrets if one.asked.level is not None}
-    keep = kept_in_reading(asked.keep_frequencies, None, None, asked.use, None)
-    anyone = {one.key: one.anyone for one in secrets}
-    return split_total(limits, priors, total.below, anyone=anyone, use=asked.use, keep=keep)
-
-
-def _in_eighths(counts: Sequence[int], one: Named) -> Prior:
-    """The frequencies of a secret so coarse that they decide little: how a total is shared out is seen."""
-    rows = sum(counts)
-    parts = [max(1, (2 * count * EIGHTHS + rows) // (2 * rows)) for count in counts]
-    return Prior.from_integers(one.letters, parts)
 
 
 def _checked(
@@ -264,8 +241,7 @@ class _Steps:
     def _from_public(self, place: int, alone: PriorSet | PriorByStratum) -> _Drawn:
         """What is known of the secrets one by one: later ones hold for all that earlier outcomes can make of it."""
         now = implied(alone, self._lift, self._anyone) if place else alone
-        seen = self._seen[place]
-        request, choice = choice_for_set(self._request(place, now, self._by), seen, self._by)
+        request, choice = self._chosen(place, self._request(place, now, self._by), self._by, choice_for_set)
         before = alone if place and now is not alone else None
         return self._done(place, request, choice, before, before)
 
@@ -277,9 +253,8 @@ class _Steps:
             return self._from_public(place, margin_of(self._joint, named, place))
         public = self._law.prior()
         by = public.given_columns if isinstance(public, PriorByStratum) else None
-        seen = self._seen[place] if by is None else self._tallied(place, by)
-        request = self._request(place, public, by)
-        return self._done(place, request, chosen_mechanism(request, seen, by, None))
+        seen = None if by is None else self._tallied(place, by)
+        return self._done(place, *self._chosen(place, self._request(place, public, by), by, seen=seen))
 
     def _from_table(self, place: int) -> _Drawn:
         if place and self._source.late:
@@ -290,8 +265,7 @@ class _Steps:
             return self._implied_by_table(place)
         # Which mechanism the earlier outcomes were drawn by, the rows chose: of so many each has its share.
         share = self._share / _certificate([one.part for one in self.drawn]).choices
-        request = replace(self._request(place, "table", by), failure=share)
-        choice = chosen_mechanism(request, seen, by, None)
+        request, choice = self._chosen(place, replace(self._request(place, "table", by), failure=share), by, seen=seen)
         if not place:
             tell_accuracy(request, choice, by, seen.rows)
         return self._done(place, request, choice)
@@ -319,10 +293,23 @@ class _Steps:
             sample = Prior.from_integers(one.letters, seen.counts.tolist(), seen.rows)
             public, known = (sample.confidence(self._share, f"{kind}layer-cake") for kind in ("rounded-", ""))
         request = replace(self._request(place, implied(public, self._lift, self._anyone), self._by), learned=True)
-        request, choice = choice_for_set(request, seen, self._by)
+        request, choice = self._chosen(place, request, self._by, choice_for_set)
         exact = implied(known, self._lift, self._anyone)
         proof = certify(choice.certificate.mechanism, exact, request.asked)
         return self._done(place, request, replace(choice, certificate=proof), known, public)
+
+    def _chosen(
+        self,
+        place: int,
+        request: Request,
+        by: GivenColumns | None,
+        choose: Choose = as_asked,
+        seen: Checked | None = None,
+    ) -> tuple[Request, Choice]:
+        """The mechanism within the limits of a secret, or at the least lift that meets its margins."""
+        one, rows = self._secrets[place], self._seen[place] if seen is None else seen
+        few = isinstance(self._asked.prior, str)
+        return chosen_or_least(request, one.accuracy, one.limits_at, rows, by, choose, few_digits=few)
 
     @property
     def _share(self) -> Fraction:
@@ -358,13 +345,8 @@ class _Steps:
     def _done(self, place: int, request: Request, choice: Choice, alone: Any = None, public: Any = None) -> _Drawn:
         one = self._secrets[place]
         possible = self._possible(place, choice) if isinstance(self._asked.prior, str) else 1
-        return _Drawn(
-            one,
-            request,
-            choice,
-            SecretPart(one.names, choice.certificate, alone, possible),
-            SecretPart(one.names, choice.shown, public, possible),
-        )
+        told = SecretPart(one.names, choice.certificate, alone, possible, one.accuracy is not None)
+        return _Drawn(one, request, choice, told, replace(told, certificate=choice.shown, alone=public))
 
     def _possible(self, place: int, choice: Choice) -> int:
         """How many mechanisms the rows could have chosen for a row: by the sizes of the strata alone, which are public.
@@ -375,7 +357,7 @@ class _Steps:
         found = roundings(max(largest, 2 * self._asked.least_rows), len(self._secrets[place].letters))
         if not place and self._asked.most is not None:
             found *= shares_of_a_total(len(one.letters) for one in self._secrets)
-        return found
+        return found if self._secrets[place].accuracy is None else found * LIFTS
 
     def certificates(self) -> tuple[SeveralCertificate, SeveralCertificate]:
         """Return the proof of all secrets, and the one that the receiver may see."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
@@ -11,10 +11,10 @@ from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.exact import Level, level
 from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
-from leakwise.proof import AskedLimits
+from leakwise.proof import NO_LIMITS, AskedLimits
 from leakwise.tables.kinds.joint_columns import Product
 from leakwise.tables.release.secret_columns import secret_columns
-from leakwise.workflow.arguments import declared_values, public_prior
+from leakwise.workflow.arguments import Accuracy, asked_accuracy, declared_values, public_prior
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 
 __all__ = ["Named", "PriorOfAll", "SeveralRequest", "as_one_secret", "prior_for_columns", "read_secrets"]
@@ -40,6 +40,8 @@ class Named:
         What is known of it beforehand, alone; ``"table"`` where that is to be estimated, None where a joint prior says.
     anyone
         The limit for anyone, as the user gave it.
+    accuracy
+        What is to be known of it, where its lift is to be found.
     """
 
     key: Any
@@ -48,10 +50,15 @@ class Named:
     asked: AskedLimits
     public: PriorSet | PriorByStratum | str | None
     anyone: Any = TEN_TIMES
+    accuracy: Accuracy | None = None
 
-    def with_lift(self, lift: Fraction) -> Named:
-        """Return the same secret with another lift; a limit for anyone that is ten times the lift goes with it."""
-        return replace(self, asked=release_limits(lift=lift, anyone=self.anyone, prior=self.public))
+    def limits_at(self, lift: object) -> AskedLimits:
+        """Return its limits with another lift; a limit for anyone that is ten times the lift goes with it."""
+        return release_limits(lift=lift, anyone=self.anyone, prior=self.public)
+
+    def with_lift(self, lift: Any) -> Named:
+        """Return the same secret with another lift."""
+        return replace(self, asked=self.limits_at(lift))
 
     @property
     def title(self) -> Hashable:
@@ -66,6 +73,8 @@ class SeveralRequest:
     lifts: Any
     domain: Any
     anyone: Any
+    margin: Any
+    values: Any
     prior: Any
     failure: float | None
     given: Any
@@ -145,12 +154,24 @@ def as_one_secret(asked: SeveralRequest) -> tuple[Any, Any, Any]:
         raise InvalidInput(
             f"anyone must be one number with joint=True (--joint): there is one secret. Got {asked.anyone!r}."
         )
+    if isinstance(asked.margin, Mapping) and any(key in names for key in asked.margin):
+        raise InvalidInput(
+            "margin must be one number, or map combinations of values, with joint=True (--joint): there is one secret. "
+            f"Got {asked.margin!r}."
+        )
+    if asked.margin is not None and asked.total is None and all(one is None for one in lifts.values()):
+        return _columns_of(names), None, asked.anyone
     most, lift = asked.most, Fraction(1)
     for key, one in lifts.items():
         lift *= most.below if one is None and most is not None else level(lift=_lift(one, key)).below
-    columns = tuple(name for own in names.values() for name in own)
     total: Any = lift if most is None or lift < most.below else most.shown
-    return columns[0] if len(columns) == 1 else columns, total, asked.anyone
+    return _columns_of(names), total, asked.anyone
+
+
+def _columns_of(names: Mapping[Any, tuple[Hashable, ...]]) -> Any:
+    """The column, or the columns, of all secrets as one."""
+    columns = tuple(name for own in names.values() for name in own)
+    return columns[0] if len(columns) == 1 else columns
 
 
 def read_secrets(known: Sequence[Hashable] | None, asked: SeveralRequest) -> tuple[list[Named], PriorOfAll | None]:
@@ -168,6 +189,7 @@ def read_secrets(known: Sequence[Hashable] | None, asked: SeveralRequest) -> tup
     domains = _domains(asked.domain, names)
     priors, joint = read_priors(asked.prior, names)
     limits = _by_secret(asked.anyone, names, "anyone", TEN_TIMES)
+    accuracies = _accuracies(asked, names)
     found = []
     for key, lift in lifts.items():
         own = priors[key]
@@ -177,19 +199,46 @@ def read_secrets(known: Sequence[Hashable] | None, asked: SeveralRequest) -> tup
                 _letters_of(joint, names, key) if joint is not None else declared_values(None, own, None, names[key])
             )
         public = None if joint is not None else public_prior(own, letters)
-        most = total.below if lift is None and total is not None else _lift(lift, key)
-        own_limits = release_limits(lift=most, anyone=limits[key], prior=own)
-        found.append(Named(key, names[key], letters, own_limits, public, limits[key]))
+        one = Named(key, names[key], letters, NO_LIMITS, public, limits[key], accuracies[key])
+        if one.accuracy is None:
+            one = one.with_lift(total.below if lift is None and total is not None else _lift(lift, key))
+        found.append(one)
     return found, joint
 
 
 def _lift(lift: Any, key: Any) -> Any:
     if lift is None or isinstance(lift, (Mapping, list, tuple, str, bool)):
-        alone = " A lift may be None where total= is given." if lift is None else ""
+        alone = " A lift may be None where total= is given, or a margin= of it." if lift is None else ""
         raise InvalidInput(
             f"The lift of {key!r} must be a number of at least 1, such as 2. Got {lift!r} instead.{alone}"
         )
     return lift
+
+
+def _accuracies(asked: SeveralRequest, names: Mapping[Any, tuple[Hashable, ...]]) -> dict[Any, Accuracy | None]:
+    """Return what is to be known of each secret whose lift is to be found, None for the others."""
+    if asked.margin is not None and asked.total is not None:
+        raise InvalidInput(
+            "margin (--margin) does not go with total (--total): the one finds the least lifts, the other shares out "
+            "what there is. Leave one of them out; the lifts that are found multiply to the least total."
+        )
+    open_ones = [key for key, lift in asked.lifts.items() if lift is None]
+    if asked.margin is not None and not isinstance(asked.margin, Mapping) and not open_ones:
+        raise InvalidInput(
+            f"margin (--margin) finds lifts, and every secret has one already. Give None instead of the lift of those "
+            f"whose lift is to be found: {{{next(iter(names))!r}: None, ...}} (--protect NAME without a lift)."
+        )
+    margins = _by_secret(asked.margin, names if isinstance(asked.margin, Mapping) else open_ones, "margin", None)
+    if asked.values is not None and not isinstance(asked.values, Mapping):
+        raise InvalidInput("values must map secrets to the numbers that their values stand for: there are several.")
+    values = _by_secret(asked.values, names, "values", None)
+    found: dict[Any, Accuracy | None] = {}
+    for key, lift in asked.lifts.items():
+        try:
+            found[key] = asked_accuracy(margins.get(key), values.get(key), lift, asked.use, None)
+        except InvalidInput as error:
+            raise InvalidInput(f"Of {key!r}: {error}") from error
+    return found
 
 
 def _refuse_overlaps(names: Mapping[Any, tuple[Hashable, ...]]) -> None:
@@ -272,7 +321,7 @@ def _letters_of(joint: PriorOfAll, names: Mapping[Any, tuple[Hashable, ...]], ke
     return Alphabet(dict.fromkeys(row[start] if size == 1 else row[start : start + size] for row in rows))
 
 
-def _by_secret(value: Any, names: Mapping[Any, Any], option: str, default: Any) -> dict[Any, Any]:
+def _by_secret(value: Any, names: Collection[Any], option: str, default: Any) -> dict[Any, Any]:
     if not isinstance(value, Mapping):
         return dict.fromkeys(names, value)
     if strange := [key for key in value if key not in names]:

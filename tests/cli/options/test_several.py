@@ -95,6 +95,23 @@ def test_as_one_secret_and_with_priors_of_each(clinic: Path, tmp_path: Path) -> 
     assert run("release", clinic, *words, "--out", tmp_path / "three.csv")[0] == 0
 
 
+def test_margins_of_several_secrets_find_their_lifts_and_settings_keep_them(clinic: Path, tmp_path: Path) -> None:
+    secrets = ("--protect", "ill", "--protect", "age+sex", "--drop", "name")
+    margins = ("--margin", "ill=0.05", "--margin", "age+sex=0.08")
+    files = ("--out", tmp_path / "one.csv", "--certificate", tmp_path / "c.json", "--save-config", tmp_path / "s.toml")
+    code, said, _ = run("release", clinic, *secrets, *margins, *DOMAINS, *TABLE, *files, "--json")
+    assert code == 0
+    told = json.loads(said)["secrets"]
+    assert "within 0.05" in told[0]["how"]["asked of it"]
+    assert "within 0.08" in told[1]["how"]["asked of it"]
+    assert "Verified. No guess about a row" in run("verify", tmp_path / "c.json")[1]
+    assert 'margin = ["ill=0.05", "age+sex=0.08"]' in (tmp_path / "s.toml").read_text(encoding="utf-8")
+    again = ("--config", tmp_path / "s.toml", "--out", tmp_path / "two.csv", "--dry-run")
+    code, said, _ = run("release", clinic, *again, "--certificate", tmp_path / "d.json")
+    assert code == 0
+    assert f"The least lifts that meet the margins: ill {told[0]['how']['least lift']}" in said
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -108,6 +125,11 @@ def test_as_one_secret_and_with_priors_of_each(clinic: Path, tmp_path: Path) -> 
         ((*SECRETS, "--protect", "ill=3", *TABLE), "--protect names 'ill' twice"),
         (("--protect", "=2", *TABLE), "--protect must be SECRET=LIFT"),
         ((*SECRETS, *DOMAINS, *TABLE, "--steward-report", "s.html"), "--steward-report is about one secret"),
+        ((*SECRETS, *DOMAINS, *TABLE, "--margin", "0.05"), "margin (--margin) finds lifts, and every secret has one"),
+        ((*SECRETS, *DOMAINS, *TABLE, "--margin", "ill=0.05"), "Of 'ill': margin (--margin) does not go with lift"),
+        ((*SECRETS, *TABLE, "--margin", "ill=0.05", "--margin", "0.1"), "Got '0.1' among others"),
+        ((*SECRETS, *TABLE, "--margin", "ill=0.05", "--margin", "ill=0.1"), "--margin names 'ill' twice"),
+        ((*SECRETS, *TABLE, "--margin", "0.1", "--values", "no=0"), "--values is about one secret"),
         (("-c", "ill", "--prior", "no=1,yes=1", "--prior", "no=1,yes=1", "--lift", "2"), "--prior must be given once"),
     ],
 )

@@ -54,9 +54,10 @@ MarginOption = Annotated[
     list[str] | None,
     typer.Option(
         "--margin",
-        metavar="[VALUE=]NUMBER",
+        metavar="[NAME=]NUMBER",
         help="Instead of a limit: the least lift is found with which every frequency is known within the margin (the "
-        "half-width of a 95% interval), or that of a value, HIV=0.01. May be repeated.",
+        "half-width of a 95% interval), or that of a value, HIV=0.01; with --protect, those of a secret. May be "
+        "repeated.",
     ),
 ]
 RowsOption = Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakwise.cli.options.limits import read_margin
 from leakwise.cli.options.reading import number, read_prior
 from leakwise.cli.options.row import read_prior_by_stratum
 from leakwise.cli.options.secret import read_known, read_letters
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from leakwise.tables import SqlTable
     from leakwise.tables.formats import TableFile
 
-__all__ = ["JointOption", "ProtectOption", "TotalOption", "TypedSecret", "columns_of", "read_protect", "read_secret"]
+__all__ = [
+    "JointOption",
+    "ProtectOption",
+    "TotalOption",
+    "TypedSecret",
+    "columns_of",
+    "read_protect",
+    "read_secret",
+]
 
 ProtectOption = Annotated[
     list[str] | None,
@@ -28,7 +37,7 @@ ProtectOption = Annotated[
         "--protect",
         metavar="SECRET=LIFT",
         help="One of several secrets with its lift, instead of --column: diagnosis=2, or age+sex=3 for two columns "
-        "that are one secret. What their outcomes tell multiplies. With --total, LIFT may be left out.",
+        "that are one secret. What their outcomes tell multiplies. With --total or --margin, LIFT may be left out.",
     ),
 ]
 TotalOption = Annotated[
@@ -81,6 +90,36 @@ def read_protect(texts: Sequence[str] | None, columns: Sequence[str] | None) -> 
     return found
 
 
+def _read_margins(margin: Sequence[str] | None, values: Sequence[str] | None) -> dict[str, Any]:
+    """The margins of several secrets: one for all whose lift is left out, or one for each.
+
+    >>> _read_margins(["ill=0.02", "age+sex=0.03"], None)["margin"]
+    {'ill': Fraction(1, 50), ('age', 'sex'): Fraction(3, 100)}
+    """
+    if values:
+        raise InvalidInput(
+            "--values is about one secret: leave it out beside --protect. In Python lw.protect takes values= by secret."
+        )
+    if not margin:
+        return {"margin": None}
+    if len(margin) == 1 and "=" not in margin[0]:
+        return {"margin": number(margin[0], "--margin")}
+    found: dict[Any, Any] = {}
+    for text in margin:
+        left, equals, width = text.rpartition("=")
+        if not equals:
+            raise InvalidInput(
+                "--margin beside --protect must be one NUMBER for all secrets whose lift is left out, or SECRET=NUMBER "
+                f"for each, such as ill=0.02. Got {text!r} among others."
+            )
+        names = columns_of(left)
+        key = names[0] if len(names) == 1 else names
+        if key in found:
+            raise InvalidInput(f"--margin names {left!r} twice. Give each secret once.")
+        found[key] = number(width, "--margin")
+    return {"margin": found}
+
+
 @dataclass(frozen=True)
 class TypedSecret:
     """What is typed of one secret, or of several.
@@ -99,6 +138,12 @@ class TypedSecret:
     domain: Any
     prior: Any
     values: Alphabet | None = None
+
+    def read_margin(self, margin: list[str] | None, values: list[str] | None) -> dict[str, Any]:
+        """Return the margin, and the numbers that values stand for, as ``lw.protect`` takes them."""
+        if isinstance(self.column, Mapping):
+            return _read_margins(margin, values)
+        return read_margin(margin, values, self.values)
 
 
 def read_secret(

@@ -9,14 +9,16 @@ drawn, ``row_law`` finds the priors and the largest lifts of a joint prior by go
 """
 
 from leakwise.proof.several.certificate import SecretPart, SeveralCertificate
-from leakwise.proof.several.links import EIGHTHS, roundings, shares_of_a_total
+from leakwise.proof.several.links import EIGHTHS, LIFTS, lift_of_few_digits, roundings, shares_of_a_total
 from leakwise.proof.several.several_file import load_several_certificate
 from leakwise.proof.several.words import row_guarantee
 
 __all__ = [
     "EIGHTHS",
+    "LIFTS",
     "SecretPart",
     "SeveralCertificate",
+    "lift_of_few_digits",
     "load_several_certificate",
     "roundings",
     "row_guarantee",

@@ -22,10 +22,10 @@ from leakwise.proof.kept_limits import every_prior_ratio
 from leakwise.proof.several.links import (
     Known,
     check_implied,
+    check_possible,
     columns_in_words,
     follows,
     given_of,
-    mechanisms_possible,
     sets_of,
     shares_of_a_total,
     uncovered,
@@ -54,12 +54,15 @@ class SecretPart:
         What was known of it without them, where those priors are all that the earlier guarantees leave possible.
     possible
         How many mechanisms the rows of the table could have chosen for a row of it; 1 where they choose none.
+    least
+        Whether its lift is the least that meets margins, so that the rows may have chosen it as well.
     """
 
     names: tuple[Hashable, ...]
     certificate: Certificate | StratifiedCertificate
     alone: Known | None = None
     possible: int = 1
+    least: bool = False
 
     @property
     def title(self) -> str:
@@ -284,16 +287,12 @@ class SeveralCertificate(ShownCertificate):
         return self
 
     def _check_possible(self, place: int) -> None:
-        """Refuse a part that forgets mechanisms which the rows could have chosen."""
         part = self.parts[place]
-        least = mechanisms_possible(part.known if part.alone is None else part.alone)
-        if not place and least > 1 and self.total is not None:
-            least *= shares_of_a_total(len(one.mechanism.inputs) for one in self.parts)
-        if part.possible < least:
-            raise CertificateRejected(
-                f"The proof about {part.title} counts {part.possible:,} mechanisms that its rows could have chosen, "
-                f"and there may be {least:,}: the failure probability of later parts is larger. Do not rely on it."
-            )
+        known = part.known if part.alone is None else part.alone
+        split = not place and self.total is not None
+        shares = shares_of_a_total(len(one.mechanism.inputs) for one in self.parts) if split else 1
+        found = [part.certificate.limits.level] if part.least else []
+        check_possible(known, part.possible, part.title, shares=shares, found=found)
 
     def _check_link(self, place: int, lift: Fraction, anyone: Fraction | None) -> None:
         part = self.parts[place]

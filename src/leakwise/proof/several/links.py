@@ -9,6 +9,7 @@ from typing import Any
 
 from leakwise.alphabet import joined
 from leakwise.errors import CertificateRejected
+from leakwise.exact import Level
 from leakwise.guarantee import at_most
 from leakwise.priors import AllPriors, Box, LayerCake, Prior, PriorByStratum, PriorSet
 from leakwise.priors.sets.rounded import RoundedLayerCake
@@ -16,11 +17,14 @@ from leakwise.proof.sets import least_mass_prover
 
 __all__ = [
     "EIGHTHS",
+    "LIFTS",
     "Known",
     "check_implied",
+    "check_possible",
     "columns_in_words",
     "follows",
     "given_of",
+    "lift_of_few_digits",
     "mechanisms_possible",
     "roundings",
     "sets_of",
@@ -31,6 +35,9 @@ __all__ = [
 Known = PriorSet | PriorByStratum
 EIGHTHS = 8
 """Parts that frequencies are rounded to where they decide how a total is shared out."""
+_DIGITS, _LEAST, _MOST = 3, -6, 7  # of what a lift that rows decide is above 1, and the powers of ten it is between
+LIFTS = (_MOST - _LEAST) * 9 * 10 ** (_DIGITS - 1)
+"""How many lifts there are of so few digits: among them is every one that frequencies of rows decide."""
 
 
 def sets_of(known: Known) -> Iterator[PriorSet]:
@@ -72,6 +79,41 @@ def roundings(rows: int, letters: int) -> int:
 def shares_of_a_total(letters: Iterable[int]) -> int:
     """Return how many ways a total can have been shared out, by frequencies rounded to eighths, at most."""
     return math.prod(math.comb(EIGHTHS + size, size) for size in letters)
+
+
+def lift_of_few_digits(lift: Fraction) -> Fraction:
+    """Return the least lift, not below the one given, that has three digits in what it is above 1.
+
+    >>> [float(lift_of_few_digits(Fraction(one))) for one in ("1.43461", "2.7", "8.19501", "1")]
+    [1.435, 2.7, 8.2, 1.000001]
+    """
+    room = max(lift - 1, Fraction(10) ** _LEAST)
+    scale = Fraction(10) ** (_DIGITS - 1 - next(power for power in range(_LEAST, 400) if room < 10 ** (power + 1)))
+    return 1 + math.ceil(room * scale) / scale
+
+
+def check_possible(known: Known, possible: int, name: str, *, shares: int, found: list[Level | None]) -> None:
+    """Refuse a part that forgets mechanisms which the rows could have chosen.
+
+    Frequencies of the rows may also have decided how a total was shared out, in so many ways (``shares``), and a lift
+    that was ``found`` for margins, which then is one of :data:`LIFTS`.
+    """
+    least = mechanisms_possible(known)
+    if least == 1:
+        return
+    least *= shares * LIFTS ** len(found)
+    if possible < least:
+        raise CertificateRejected(
+            f"The proof about {name} counts {possible:,} mechanisms that its rows could have chosen, and there may be "
+            f"{least:,}: the failure probability of later parts is larger. Do not rely on it."
+        )
+    for one in found:
+        lift = None if one is None else one.below
+        if lift is None or lift != lift_of_few_digits(lift) or lift >= 1 + 10**_MOST:
+            raise CertificateRejected(
+                f"The lift of {name} was found by the rows of the table and is not one of three digits: more "
+                "mechanisms than are counted could have been chosen. Do not rely on the certificate."
+            )
 
 
 def mechanisms_possible(known: Known) -> int:

@@ -46,6 +46,7 @@ class PartBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     stratified: StratifiedCertificateBody | None = None
     alone: KnownBody | None = None
     possible: str = "0x1"
+    least: bool = False
 
 
 class SeveralBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -83,8 +84,14 @@ def _part(part: SecretPart) -> PartBody:
     alone = None if part.alone is None else _known(part.alone)
     if isinstance(found, Certificate):
         own = msgspec.convert(msgspec.to_builtins(found.to_body()), LimitedBody)
-        return PartBody(columns, own, alone=alone, possible=write_integer(part.possible))
-    return PartBody(columns, stratified=stratified_body(found), alone=alone, possible=write_integer(part.possible))
+        return PartBody(columns, own, alone=alone, possible=write_integer(part.possible), least=part.least)
+    return PartBody(
+        columns,
+        stratified=stratified_body(found),
+        alone=alone,
+        possible=write_integer(part.possible),
+        least=part.least,
+    )
 
 
 def _read_part(body: PartBody, name: str) -> SecretPart:
@@ -94,9 +101,9 @@ def _read_part(body: PartBody, name: str) -> SecretPart:
     if (body.certificate is None) == (body.stratified is None) or not columns or not possible:
         raise InvalidInput(f"{name!r} is not a valid certificate: every secret has columns, and one proof.")
     if body.certificate is not None:
-        return SecretPart(columns, certificate_from_body(body.certificate, name), alone, possible)
+        return SecretPart(columns, certificate_from_body(body.certificate, name), alone, possible, body.least)
     assert body.stratified is not None
-    return SecretPart(columns, stratified_certificate_from_body(body.stratified, name), alone, possible)
+    return SecretPart(columns, stratified_certificate_from_body(body.stratified, name), alone, possible, body.least)
 
 
 def _known(known: Known) -> KnownBody:

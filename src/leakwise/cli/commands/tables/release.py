@@ -21,7 +21,6 @@ from leakwise.cli.options.limits import (
     MarginOption,
     ValuesOption,
     read_anyone,
-    read_margin,
     read_masks,
     read_value_limits,
 )
@@ -257,7 +256,7 @@ def release(
     the frequencies of all rows together can be estimated as accurately as that. Unless --anyone says otherwise, a
     second limit holds for anyone, whatever they knew: ten times the lift. Several secrets (--protect for each) are
     drawn for one after the other, by mechanisms for the outcomes that were drawn before; what all of them tell is at
-    most the product of their lifts.
+    most the product of their lifts. For those without a lift --margin (one number, or SECRET=NUMBER for each) finds it.
 
     \b
     leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
@@ -274,6 +273,7 @@ def release(
     leakwise release y2.csv -c hiv --lift 2 --prior d.csv --mechanism y1.json --memo key.bin --person id --drop id
     leakwise release t.csv --protect ill=2 --protect age+sex=3 --domain no,yes --domain bins:0,100,5 --domain f,m \
       --prior-from-table --failure 1e-6 --drop name --total 4
+    leakwise release t.csv --protect ill --protect sex --margin ill=0.02 --margin sex=0.03 --prior i.csv --prior s.csv
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
@@ -330,7 +330,7 @@ def release(
         lift=None if lift is None else number(lift, "--lift"),
         anyone=anyone if anyone == TEN_TIMES else read_anyone(anyone),
         **read_value_limits(lift_of, ceiling, floor, named.values),
-        **read_margin(margin, values, named.values),
+        **named.read_margin(margin, values),
         prior=named.prior,
         failure=failure,
         given=read_names(given),
