@@ -534,3 +534,20 @@ def test_reading_keeps_labels_and_frequencies() -> None:
     assert "keeps more than" in body["certificate"]["words"]
     assert "keep_frequencies=True" in body["code"]["python"]
     assert "--utility guessing --keep-frequencies" in body["code"]["cli"]
+
+
+def test_the_three_parts_are_those_of_the_library() -> None:
+    plain = make_state(["flu", "HIV", "none"], ["0.2", "0.019", "0.781"], goal=design_for("frequencies"))
+    body = parts_of({**plain, "anyone": "20"})["answer"]
+    prior = lw.Prior({"flu": "0.2", "HIV": "0.019", "none": "0.781"})
+    d = lw.design(prior, lift=2, anyone=20, utility="frequencies")
+    posterior = {one.label: (one.prior, float(one.range[1])) for one in lw.audit(d.mechanism, prior).letters}
+    for row in body["leaks"]["values"]:
+        assert row["shares"] == pytest.approx(posterior[row["name"]])
+    assert {row["name"] for row in body["leaks"]["values"]} == {"flu", "HIV", "none"}
+    assert all(row["outcome"] in map(str, d.mechanism.outputs) for row in body["rows"])
+    weights = np.array(body["trial"]["mechanisms"][0]["weights"])
+    matrix = np.array(body["trial"]["mechanisms"][0]["rows"])
+    assert matrix @ weights.T == pytest.approx(np.eye(3))  # unbiased
+    worth = (prior.probabilities * (1 - prior.probabilities)).sum() / -d.value
+    assert f"as much about the frequencies as {int(1000 * worth)} without" in body["lost"]["words"]

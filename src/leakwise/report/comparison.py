@@ -14,7 +14,17 @@ from leakwise.mechanism import Mechanism, randomized_response
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats
 
-__all__ = ["Comparison", "Part", "Worth", "compare", "compare_parts", "pooled_worth", "worth"]
+__all__ = [
+    "Comparison",
+    "Part",
+    "Worth",
+    "compare",
+    "compare_parts",
+    "outcome_weights",
+    "pooled_worth",
+    "response",
+    "worth",
+]
 
 
 @dataclass(frozen=True)
@@ -103,18 +113,18 @@ def compare(mechanism: Mechanism, prior: Prior, epsilon: float, rows: int) -> Co
 def compare_parts(parts: Sequence[Part], epsilon: float, rows: int) -> Comparison:
     """Return the same for a table whose strata have mechanisms of their own, over all rows together."""
     plain = sum(part.rows * part.prior.probabilities * (1 - part.prior.probabilities) for part in parts)
-    others = [replace(part, mechanism=_response(part, epsilon)) for part in parts]
+    others = [replace(part, mechanism=response(part.mechanism, part.prior, epsilon)) for part in parts]
     return Comparison(pooled_worth(parts, rows), pooled_worth(others, rows), (np.sqrt(plain) / rows).tolist())
 
 
-def _response(part: Part, limit: float) -> Mechanism:
-    """Randomized response that leaks what the mechanism does at this prior.
+def response(mechanism: Mechanism, prior: Prior, limit: float) -> Mechanism:
+    """Return randomized response that leaks what the mechanism does at this prior.
 
     That may be less than the limit: a mechanism that holds for every prior that the rows leave possible keeps away from
     it at the likeliest one, and randomized response at the full limit there would break it elsewhere.
     """
-    own = min(limit, epsilon_of(part.mechanism, part.prior))
-    return randomized_response(part.prior.alphabet.labels, pml=own, prior=part.prior)
+    own = min(limit, epsilon_of(mechanism, prior))
+    return randomized_response(prior.alphabet.labels, pml=own, prior=prior)
 
 
 def worth(mechanism: Mechanism, prior: Prior, rows: int) -> Worth:
@@ -153,11 +163,24 @@ def _agreement(part: Part) -> float | None:
 
 def _variances(matrix: Floats, p: Floats) -> Floats | None:
     """The variances of the frequencies for one row, or None where the outcomes do not determine them."""
+    inverse = _inverse_information(matrix, p)
+    return None if inverse is None else np.maximum(np.diag(inverse) - p**2, 0.0)
+
+
+def outcome_weights(matrix: Floats, p: Floats) -> Floats | None:
+    """Return a weight of each outcome (column) for each value (row), whose mean over released rows is its frequency.
+
+    At the prior no other weights have less variance. None where the outcomes do not determine the frequencies.
+    """
+    inverse, law = _inverse_information(matrix, p), p @ matrix
+    return None if inverse is None else inverse @ np.divide(matrix, law, out=np.zeros_like(matrix), where=law > 0)
+
+
+def _inverse_information(matrix: Floats, p: Floats) -> Floats | None:
     law = p @ matrix
     columns = matrix[:, law > 0]
-    information = (columns / law[law > 0]) @ columns.T
-    values, vectors = np.linalg.eigh(information)
+    values, vectors = np.linalg.eigh((columns / law[law > 0]) @ columns.T)
     if values[0] <= 1e-10 * values[-1]:
         return None
-    variances: Floats = np.maximum((vectors**2 / values).sum(axis=1) - p**2, 0.0)
-    return variances
+    inverse: Floats = (vectors / values) @ vectors.T
+    return inverse

@@ -16,9 +16,10 @@ from leakwise.leakage import Audit, audit, mutual_information
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import Certificate, certify
-from leakwise.report.comparison import Worth, compare
+from leakwise.report.comparison import Comparison, Worth
 from leakwise.studio.figures import between, first_figures, gap_words, more_figures
 from leakwise.studio.limits import LIMITS
+from leakwise.studio.parts import compared, to_try, what_is_lost, what_leaks, what_to_release
 from leakwise.studio.pictures import (
     beliefs,
     envelope,
@@ -162,7 +163,8 @@ def _set_words(priors: PriorSet, size: dict[str, str]) -> str:
 def answer(state: State, *, draft: bool, progress: Progress, view: str = "mechanism") -> Iterator[Part]:
     """The answer in parts: the mechanism with its numbers first, then what survives post-processing.
 
-    A draft, while the knob turns, has only what moves with it: the promise, two figures, and the heat map of the view.
+    A draft, while the knob turns, has only what moves with it: the promise, what leaks, what to release, what is lost,
+    two figures, and the heat map of the view.
     """
     solved = solve(state, draft=draft, progress=progress)
     if solved.certificate.ratio is None:
@@ -170,12 +172,15 @@ def answer(state: State, *, draft: bool, progress: Progress, view: str = "mechan
             f"{solved.certificate.sentence} Take a larger sample, a larger failure probability, or a mechanism that "
             "gives every outcome to every value."
         )
+    worth = compared(solved)
+    moving = {**_moving(solved, draft=draft), "lost": what_is_lost(worth)}
     if draft:
         chart = lifts(solved) if view == "lifts" else solved.mechanism.chart()
-        yield Part("answer", {**_moving(solved, draft=True), "charts": {view: chart}})
+        yield Part("answer", {**moving, "charts": {view: chart}})
         return
     looked = audit(solved.mechanism, solved.priors, **level_arguments(state.level))
-    yield Part("answer", {**_moving(solved, draft=False), **_resting(solved, looked), "files": files(solved, looked)})
+    resting = {**_resting(solved, looked), "worth": _worth(worth), "trial": to_try(solved)}
+    yield Part("answer", {**moving, **resting, "files": files(solved, looked)})
     progress("what survives post-processing", None)
     yield Part("envelope", {"chart": envelope(solved), "words": without_envelope(solved)})
 
@@ -189,6 +194,8 @@ def _moving(solved: Solved, *, draft: bool) -> dict[str, Any]:
         "promise": promise(solved),
         "certificate": seal(solved),
         "about_prior": about_prior(solved),
+        "leaks": what_leaks(solved),
+        "rows": what_to_release(solved),
         "figures": first_figures(solved),
         "point": _point(solved),
         "limit": _limit(solved),
@@ -204,7 +211,6 @@ def _resting(solved: Solved, looked: Audit) -> dict[str, Any]:
     return {
         "sentences": said,
         "figures": [*first_figures(solved), *more_figures(solved, looked)],
-        "worth": _worth(solved),
         "charts": {
             "mechanism": solved.mechanism.chart(),
             "lifts": lifts(solved),
@@ -237,12 +243,10 @@ def _limit(solved: Solved) -> dict[str, float] | None:
     return {"x": asked.epsilon}
 
 
-def _worth(solved: Solved) -> list[dict[str, str]]:
+def _worth(found: Comparison | None) -> list[dict[str, str]]:
     """This mechanism compared with randomized response of the same leakage, in terms that need no mathematics."""
-    prior = solved.nominal
-    if len(prior) < 2 or not prior.support.all():
+    if found is None:
         return []
-    found = compare(solved.mechanism, prior, solved.certificate.epsilon_upper, 1)
     ours, other = found.ours, found.randomized_response
 
     def rows(one: Worth) -> str:

@@ -10,6 +10,7 @@ export class AnswerPanel {
     this.clear();
     for (const input of document.querySelectorAll('input[name="view"]')) input.addEventListener("change", () => this.body && this.mechanism());
     byId("numbers").addEventListener("toggle", () => this.table());
+    byId("leaks-all").addEventListener("click", () => { this.all = !this.all; this.leaks(this.body.leaks); });
   }
 
   busy(stage, done = null) {
@@ -24,7 +25,7 @@ export class AnswerPanel {
   // What is on the screen is about an earlier input: it is paler, and its seal says so.
   stale(is) {
     byId("found").classList.toggle("stale", is);
-    byId("pictures").classList.toggle("stale", is);
+    for (const id of ["pictures", "more"]) byId(id).classList.toggle("stale", is);
     const badge = byId("seal").querySelector("b");
     if (is && badge) badge.textContent = "Out of date";
   }
@@ -35,7 +36,9 @@ export class AnswerPanel {
     byId("answer").classList.remove("broken");
     byId("promise").textContent = "…";
     say("");
-    for (const id of ["seal", "figures", "sentences", "numbers-table"]) byId(id).replaceChildren();
+    this.all = false;
+    for (const id of ["seal", "figures", "sentences", "numbers-table", "leaks", "leaks-rest", "rows", "lost", "lost-bars"]) byId(id).replaceChildren();
+    byId("leaks-all").hidden = true;
     for (const id of ["notes", "prior-note"]) byId(id).hidden = true;
     for (const id of ["mechanism", "outcomes", "beliefs", "tradeoff", "steps", "envelope"]) clear(`chart-${id}`);
   }
@@ -52,11 +55,14 @@ export class AnswerPanel {
     byId("promise").textContent = body.promise;
     this.seal(body);
     this.figures(body);
+    this.leaks(body.leaks);
+    this.rows(body.rows);
+    this.lost(body.lost);
     setMarks("chart-tradeoff", this.marks());
     await this.mechanism();
     drawn();
     // What does not follow the knob at every turn waits, a little paler, until it rests.
-    byId("pictures").classList.toggle("turning", body.draft);
+    byId("more").classList.toggle("turning", body.draft);
     if (body.draft) return;
     this.stale(false);
     byId("sentences").replaceChildren(...body.sentences.map((words) => make("li", { textContent: words })));
@@ -87,6 +93,38 @@ export class AnswerPanel {
     byId("prior-note").textContent = about;
     byId("notes").hidden = !notes.length || draft;
     byId("notes").textContent = notes.join(" ");
+  }
+
+  // -- the three parts, which move with the knob ---------------------------------------------------------------------
+
+  leaks({ values, first, rest, note }) {
+    const shown = this.all ? values : values.slice(0, first);
+    byId("leaks").replaceChildren(...shown.map(({ name, before, after, shares: [from, to] }) => {
+      const row = make("tr", {}, make("th", { scope: "row", textContent: name, title: name }), make("td", { textContent: before }),
+        make("td", { className: "after", textContent: after }));
+      row.style.setProperty("--from", `${100 * from}%`);
+      row.style.setProperty("--to", `${100 * to}%`);
+      return row;
+    }));
+    byId("leaks-rest").textContent = [this.all ? "" : rest, note].filter(Boolean).join(" ");
+    const button = byId("leaks-all");
+    button.hidden = values.length <= first;
+    button.textContent = this.all ? "Show fewer" : `Show all ${values.length}`;
+    button.setAttribute("aria-expanded", String(this.all));
+  }
+
+  rows(rows) {
+    byId("rows").replaceChildren(...rows.map(({ value, outcome }) =>
+      make("tr", {}, ...[value, outcome].map((name) => make("td", { title: name }, make("span", { className: "clamp", textContent: name }))))));
+  }
+
+  lost({ words, bars }) {
+    byId("lost").textContent = words;
+    byId("lost-bars").replaceChildren(...bars.map(({ name, rows, share }) => {
+      const row = make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", { textContent: rows }));
+      row.style.setProperty("--to", `${100 * Math.min(1, share)}%`);
+      return row;
+    }));
   }
 
   figures({ figures, draft }) {

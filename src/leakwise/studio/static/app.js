@@ -2,11 +2,12 @@
 
 import { AnswerPanel } from "./answer.js";
 import { file, Panel, start } from "./api.js";
-import { clear, draw, loadVega, setLook } from "./charts.js";
+import { clear, draw, loadVega, setLook, valueAt } from "./charts.js";
 import { byId, chosen, download, say, showError } from "./dom.js";
 import { GoalPanel } from "./goal.js";
 import { PriorPanel } from "./prior.js";
 import { FurtherSecrets } from "./several.js";
+import { Trial } from "./trial.js";
 import { checked, DEFAULT, exported, fromFragment, hasSteps, isWorstCase, toFragment } from "./state.js";
 
 const SETTLED = 300; // milliseconds without a change after which a full solve begins
@@ -14,6 +15,7 @@ const SETTLED = 300; // milliseconds without a change after which a full solve b
 const state = structuredClone(DEFAULT);
 let example = DEFAULT; // what the page begins with
 const answer = new AnswerPanel();
+const trial = new Trial();
 const prior = new PriorPanel(state, () => changed({ prior: true }));
 const goal = new GoalPanel(state, changed);
 const further = new FurtherSecrets(state, () => { keep(); together(); });
@@ -38,7 +40,9 @@ const panels = {
     part: async ({ name, body }) => {
       if (name === "envelope") { await answer.envelope(body); return; }
       await answer.show(body, () => mark("picture"));
-      if (!body.draft) curves();
+      if (body.draft) return;
+      trial.of(body.trial);
+      curves();
     },
     progress: ({ stage, done: share }) => answer.busy(stage, share),
     failed: (error, asked) => {
@@ -131,6 +135,15 @@ function curves() {
 // Times that the tests and the curious read from the browser's own list.
 const mark = (name) => performance.mark(`leakwise-${name}`);
 
+// The limit can be taken from the curve: press and drag. The knob does the same by keyboard.
+const curve = byId("chart-tradeoff");
+function drag(event) {
+  const epsilon = event.buttons & 1 ? valueAt("chart-tradeoff", event) : null;
+  if (epsilon !== null) goal.turnTo(epsilon);
+}
+curve.addEventListener("pointerdown", (event) => { curve.setPointerCapture(event.pointerId); drag(event); });
+curve.addEventListener("pointermove", drag);
+
 // ---------------------------------------------------------------------------------------------- the state as file
 
 function adopt(given) {
@@ -139,6 +152,7 @@ function adopt(given) {
   Object.assign(state, next);
   Object.assign(done, { tradeoff: "", steps: "" });
   answer.clear();
+  trial.of(null);
   delete document.body.dataset.damaged;
   prior.show();
   goal.show();

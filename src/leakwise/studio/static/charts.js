@@ -34,7 +34,7 @@ export async function draw(id, spec, marks = null) {
   await loadVega();
   const place = byId(id);
   const width = Math.floor(place.clientWidth);
-  if (!width) return;
+  if (!width) { drawn.set(id, { spec, view: null, width, marks }); return; } // folded away: drawn when it is opened
   const aside = make("div");
   const turn = Symbol(id);
   place.turn = turn;
@@ -54,8 +54,18 @@ export function setMarks(id, marks) {
   const here = drawn.get(id);
   if (!here) return;
   here.marks = marks;
+  if (!here.view) return;
   for (const [name, mark] of Object.entries(marks)) here.view.data(name, mark ? [mark] : []);
   here.view.runAsync();
+}
+
+// The value on the horizontal axis below the pointer; null outside the picture.
+export function valueAt(id, event) {
+  const view = drawn.get(id)?.view;
+  if (!view) return null;
+  const { left } = byId(id).querySelector("svg").getBoundingClientRect();
+  const x = event.clientX - left - view.origin()[0];
+  return x < -8 || x > view.width() + 8 ? null : view.scale("x").invert(Math.min(Math.max(x, 0), view.width()));
 }
 
 export const specOf = (id) => drawn.get(id)?.spec;

@@ -26,6 +26,7 @@ export class GoalPanel {
     const slider = byId("slider");
     slider.addEventListener("input", () => this.turn());
     byId("lift").addEventListener("change", () => this.type("lift", byId("lift").value));
+    for (const preset of document.querySelectorAll("[data-lift]")) preset.addEventListener("click", () => this.type("lift", preset.dataset.lift));
     byId("epsilon").addEventListener("change", () => this.type("epsilon", byId("epsilon").value));
     byId("anyone-slider").addEventListener("input", () => this.turnAnyone());
     byId("anyone").addEventListener("change", () => this.typeAnyone(byId("anyone").value));
@@ -46,11 +47,13 @@ export class GoalPanel {
   at(place) { return this.end * (place / STEPS) ** 2; }
   place(epsilon) { return STEPS * Math.sqrt(Math.min(1, Math.max(0, epsilon / this.end))); }
 
-  turn() {
-    const epsilon = this.at(Number(byId("slider").value)), before = this.tenTimes();
-    this.state.level = { kind: "epsilon", value: String(Number(epsilon.toFixed(4))) };
+  turn() { this.turnTo(this.at(Number(byId("slider").value)), false); }
+
+  turnTo(epsilon, moveSlider = true) {
+    const before = this.tenTimes();
+    this.state.level = { kind: "epsilon", value: String(Number(Math.max(0, epsilon).toFixed(4))) };
     this.followed(before);
-    this.reading(false);
+    this.reading(moveSlider);
     this.changed({ turning: true });
   }
 
@@ -58,7 +61,7 @@ export class GoalPanel {
     const value = Number(text.trim().replace(",", "."));
     const least = kind === "lift" ? 1 : 0;
     if (!text.trim() || !(value >= least) || !Number.isFinite(value)) {
-      showError("goal-error", kind === "lift" ? `The limit must be a number of at least 1 (1 reveals nothing). Got "${text}".`
+      showError("limit-error", kind === "lift" ? `The limit must be a number of at least 1 (1 reveals nothing). Got "${text}".`
         : `ε must be a number of at least 0 (0 reveals nothing). Got "${text}".`);
       byId(kind).setAttribute("aria-invalid", "true");
       return;
@@ -76,16 +79,19 @@ export class GoalPanel {
     byId("lift").value = kind === "lift" ? value : atMost(Math.exp(epsilon));
     byId("epsilon").value = kind === "epsilon" ? value : atMost(epsilon);
     for (const id of ["lift", "epsilon"]) byId(id).removeAttribute("aria-invalid");
-    showError("goal-error", "");
+    showError("limit-error", "");
     const slider = byId("slider");
     if (moveSlider) slider.value = String(Math.round(this.place(epsilon)));
     slider.style.setProperty("--at", `${(100 * Number(slider.value)) / STEPS}%`);
     const region = this.borders.filter((border) => epsilon >= border - 1e-9).length;
     const zeros = region - 1;
-    const words = epsilon >= this.end - 1e-9
-      ? "Nothing is hidden any more: the secret itself may be released."
-      : `Privacy region ${region} of ${this.borders.length}: an outcome may rule out ${zeros === 0 ? "no value" : zeros === 1 ? "at most 1 value" : `at most ${zeros} values`}.`;
+    // Worst-case answers, and a mechanism that is brought, have no limit for anyone.
+    const kept = this.state.anyone !== null && this.state.goal.kind === "design" && !isWorstCase(this.state);
+    const ruled = kept || zeros === 0 ? "no outcome rules a value out" : `an outcome may rule out at most ${zeros === 1 ? "1 value" : `${zeros} values`}`;
+    const words = epsilon >= this.end - 1e-9 && !kept ? "Nothing is hidden any more: the secret itself may be released."
+      : `Privacy region ${region} of ${this.borders.length}: ${ruled}.`;
     byId("region").textContent = words;
+    for (const preset of document.querySelectorAll("[data-lift]")) preset.setAttribute("aria-pressed", String(Number(preset.dataset.lift) === Number(byId("lift").value)));
     this.readAnyone();
     slider.setAttribute("aria-valuetext", `ε ${atMost(epsilon)}: at most ${byId("lift").value} times as likely. ${words}`);
   }
@@ -111,7 +117,7 @@ export class GoalPanel {
   typeAnyone(text) {
     const value = Number(text.trim().replace(",", "."));
     if (text.trim() && value >= 1 && Number.isFinite(value)) { this.setAnyone(text.trim().replace(",", ".")); return; }
-    showError("goal-error", `The limit for anyone must be a number of at least 1. Got "${text}".`);
+    showError("limit-error", `The limit for anyone must be a number of at least 1. Got "${text}".`);
     byId("anyone").setAttribute("aria-invalid", "true");
   }
 
@@ -125,7 +131,6 @@ export class GoalPanel {
   readAnyone(moveSlider = true) {
     const { anyone } = this.state, slider = byId("anyone-slider"), off = anyone === null;
     byId("anyone-on").checked = !off;
-    // Worst-case answers rule values out, and a mechanism that is brought has the limits it has.
     byId("second-limit").hidden = slider.hidden = isWorstCase(this.state) || this.state.goal.kind !== "design";
     byId("anyone").disabled = slider.disabled = off;
     byId("anyone").value = off ? "any number of" : anyone;

@@ -32,7 +32,7 @@ _Bytes = npt.NDArray[np.uint8]
 
 def blocks(stream: BinaryIO, path: Path) -> Iterator[bytes]:
     """Return a file in blocks of whole records."""
-    # The C library gives large blocks back to the system, and clears their pages anew each time it asks for them again.
+    # The C library gives large blocks back to the system, and clears their pages each time it asks for them again.
     # It stops that for sizes up to the largest it has seen given back.
     np.empty(_KEPT_MEMORY, dtype=np.uint8)
     rest = b""
