@@ -6,7 +6,7 @@ Records and their fields are those of :mod:`leakwise.tables.formats.records`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput
 from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats.ahead import ahead
 from leakwise.tables.formats.compression import opened
 from leakwise.tables.formats.names import kind_of
-from leakwise.tables.formats.records import BOM, Records, blocks
+from leakwise.tables.formats.records import BOM, Parts, Records, blocks
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
 from leakwise.tables.formats.typed_texts import TextTable, TextType
 from leakwise.types import Array
@@ -56,7 +57,7 @@ class DelimitedTable(TextTable):
         with opened(self.path) as stream:
             yield from blocks(stream, self.path)
 
-    def _records(self) -> Iterator[Records]:
+    def _records(self) -> Generator[Records, None, None]:
         before, width = 0, None
         for block in self._blocks():
             records = Records(block, self._delimiter, width, before, self.path)
@@ -65,12 +66,15 @@ class DelimitedTable(TextTable):
             yield records
 
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
+        for _, _, columns in ahead(self._split(names)):
+            yield columns
+
+    def _split(self, names: Sequence[str]) -> Generator[tuple[Records, Parts, Columns], None, None]:
+        """The records of each block, cut about some columns, and these."""
         places = [self.names.index(name) for name in names]
-        first = True
-        for records in self._records():
-            parts = records.split(places, skip=first)
-            first = False
-            yield dict(zip(names, parts.fields(), strict=True))
+        for turn, records in enumerate(self._records()):
+            parts = records.split(places, skip=turn == 0)
+            yield records, parts, dict(zip(names, parts.fields(), strict=True))
 
     def _rewrite_alike(
         self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None
@@ -79,14 +83,12 @@ class DelimitedTable(TextTable):
         cut = sorted([*exchange.outputs, *exchange.dropped], key=self.names.index)
         outputs = exchange.outputs
         texts = [self._texts(name, outputs[name]) if name in outputs else [b""] for name in cut]
-        reads, places, dropped = (
-            [self.names.index(one) for one in some] for some in (exchange.reads, cut, exchange.dropped)
-        )
+        places, dropped = ([self.names.index(one) for one in some] for some in (cut, exchange.dropped))
         width = len(self.names) - len(dropped)
 
         def released() -> Iterator[tuple[memoryview, int]]:
             endings = set[bool]()
-            for turn, records in enumerate(self._records()):
+            for turn, (records, read, columns) in enumerate(ahead(self._split(exchange.reads))):
                 endings |= records.returns()
                 if len(endings) > 1:
                     raise InvalidInput(
@@ -98,11 +100,10 @@ class DelimitedTable(TextTable):
                         f"{str(self.path)!r} has empty lines, which would be rows of the one column that is left. "
                         "Remove them first."
                     )
-                read = records.split(reads, skip=turn == 0)
-                new = exchange(dict(zip(exchange.reads, read.fields(), strict=True)))
+                new = exchange(columns)
                 codes = [new[name][0] if name in new else _zeros(read.count) for name in cut]
                 written, parts = texts, read
-                if dropped or len(reads) > len(cut):
+                if dropped or len(exchange.reads) > len(cut):
                     # The header loses fields too, and keeps those that are exchanged in the rows below it.
                     parts = records.split(places, skip=turn == 0 and not dropped, dropped=dropped)
                     if parts.count > read.count:

@@ -37,30 +37,30 @@ def blocks(stream: BinaryIO, path: Path) -> Iterator[bytes]:
     np.empty(_KEPT_MEMORY, dtype=np.uint8)
     rest = b""
     while read := stream.read(_BLOCK):
-        block = rest + read
-        end = _last_end(block)
-        if end == 0 and len(block) > _LONGEST_RECORD:
+        end = _last_end(rest, read)
+        if end == 0 and len(rest) + len(read) > _LONGEST_RECORD:
             raise InvalidInput(
                 f"{str(path)!r} has a record of more than {_LONGEST_RECORD >> 20} MB. A quote that is opened and never "
                 "closed does that."
             )
         if end:
-            yield block[:end]
-        rest = block[end:]
+            yield b"".join((rest, memoryview(read)[:end]))
+        rest = read[end:] if end else rest + read
     if rest:
         yield rest
 
 
-def _last_end(block: bytes) -> int:
-    """Return where the last whole record of a block ends; 0 where none does."""
-    last = block.rfind(b"\n")
-    if last < 0 or _QUOTE not in block:
+def _last_end(rest: bytes, read: bytes) -> int:
+    """Where the last record ends of what was read, after the beginning of a record; 0 where none does."""
+    last = read.rfind(b"\n")
+    if last < 0 or (_QUOTE not in read and _QUOTE not in rest):
         return last + 1
-    data = np.frombuffer(block, dtype=np.uint8)
-    if np.count_nonzero(data[:last] == _QUOTE) % 2 == 0:
+    quotes = np.frombuffer(read, dtype=np.uint8) == _QUOTE
+    opened = rest.count(b'"')
+    if (opened + np.count_nonzero(quotes[:last])) % 2 == 0:
         return last + 1
-    feeds = np.flatnonzero(data == _FEED)
-    outside = np.searchsorted(np.flatnonzero(data == _QUOTE), feeds) % 2 == 0
+    feeds = np.flatnonzero(np.frombuffer(read, dtype=np.uint8) == _FEED)
+    outside = (opened + np.searchsorted(np.flatnonzero(quotes), feeds)) % 2 == 0
     return int(feeds[outside][-1]) + 1 if outside.any() else 0
 
 

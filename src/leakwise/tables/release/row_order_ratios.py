@@ -37,9 +37,15 @@ def log_won(codes: Array, strata: Array) -> float:
     bet = left > 0
     chance = later[bet] / left[bet]
     equal = np.count_nonzero((codes[1:] == codes[:-1]) & bet[:-1])
-    bets = np.array([equal * np.log(w) - np.log1p((w - 1) * chance).sum() for w in _STICKY])
+    bets = np.array([equal * np.log(w) - _log_product(1 + (w - 1) * chance) for w in _STICKY])
     top = float(bets.max())
     return top + float(np.log(np.exp(bets - top).mean()))
+
+
+def _log_product(factors: Floats) -> float:
+    """The logarithm of a product of numbers from 0.1 to 1000: 64 of them at a time stay far from overflow."""
+    many = factors.size // 64 * 64
+    return float(np.log(factors[:many].reshape(-1, 64).prod(axis=1)).sum() + np.log(factors[many:]).sum())
 
 
 def log_arranged(counts: Counts) -> Floats:

@@ -84,7 +84,7 @@ class Trace:
         cells = 2 * self.size
         rows = rows + np.arange(0, blocks * cells, cells)[:, None]
         found = np.bincount(rows.reshape(-1), minlength=blocks * cells).reshape(blocks, self.size, 2)
-        counts: Counts = found.sum(axis=2)
+        counts: Counts = found[:, :, 0] + found[:, :, 1]
         self._equal += found[:, :, 1].sum(axis=0)
         self.counts += counts.sum(axis=0)
         # A row counts where the middle of its block is, which spreads less than where the row is.
