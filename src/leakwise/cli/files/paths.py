@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from leakwise.cli.files.beside_table import waiting
 from leakwise.cli.options import csv_files
 from leakwise.errors import InvalidInput
+from leakwise.tables.formats.remote import shown_uri, uri_of
 from leakwise.tables.release.paths import ledger_files, refuse_same_files, released_path
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ def source_and_target(
                 "Import the released file afterwards."
             )
         file = Path(table)
+        if out is None and uri_of(table) is not None:
+            raise InvalidInput(f"--out must be given: TABLE {shown_uri(table)!r} is not a file of this machine.")
+        if out is not None and uri_of(out) is not None:
+            raise InvalidInput(
+                f"--out must be a file of this machine: the report is written next to it. Got {shown_uri(out)!r}. Copy "
+                "the files to their place afterwards, or use lw.protect(..., out=...), which puts the table there."
+            )
         return file, Path(out) if out is not None else released_path(file)
     from leakwise.tables import SqlTable
 

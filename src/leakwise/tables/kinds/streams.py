@@ -10,6 +10,8 @@ import os
 from typing import Any
 
 from leakwise.errors import InvalidInput, require
+from leakwise.tables.formats import open_table
+from leakwise.tables.formats.remote import uri_of
 from leakwise.tables.kinds import frames
 
 __all__ = ["folder_of", "in_a_file", "is_dataset", "is_reader", "reader_of", "rows_at_hand"]
@@ -32,6 +34,8 @@ def rows_at_hand(data: Any) -> Any:
     """
     if frames.is_column(data) or frames.is_table(data):
         return data
+    if isinstance(data, (str, os.PathLike)) and uri_of(data) is not None:
+        return open_table(data)  # fetched once, however often it is opened from here on
     if not _is_scanner(data) and not any(hasattr(data, name) for name in ("__arrow_c_stream__", "__arrow_c_array__")):
         return data
     pa = require("pyarrow", extra="data", purpose=f"Reading {type(data).__name__} as Arrow")

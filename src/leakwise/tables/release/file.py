@@ -18,6 +18,7 @@ from leakwise.mechanism import AnyMechanism
 from leakwise.tables.formats import TableFile, is_path, open_table, readable
 from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.formats.names import kind_of
+from leakwise.tables.formats.remote import shown_uri
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
 from leakwise.tables.kinds.streams import folder_of
@@ -207,6 +208,6 @@ def refuse_partition(paths: Iterable[Any], names: Iterable[Hashable]) -> None:
         for part in (*path.parts, *path.resolve().parts):
             if any(part.startswith(name) for name in known):
                 raise InvalidInput(
-                    f"{str(path)!r} is in {part!r}, which reveals the secret of all its rows, whatever is released. "
-                    "Put the rows of all such folders into one file first, and release that to another place."
+                    f"{shown_uri(str(path))!r} is in {part!r}, which reveals the secret of all its rows, whatever is "
+                    "released. Put the rows of all such folders into one file first, and release that to another place."
                 )

@@ -56,8 +56,11 @@ def file_of(data: Any) -> Path | None:
     """Return the file behind the data, or behind a table of a database; None for what is in memory."""
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.formats import is_path
+    from leakwise.tables.formats.remote import uri_of
 
-    return Path(data) if is_path(data) else data.path if isinstance(data, SqlTable) else None
+    if is_path(data):
+        return Path(data) if uri_of(data) is None else None
+    return data.path if isinstance(data, SqlTable) else None
 
 
 def _same(one: Path, other: Path) -> bool:

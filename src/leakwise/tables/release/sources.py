@@ -16,6 +16,7 @@ from leakwise.mechanism import AnyMechanism
 from leakwise.tables.databases.sql_table import SqlTable, check_table, refuse_table, release_table
 from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
+from leakwise.tables.formats.remote import Upload, uri_of
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
@@ -215,6 +216,7 @@ class _Stored:
         coarsen: Mapping[Any, Bins],
     ) -> None:
         self.drop, self.coarsen, self.closed, self.written = drop, coarsen, False, False
+        self._upload: Upload | None = None
         self.memo: Memo | None = None
         self.watch_given: Callable[[Mapping[Hashable, Array]], None] | None = None
         self.name: str | None
@@ -236,7 +238,9 @@ class _Stored:
                     f"out must be a file like {str(Path(data))!r}. Got a table of a database. Import it afterwards."
                 )
             table = open_table(data, "data")
-            self._check, self._write, self._table, self._out = check_file, release_file, table, Path(out)
+            self._upload = None if (uri := uri_of(out)) is None else Upload(uri, overwrite=overwrite)
+            self._out = Path(out) if self._upload is None else self._upload.file
+            self._check, self._write, self._table = check_file, release_file, table
             self.name, self.names, self.order = table.title, table.names, order
             refuse_target(table, self._out, overwrite=overwrite)
         self._overwrite, self._progress = overwrite, progress
@@ -335,4 +339,4 @@ class _Stored:
             for (one, mechanism), each in zip(secrets, after, strict=False):
                 outcomes = plain_alphabet(mechanism.output_alphabet)
                 self._check(done, one.names, outcomes, what="outputs", watch=[lambda codes, _, see=each: see(codes)])
-        return done
+        return done if self._upload is None else self._upload.put()
