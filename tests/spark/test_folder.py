@@ -56,6 +56,15 @@ def test_a_folder_is_one_table_that_carries_its_mechanisms(folder):
     assert json.loads(done.stdout)["frequencies"] == e.frequencies.tolist()
 
 
+def test_one_file_of_a_folder_carries_the_mechanisms_too(folder, tmp_path):
+    e = lw.estimate(folder / "part-00000.snappy.parquet", column="s")
+    assert e.sample_size == 30
+    assert e.frequencies.tolist() == lw.estimate({"no": 20, "yes": 10}, YES_NO).frequencies.tolist()
+    out = lw.release(folder, YES_NO, "s", out=tmp_path / "twice.parquet", order="keep")
+    assert lw.estimate(out, column="s").sample_size == 90  # both releases in one mechanism
+    assert lw.estimate(out, column=("p", "q")).frequencies.round(3).tolist() == [0.667, 0.333, 0, 0]
+
+
 def test_what_is_not_whole_or_not_one_table(folder, tmp_path):
     with pytest.raises(lw.InvalidInput, match="column must say which"):
         lw.estimate(folder)
@@ -63,14 +72,16 @@ def test_what_is_not_whole_or_not_one_table(folder, tmp_path):
     with pytest.raises(lw.InvalidInput, match="is not whole"):
         lw.estimate(folder, column="s")
     (folder / "_temporary").rmdir()
-    with pytest.raises(lw.InvalidInput, match=r"a folder of files\. Spark releases it"):
-        lw.release(folder, YES_NO, "s", out=tmp_path / "x.parquet")
+    (folder / "_SUCCESS").unlink()
+    with pytest.raises(lw.InvalidInput, match="is not whole: its files are named as Spark names them"):
+        lw.estimate(folder, column="s")
+    (folder / "_SUCCESS").touch()
     pq.write_table(pa.table({"other": [1]}), folder / "part-00009.parquet")
     with pytest.raises(lw.InvalidInput, match="are not of one table"):
         lw.estimate(folder, column="s")
     empty = tmp_path / "empty.parquet"
     empty.mkdir()
-    with pytest.raises(lw.InvalidInput, match="is a folder"):
+    with pytest.raises(lw.InvalidInput, match="is a folder without a table in it"):
         lw.estimate(empty, YES_NO, "s")
 
 

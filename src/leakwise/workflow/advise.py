@@ -223,7 +223,7 @@ order='shuffle', dry_run=True)
 
     asked = Fraction(level(lift=lift).below)
     # A file is tried as if it were released beside itself.
-    out = released_path(Path(data)) if is_path(data) else None
+    out = released_path(Path(data), "leakwise.released") if is_path(data) else None
     source = open_source(data, out, overwrite=out is not None, progress=None, order="shuffle")
     if isinstance(column, tuple | list) or column is None:
         raise InvalidInput(f"column must name one secret column. Got {column!r} instead.")

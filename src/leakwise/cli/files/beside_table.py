@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.mechanism.files import NEXT, save_mechanism
-from leakwise.mechanism.stratified_file import load_any, save_stratified
-from leakwise.tables.estimate.beside import mechanism_file
+from leakwise.mechanism.stratified_file import save_stratified
+from leakwise.tables.estimate.beside import earlier_release
 from leakwise.tables.formats import TableFile, open_table
-from leakwise.tables.formats.carried_mechanism import Carried, after_earlier, carried_secrets
+from leakwise.tables.formats.carried_mechanism import Carried, after_earlier
 from leakwise.tables.kinds.joint_columns import plain_alphabet
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.file import check_file
@@ -111,22 +110,6 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def earlier_release(table: TableFile, columns: tuple[str, ...]) -> list[Carried]:
-    """Return earlier releases of these columns: from the table's metadata, or from the mechanism file next to it."""
-    carried = carried_secrets(table.metadata, repr(str(table.path)))
-    if carried:
-        return [one for one in carried if set(columns).intersection(one.names)]
-    beside = mechanism_file(table.path, columns)
-    if beside is None:
-        return []
-    mechanism = load_any(beside)
-    try:
-        same = mechanism.outcomes_digest == digest_of_outcomes(_counts(table, columns, mechanism))
-    except InvalidInput:  # these columns contain values that are not among its outcomes
-        return []
-    return [Carried(columns, mechanism)] if same else []
 
 
 def _counts(table: TableFile, columns: tuple[str, ...], mechanism: AnyMechanism) -> Counts:

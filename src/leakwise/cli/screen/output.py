@@ -10,7 +10,7 @@ from typing import Annotated, Any, Protocol
 
 import typer
 
-__all__ = ["JsonOption", "Printable", "print_json", "print_table", "show"]
+__all__ = ["JsonOption", "Printable", "print_json", "print_table", "show", "tell_release"]
 
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print JSON instead of a table. An infinite number is the text 'inf'.")
@@ -31,9 +31,19 @@ def show(result: Printable, as_json: bool) -> None:
         typer.echo(repr(result))
 
 
-def print_json(data: Any) -> None:
+def tell_release(done: Printable, written: Mapping[str, Any], as_json: bool, *, err: bool = False) -> None:
+    """Print what was released, and the files that were written; on standard error where the output is the table."""
+    if as_json:
+        print_json({**done.to_dict(), "files": {name: str(path) for name, path in written.items()}}, err=err)
+        return
+    typer.echo(repr(done), err=err)
+    for name, path in written.items():
+        typer.echo(f"{name}: {path}", err=err)
+
+
+def print_json(data: Any, *, err: bool = False) -> None:
     """Print plain data as strict JSON."""
-    typer.echo(json.dumps(_strict(data), ensure_ascii=False, allow_nan=False, indent=2))
+    typer.echo(json.dumps(_strict(data), ensure_ascii=False, allow_nan=False, indent=2), err=err)
 
 
 def _strict(data: Any) -> Any:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import glob
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.mechanism.stratified_file import load_any
-from leakwise.tables.formats import TableFile
-from leakwise.tables.formats.carried_mechanism import Carried
+from leakwise.tables.formats import TableFile, open_table
+from leakwise.tables.formats.carried_mechanism import Carried, carried_secrets
 from leakwise.tables.formats.names import stem_of
 from leakwise.tables.kinds.joint_columns import plain_alphabet
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.file import check_file
 from leakwise.tables.release.secret_columns import columns_among
 
-__all__ = ["mechanism_beside", "mechanism_file", "released_beside", "secret_in_name"]
+__all__ = ["earlier_release", "mechanism_beside", "mechanism_file", "released_beside", "secret_in_name"]
 
 
 def mechanism_file(table: Path, columns: Sequence[Any] | None) -> Path | None:
@@ -44,6 +45,8 @@ def mechanism_beside(table: TableFile, column: Any) -> Carried | None:
     the file of the mechanism was saved with.
     """
     beside = mechanism_file(table.path, None if column is None else columns_among(table.names, column))
+    if beside is None and _in_files(table):
+        return next(iter(_beside_files(table, lambda one: [mechanism_beside(one, column)])), None)
     if beside is None:
         several = released_beside(table) if column is None else []
         if len(several) > 1:
@@ -82,7 +85,59 @@ def released_beside(table: TableFile) -> list[Carried]:
         mechanism = load_any(alone)
         if isinstance(mechanism, StratifiedMechanism) and mechanism.secret is not None:
             found.append(Carried(columns_among(table.names, mechanism.secret), mechanism))
-    return found
+    return _beside_files(table, released_beside) if not found and alone is None and _in_files(table) else found
+
+
+def _in_files(table: TableFile) -> bool:
+    return table.files != [table.path]
+
+
+def _beside_files(table: TableFile, read: Callable[[TableFile], Sequence[Carried | None]]) -> list[Carried]:
+    """The mechanisms next to the files that a table consists of: those of each must be the same, and belong to it."""
+    first: list[Carried] | None = None
+    for file in table.files:
+        one = open_table(file)
+        found = [told for told in read(one) if told is not None]
+        if first is not None and found != first:
+            raise InvalidInput(
+                f"The files of {str(table.path)!r} were released by different mechanisms, or some have none next to "
+                "them: they are not one released table. Take each by itself."
+            )
+        if not all(_belongs(one, told) for told in found):
+            raise InvalidInput(f"The mechanism next to {str(file)!r} belongs to another released table.")
+        first = found
+    # Each belongs to its own file: none to all of them together.
+    return [Carried(told.names, _without_digest(told.mechanism)) for told in first or []]
+
+
+def _belongs(table: TableFile, told: Carried) -> bool:
+    alphabet = plain_alphabet(told.mechanism.output_alphabet)
+    digest = told.mechanism.outcomes_digest
+    if digest is None:
+        return True
+    return digest == digest_of_outcomes(check_file(table, told.names, alphabet, what="outputs").counts)
+
+
+def _without_digest(mechanism: AnyMechanism) -> AnyMechanism:
+    bare = copy.copy(mechanism)
+    object.__setattr__(bare, "outcomes_digest", None)
+    return bare
+
+
+def earlier_release(table: TableFile, columns: Sequence[Any]) -> list[Carried]:
+    """Return earlier releases of these columns: from the table's metadata, or from the mechanism file next to it."""
+    carried = carried_secrets(table.metadata, repr(str(table.path)))
+    if carried:
+        return [one for one in carried if set(columns).intersection(one.names)]
+    beside = mechanism_file(table.path, columns)
+    if beside is None:
+        return []
+    mechanism = load_any(beside)
+    try:
+        counts = check_file(table, columns, plain_alphabet(mechanism.output_alphabet), what="outputs").counts
+    except InvalidInput:  # these columns contain values that are not among its outcomes
+        return []
+    return [Carried(tuple(columns), mechanism)] if mechanism.outcomes_digest == digest_of_outcomes(counts) else []
 
 
 def _fits(table: TableFile, name: str, mechanism: AnyMechanism) -> bool:

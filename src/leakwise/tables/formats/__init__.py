@@ -61,24 +61,33 @@ class TableFile(ABC):
     names: list[str]
     kind: Kind | None = None
     """The kind of file into which a release keeps the bytes that it does not exchange; None where there is none."""
+    text_format: str | None = None
+    """The format whose fields it holds as they were written, if it is one of text."""
     closed: bool = False
     """Whether no column may go out that it did not name when it was opened."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self._stamp = path, _stamp(path)
+    files: Sequence[Path] = ()
+    """The files that it is read from: several for a folder, none for rows that come from elsewhere."""
+
+    def __init__(self, path: Path, files: Sequence[Path] | None = None) -> None:
+        self.path = path
+        self.files = [path] if files is None else list(files)
+        self._stamps = [_stamp(one) for one in self.files]
 
     def __fspath__(self) -> str:
         return str(self.path)
 
     @property
     def title(self) -> str | None:
-        """What a ledger calls the table, where its user says nothing else."""
-        return self.path.name
+        """What a ledger calls the table, where its user says nothing else: the file or folder, or the whole pattern."""
+        if not self.path.exists():
+            return str(self.path)
+        return self.path.name or self.path.resolve().name
 
     @property
     def changed(self) -> bool:
         """Whether the file is another than the one that was opened."""
-        return _stamp(self.path) != self._stamp
+        return [_stamp(one) for one in self.files] != self._stamps
 
     @property
     def rows(self) -> int | None:
@@ -94,6 +103,10 @@ class TableFile(ABC):
     def parts(self) -> Sequence[int]:
         """How many rows each part has of which a released file keeps the bounds; empty where it keeps none."""
         return ()
+
+    def constants(self, place: int) -> Mapping[str, Any]:
+        """Return the columns that the names of folders give the rows of one of its files, with their value there."""
+        return {}
 
     def holds(self, name: str) -> type | None:
         """Return the type of a column's values, where there is one; None for whole numbers, or if unknown."""
@@ -112,7 +125,7 @@ class TableFile(ABC):
         """
 
     @abstractmethod
-    def pieces(self, reads: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Columns, Any]]:
+    def pieces(self, reads: Sequence[str], schema: Any) -> Iterator[tuple[Columns, Any]]:
         """Return columns as they are encoded, and others as a record batch of their Arrow schema, batch by batch."""
 
     def keeps(self, out: Path) -> bool:
@@ -189,17 +202,22 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _open(source: Path, name: str) -> TableFile:
-    if source.is_dir():
-        require("pyarrow", extra="data", purpose="Reading Parquet files")
-        from leakwise.tables.formats.folder import ParquetFolder, is_parquet_folder
+    from leakwise.tables.formats.folders.parts import is_pattern
 
-        if is_parquet_folder(source):
-            return ParquetFolder(source)
-    kind = kind_of(source, name).format
+    if source.is_dir() or is_pattern(source):
+        require("pyarrow", extra="data", purpose="Reading folders of files")
+        from leakwise.tables.formats.folders.folder import open_parts
+
+        return open_parts(source, _open_file)
+    kind_of(source, name)
     if not source.is_file():
-        what = "is a folder" if source.is_dir() else "does not exist"
-        raise InvalidInput(f"Cannot read {name} {str(source)!r}: it {what}.{_near(source)}")
+        raise InvalidInput(f"Cannot read {name} {str(source)!r}: it does not exist.{_near(source)}")
+    return _open_file(source)
+
+
+def _open_file(source: Path) -> TableFile:
     require("pyarrow", extra="data", purpose=f"Reading {source.suffix} files")
+    kind = kind_of(source).format
     if kind == "parquet":
         from leakwise.tables.formats.parquet import ParquetTable
 

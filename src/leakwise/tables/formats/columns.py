@@ -43,9 +43,9 @@ class ArrowColumns(TableFile):
     def arrow_schema(self, names: Sequence[str], drawn: Sequence[str] = ()) -> Any:
         return pa.schema([self._schema.field(name) for name in names], metadata=self._schema.metadata)
 
-    def pieces(self, reads: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Columns, Any]]:
-        for batch in self.arrow_batches(list(dict.fromkeys([*reads, *names]))):
-            yield {name: batch.column(name) for name in reads}, batch.select(list(names))
+    def pieces(self, reads: Sequence[str], schema: Any) -> Iterator[tuple[Columns, Any]]:
+        for batch in self.arrow_batches(list(dict.fromkeys([*reads, *schema.names]))):
+            yield {name: batch.column(name) for name in reads}, batch.select(schema.names)
 
     def holds(self, name: str) -> type | None:
         return held_type(self._schema.field(name).type)

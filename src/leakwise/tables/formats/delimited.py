@@ -31,6 +31,8 @@ __all__ = ["DelimitedTable"]
 class DelimitedTable(TextTable):
     """A text file with one record per line and a header."""
 
+    text_format = "delimited"
+
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.kind = kind_of(path)
@@ -46,6 +48,7 @@ class DelimitedTable(TextTable):
             raise InvalidInput(f"The first line of {str(path)!r} is empty. It must name the columns.")
         tabs = self.kind.ending.startswith(".tsv")
         self._delimiter = ord("\t") if tabs else ord(";") if b";" in line and b"," not in line else ord(",")
+        self.delimiter = chr(self._delimiter)
         head = next(self._records())
         self.names = [_unquoted(field) for field in head.fields_of_first()]
         self._quoted = [field.startswith(b'"') for field in head.fields_of_first()]
@@ -159,6 +162,9 @@ class DelimitedTable(TextTable):
 
     def new_type(self, name: str) -> TextType:
         return TextType(self._shown)
+
+    def constant(self, value: Any, count: int) -> Any:
+        return pa.repeat(self._texts(self.names[0], [value])[0], count)
 
     def _shown(self, column: Any) -> Any:
         """The fields as texts; an empty one that is not quoted is missing."""

@@ -30,6 +30,8 @@ _ENCODER = msgspec.json.Encoder()
 class JsonLinesTable(TextTable):
     """A file with one JSON object per line."""
 
+    text_format = "json_lines"
+
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.kind = kind_of(path)
@@ -114,11 +116,13 @@ class JsonLinesTable(TextTable):
     def new_type(self, name: str) -> JsonType:
         return JsonType(name, str(self.path))
 
-    def pieces(self, reads: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Columns, Any]]:
+    def refusing_batches(self, names: Sequence[str]) -> Iterator[Columns]:
         for first, objects in self._objects():
             self._refuse_unnamed(first, objects)
-            batch = self._columns(first, objects, list(dict.fromkeys([*reads, *names])))
-            yield batch, self.typed(batch, names)
+            yield self._columns(first, objects, names)
+
+    def constant(self, value: Any, count: int) -> list[bytes]:
+        return [_written(value).encode()] * count
 
     def _rewrite_alike(
         self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None

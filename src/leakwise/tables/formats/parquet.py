@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leakwise.errors import InvalidInput
 from leakwise.tables.formats import Columns, Exchange, Reorder
+from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, pack
 from leakwise.tables.formats.columns import ArrowColumns, Replacement
 from leakwise.tables.formats.names import kind_of
 
@@ -19,6 +22,19 @@ __all__ = ["ParquetTable"]
 # A batch of all columns is held in memory two times over; one of the secret columns only is small.
 _BYTES = 64 << 20
 _ROWS = 1 << 20
+
+
+# Where Spark notes the schema of the DataFrame, with what its columns carry.
+_ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
+
+
+class _Field(msgspec.Struct):
+    name: str
+    metadata: dict[str, Any] = {}
+
+
+class _Schema(msgspec.Struct):
+    fields: list[_Field] = []
 
 
 class ParquetTable(ArrowColumns):
@@ -51,9 +67,11 @@ class ParquetTable(ArrowColumns):
     def parts(self) -> Sequence[int]:
         return [self._meta.row_group(place).num_rows for place in range(self._meta.num_row_groups)]
 
-    @property
+    @cached_property
     def metadata(self) -> Mapping[bytes, bytes]:
-        return self._schema.metadata or {}
+        found = dict(self._schema.metadata or {})
+        secrets = _told_by_spark(found.get(_ROW_METADATA, b"{}"), str(self.path))
+        return {**found, **pack(secrets, {})} if secrets else found
 
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
         with self._open(names) as file:
@@ -109,3 +127,16 @@ class ParquetTable(ArrowColumns):
         columns = [group.column(place) for place in range(group.num_columns)]
         plain = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4"}
         return {one.path_in_schema: plain.get(one.compression, one.compression) for one in columns}
+
+
+def _told_by_spark(note: bytes, name: str) -> list[Carried]:
+    """The released secrets that the columns of a DataFrame spoke of."""
+    try:
+        fields = msgspec.json.decode(note, type=_Schema).fields
+    except msgspec.DecodeError:
+        return []  # not of the form that Spark writes: it says nothing about a release
+    found: list[Carried] = []
+    for field in fields:
+        if (told := field.metadata.get(KEY.decode())) is not None:
+            found += [one for one in carried_secrets({KEY: str(told).encode()}, name) if one not in found]
+    return found

@@ -44,7 +44,8 @@ def write_as(
     reorder: Reorder | None = None,
 ) -> Iterator[int]:
     """Write a table with columns exchanged and dropped in the kind of file that a name says; yields rows written."""
-    others, schema = _schema(table, exchange)
+    schema = _schema(table, out, exchange)
+    others = pa.schema([field for field in schema if field.name not in exchange.outputs])
     replacement = Replacement(schema, exchange.outputs, carried, drop=exchange.dropped)
     names = replacement.schema.names
 
@@ -61,10 +62,11 @@ def write_as(
             yield piece.num_rows
 
 
-def _schema(table: TableFile, exchange: Exchange) -> tuple[list[str], Any]:
-    """The columns that go out as they are, and the schema of all that go out as the source has it."""
+def _schema(table: TableFile, out: Path, exchange: Exchange) -> Any:
+    """The schema of all columns that go out, as the source has it; fields of text stay as they were written in CSV."""
     kept = [name for name in table.names if name not in exchange.dropped]
-    return [name for name in kept if name not in exchange.outputs], table.arrow_schema(kept, list(exchange.outputs))
+    as_it_is = table.text_format == kind_of(out).format == "delimited"
+    return table.arrow_schema(kept, kept if as_it_is else list(exchange.outputs))
 
 
 def refuse_types(table: TableFile, out: Path, names: Sequence[str]) -> None:
@@ -153,16 +155,28 @@ def _ipc(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
 
 @contextmanager
 def _delimited(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
-    import pyarrow.csv as csv
-
-    plain = _converted(schema, _is_odd)
-    if unfit := [field for field in plain if _is_binary(field.type)]:
-        raise pa.ArrowTypeError(f"{some_of([field.name for field in unfit])} has bytes")
+    """Fields between commas or tabs: a missing value is empty, an empty text ``""``; quotes are where they must be."""
     delimiter = "\t" if kind.ending.startswith(".tsv") else ","
-    special = any(sign in name for name in plain.names for sign in f'{delimiter}"\r\n') or "" in plain.names
-    options = csv.WriteOptions(delimiter=delimiter, quoting_header="needed" if special else "none")
-    with csv.CSVWriter(target, plain, write_options=options) as writer:
-        yield _Writer(lambda table: writer.write_table(_cast(table, plain)))
+    plain = _converted(schema, _is_odd)
+    if unfit := [field.name for field in plain if _is_binary(field.type) or pa.types.is_nested(field.type)]:
+        raise pa.ArrowTypeError(f"{some_of(unfit)} has bytes or lists")
+    special = f'[{delimiter}"\r\n]'
+
+    def quoted(texts: Any) -> Any:
+        odd = pc.or_(pc.match_substring_regex(texts, special), pc.equal(pc.binary_length(texts), 0))
+        doubled = pc.replace_substring(texts, '"', '""')
+        return pc.if_else(odd, _joined_texts('"', doubled, '"'), texts)
+
+    def write(table: Any) -> None:
+        columns = []
+        for column in _cast(table, plain).columns:
+            texts = column.cast(pa.large_string())
+            columns.append(pc.fill_null(quoted(texts) if _is_text(column.type) else texts, ""))
+        for chunk in _joined_texts(_joined_texts(*columns, between=delimiter), "\n").chunks:
+            target.write(_bytes(chunk))
+
+    target.write(delimiter.join(quoted(pa.array(plain.names, pa.large_string())).to_pylist()).encode() + b"\n")
+    yield _Writer(write)
 
 
 @contextmanager
@@ -208,6 +222,24 @@ def _values(kind: Any) -> Any:
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return kind.value_type
     return pa.large_string()
+
+
+def _joined_texts(*parts: Any, between: str = "") -> Any:
+    """The texts of columns, or one text for all rows, put together row by row."""
+    large = pa.large_string()
+    columns = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*columns, pa.scalar(between, large))
+
+
+def _bytes(texts: Any) -> memoryview:
+    """All texts of an array, one after the other."""
+    _, ends, data = texts.buffers()
+    first, last = memoryview(ends).cast("q")[texts.offset], memoryview(ends).cast("q")[texts.offset + len(texts)]
+    return memoryview(data or b"")[first:last]
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _is_odd(kind: Any) -> bool:

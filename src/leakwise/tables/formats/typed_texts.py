@@ -11,6 +11,7 @@ import decimal
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -35,14 +36,16 @@ class ColumnType(Protocol):
     def found(self) -> Any:
         """The Arrow type that all rows seen have."""
 
-    def array(self, column: Any) -> Any:
-        """Return a column of a batch in the type that was found."""
+    def array(self, column: Any, kind: Any) -> Any:
+        """Return a column of a batch in the type that was found, or as texts."""
 
 
 class TextTable(TableFile):
     """A table whose file has no types."""
 
-    _types: dict[str, ColumnType]
+    def __init__(self, path: Path, files: Sequence[Path] | None = None) -> None:
+        super().__init__(path, files)
+        self._types: dict[str, ColumnType] = {}
 
     @abstractmethod
     def new_type(self, name: str) -> ColumnType:
@@ -50,7 +53,7 @@ class TextTable(TableFile):
 
     def arrow_schema(self, names: Sequence[str], drawn: Sequence[str] = ()) -> Any:
         """Return the schema of columns, which are read whole the first time; those that are drawn for are texts."""
-        known = self.__dict__.setdefault("_types", {})
+        known = self._types
         if new := [name for name in names if name not in known and name not in drawn]:
             found = {name: self.new_type(name) for name in new}
             for batch in self.batches(new):
@@ -59,17 +62,22 @@ class TextTable(TableFile):
             known.update(found)
         return pa.schema([(name, pa.string() if name in drawn else known[name].found) for name in names])
 
-    def pieces(self, reads: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Columns, Any]]:
-        for batch in self.batches(list(dict.fromkeys([*reads, *names]))):
-            yield batch, self.typed(batch, names)
+    @abstractmethod
+    def constant(self, value: Any, count: int) -> Any:
+        """Return a column of a batch in which every row has this value."""
 
-    def typed(self, batch: Columns, names: Sequence[str]) -> Any:
-        """Return columns of a batch in their types."""
-        schema = self.arrow_schema(names)
-        try:
-            return pa.record_batch([self._types[name].array(batch[name]) for name in names], schema=schema)
-        except (pa.ArrowException, ValueError) as error:
-            raise InvalidInput(f"{str(self.path)!r} was changed while it was read: {error}.") from error
+    def refusing_batches(self, names: Sequence[str]) -> Iterator[Columns]:
+        """Return columns as :meth:`batches` does; rows with a column of which nothing is known are refused."""
+        return self.batches(names)
+
+    def pieces(self, reads: Sequence[str], schema: Any) -> Iterator[tuple[Columns, Any]]:
+        types = {name: self._types.get(name) or self.new_type(name) for name in schema.names}
+        for batch in self.refusing_batches(list(dict.fromkeys([*reads, *schema.names]))):
+            try:
+                columns = [types[field.name].array(batch[field.name], field.type) for field in schema]
+            except (pa.ArrowException, ValueError) as error:
+                raise InvalidInput(f"{str(self.path)!r} was changed while it was read: {error}.") from error
+            yield batch, pa.record_batch(columns, schema=schema)
 
 
 class TextType:
@@ -98,9 +106,9 @@ class TextType:
     def found(self) -> Any:
         return self._alive[0].kind if self._alive else pa.string()
 
-    def array(self, column: Any) -> Any:
+    def array(self, column: Any, kind: Any) -> Any:
         texts = self._texts(column)
-        return self._alive[0].values(texts) if self._alive else texts
+        return self._alive[0].values(texts) if self._alive and kind != pa.string() else texts
 
 
 class _Reading:
@@ -197,5 +205,5 @@ class JsonType:
             "file, or drop the column."
         )
 
-    def array(self, column: Sequence[bytes]) -> Any:
-        return pa.array([json.loads(raw) for raw in column], type=self.found)
+    def array(self, column: Sequence[bytes], kind: Any) -> Any:
+        return pa.array([json.loads(raw) for raw in column], type=kind)

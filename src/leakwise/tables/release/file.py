@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from leakwise.documents import created_like, written_aside
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism
 from leakwise.tables.formats import TableFile, is_path, open_table, readable
-from leakwise.tables.formats.carried_mechanism import Carried, pack
+from leakwise.tables.formats.carried_mechanism import KEY, Carried, pack
+from leakwise.tables.formats.folders.parts import belongs
 from leakwise.tables.formats.names import kind_of
 from leakwise.tables.formats.remote import shown_uri
 from leakwise.tables.kinds import frames
@@ -145,7 +147,7 @@ def release_file(
     )
     carried = pack(
         [Carried(one.names, mechanism) for one, mechanism in checked],
-        table.metadata,
+        _told_before(table, target, [one.names for one, _ in checked]),
         unsafe_seed=stream is not None and stream.seeded,
     )
     reorder = None
@@ -154,7 +156,7 @@ def release_file(
 
         reorder = shuffler(target.parent, stream)
     done = 0
-    with created_like(table.path, target), written_aside(target) as file:
+    with created_like(*table.files, target), written_aside(target) as file:
         for rows in table.rewrite(file, target, exchange, carried, reorder):
             done += rows
             if progress is not None:
@@ -166,22 +168,33 @@ def release_file(
     return target
 
 
+def _told_before(table: TableFile, target: Path, secrets: Sequence[Sequence[str]]) -> Mapping[bytes, bytes]:
+    """What the table carries, or says in files next to it, about an earlier release that the target is to carry on."""
+    if KEY in table.metadata or not kind_of(target).carries:
+        return table.metadata
+    from leakwise.tables.estimate.beside import earlier_release, released_beside
+
+    others = [tuple(one.names) for one in released_beside(table)]
+    named = dict.fromkeys([*map(tuple, secrets), *others])
+    return pack([one for names in named for one in earlier_release(table, names)], {}) if named else {}
+
+
 def refuse_target(table: TableFile, target: Path, *, overwrite: bool) -> None:
     """Everything about the place of the output that can be known to be wrong beforehand."""
-    source = table.path
-    if source.is_dir():
-        raise InvalidInput(
-            f"{str(source)!r} is a folder of files. Spark releases it: lw.spark.release(spark.read.parquet(…), …)."
-        )
     kind_of(target, "out")
     folder = target.parent
     if not folder.is_dir():
         raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} does not exist.")
     if target.is_dir():
         raise InvalidInput(f"Cannot write {str(target)!r}: it is a folder. Name a file in it.")
-    if target.exists() and source.exists() and os.path.samefile(target, source):
+    if target.exists() and any(one.exists() and os.path.samefile(target, one) for one in table.files):
         raise InvalidInput(
             f"out must not be the table itself: {str(target)!r}. The true values would be lost. Choose another name."
+        )
+    if belongs(target, table.path):
+        raise InvalidInput(
+            f"out must not be among the files of the table: {str(target)!r} would be one of {str(table.path)!r}, and "
+            "be read as such the next time. Choose another place."
         )
     if target.exists() and not overwrite:
         raise InvalidInput(
@@ -202,11 +215,12 @@ def refuse_columns(table: TableFile, out: Path, others: Sequence[Hashable]) -> N
 
 def refuse_partition(paths: Iterable[Any], names: Iterable[Hashable]) -> None:
     """Refuse files in folders such as ``smokes=yes``, whose names tell the secret of every row in them."""
-    known = {f"{name}=" for name in names}
+    # Hive writes names in lower case, and signs that are special in paths by their numbers.
+    known = tuple(f"{name}=".casefold() for name in names)
     for path in (Path(one) for one in map(folder_of, paths) if is_path(one)):
         # Also where the folder is reached by another name.
-        for part in (*path.parts, *path.resolve().parts):
-            if any(part.startswith(name) for name in known):
+        for part in dict.fromkeys((*path.parts, *path.resolve().parts)):
+            if part.casefold().startswith(known) or unquote(part).casefold().startswith(known):
                 raise InvalidInput(
                     f"{shown_uri(str(path))!r} is in {part!r}, which reveals the secret of all its rows, whatever is "
                     "released. Put the rows of all such folders into one file first, and release that to another place."

@@ -41,14 +41,24 @@ def ledger_files(path: Path | None, name: str) -> dict[str, Path | None]:
     return {name: path, **{f"{name} (its {end})": Path(f"{path}{end}") for end in ("-wal", "-shm", "-journal")}}
 
 
-def released_path(table: Path) -> Path:
+def released_path(table: Path, of_pattern: str | None = None) -> Path:
     """Return where a table is released to if nobody says otherwise: next to it, in the same kind of file.
+
+    Where a pattern names the files there is no such place, unless ``of_pattern`` gives it a name.
 
     >>> released_path(Path("data/survey.csv.gz")).name
     'survey.released.csv.gz'
     """
+    from leakwise.tables.formats.folders.parts import is_pattern, kind_of_parts
     from leakwise.tables.formats.names import kind_of, stem_of
 
+    if is_pattern(table):
+        if of_pattern is not None:
+            return Path(f"{of_pattern}{kind_of_parts(table).ending}")
+        raise InvalidInput(f"out (--out) must be given: {str(table)!r} names several files, which are released as one.")
+    if table.is_dir():
+        table = table.resolve()
+        return table.with_name(f"{table.name}.released{kind_of_parts(table).ending}")
     return table.with_name(f"{stem_of(table)}.released{kind_of(table).ending}")
 
 

@@ -53,8 +53,9 @@ def release(
         A column (list, tuple, NumPy array, pandas or polars Series, pyarrow array) or a table (pandas or polars
         DataFrame, polars LazyFrame, pyarrow Table, RecordBatch or Dataset, mapping from names to columns). Or the path
         of a file (CSV, TSV, Parquet, Arrow, JSON lines, Stata, SPSS; of text also compressed, ``.csv.gz``), or its
-        address (``s3://bucket/survey.csv``); it is read and written in batches, and ``out`` is returned. Or a table of
-        a database (:class:`SqlTable`), likewise. Or anything else that gives its rows in Arrow
+        address (``s3://bucket/survey.csv``), of a folder of files (names such as ``country=DE`` inside are columns of
+        the table), or a pattern (``"data/*.csv"``); it is read and written in batches, and ``out`` is returned. Or a
+        table of a database (:class:`SqlTable`), likewise. Or anything else that gives its rows in Arrow
         (``__arrow_c_stream__``), such as a DuckDB relation. With ``out``, a LazyFrame, a Dataset and the like are read
         once into a private temporary file, and memory does not grow with the rows; without it they are taken into
         memory, since running a plan twice would release twice, and an Arrow table (a LazyFrame for a LazyFrame) comes

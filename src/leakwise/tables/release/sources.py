@@ -23,7 +23,15 @@ from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
 from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.checking import Encoded, RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
-from leakwise.tables.release.file import Progress, StrataCounts, check_file, refuse_columns, refuse_target, release_file
+from leakwise.tables.release.file import (
+    Progress,
+    StrataCounts,
+    check_file,
+    refuse_columns,
+    refuse_partition,
+    refuse_target,
+    release_file,
+)
 from leakwise.tables.release.secret_columns import check_data
 from leakwise.tables.source import Checked, Opened, Source
 from leakwise.tables.strata.columns_in_memory import ColumnsInMemory, encode_held, labels_of, listed, shown_held
@@ -281,6 +289,7 @@ class _Stored:
     ) -> Checked:
         frames.check_names(self._table.names, [*self.drop, *self.coarsen], repr(str(self._table.path)))
         if isinstance(self._table, TableFile):
+            refuse_partition(self._table.files, names)
             refuse_columns(self._table, self._out, [*names, *self.drop, *self.coarsen])
         beside = RowBeside(given, self.coarsen, strict, self.order is None, self._drawn, self.watch_given)
         found: Checked = self._check(self._table, names, letters, watch=watch, progress=self._progress, beside=beside)

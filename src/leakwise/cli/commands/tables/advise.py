@@ -23,7 +23,12 @@ def register(app: typer.Typer) -> None:
 
 def advise(
     table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="A CSV, TSV, Parquet, Arrow or JSON-lines file.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            help="A CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern.",
+            show_default=False,
+        ),
     ],
     column: Annotated[str, typer.Option("--column", "-c", metavar="NAME", help="The secret column.")],
     domain: Annotated[

@@ -43,7 +43,8 @@ def estimate(
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, or with --from-sql the name of a table.",
+            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern ('r/*.csv'), "
+            "or with --from-sql the name of a table.",
         ),
     ],
     mechanism: Annotated[

@@ -28,7 +28,11 @@ def register(app: typer.Typer) -> None:
 def regress(
     formula: Annotated[str, typer.Argument(metavar="FORMULA", help="Such as 'income ~ age + C(sex)'.")],
     table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="A released CSV, TSV, Parquet, Arrow or JSON-lines file.")
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern.",
+        ),
     ],
     mechanism: Annotated[
         list[str] | None,

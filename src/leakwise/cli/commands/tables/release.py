@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -41,13 +41,10 @@ from leakwise.cli.options.row import (
 )
 from leakwise.cli.options.settings import ConfigOption, SaveConfigOption, saved_settings
 from leakwise.cli.options.several import JointOption, ProtectOption, TotalOption, read_protect, read_secret
-from leakwise.cli.screen.output import JsonOption, print_json
+from leakwise.cli.screen.output import JsonOption, tell_release
 from leakwise.cli.screen.progress import rows_bar
 from leakwise.errors import InvalidInput, LeakwiseError
 from leakwise.workflow.limits import TEN_TIMES
-
-if TYPE_CHECKING:
-    from leakwise.report import Protection, SeveralProtection
 
 __all__ = ["register"]
 
@@ -63,8 +60,8 @@ def release(
         str,
         typer.Argument(
             metavar="TABLE",
-            help="A CSV, TSV, Parquet, Arrow or JSON-lines file, also .csv.gz or .csv.zst; with --from-sql the name of "
-            "a table.",
+            help="A CSV, TSV, Parquet, Arrow or JSON-lines file (also .csv.gz, .csv.zst), a folder of them (Hive too) "
+            "or a pattern ('data/*.csv'); with --from-sql the name of a table.",
         ),
     ],
     column: Annotated[
@@ -274,10 +271,12 @@ def release(
     leakwise release t.csv --protect ill=2 --protect age+sex=3 --domain no,yes --domain bins:0,100,5 --domain f,m \
       --prior-from-table --failure 1e-6 --drop name --total 4
     leakwise release t.csv --protect ill --protect sex --margin ill=0.02 --margin sex=0.03 --prior i.csv --prior s.csv
+    leakwise release 'years/*.csv.gz' -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --drop name -o all.parquet
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
     from leakwise.report import Protection
+    from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.formats import open_table
     from leakwise.tables.formats.names import kind_of, stem_of
     from leakwise.workflow.protect import protect
@@ -318,7 +317,8 @@ def release(
     chosen = None if mechanism is None else read_any_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
     named = read_secret(opened, column or [], several, domain, prior, prior_from_table, chosen)
-    source, place = (one if isinstance(one, Path) else one.path for one in (data, target))
+    sources = [opened.path] if isinstance(opened, SqlTable) else opened.files
+    place = target if isinstance(target, Path) else target.path
     releasing = partial(
         protect,
         opened,
@@ -369,13 +369,13 @@ def release(
         assert tried.dry_run is not None
         files = {name: str(path) for name, path in written.items()}
         told: Any = replace(tried.dry_run, files=files)
-        _tell(replace(tried, dry_run=told), {}, as_json)
+        tell_release(replace(tried, dry_run=told), {}, as_json)
         return
     beside_table = BesideTable(opened, place, secrets, certificate)
-    with rows_bar() as progress, created_like(source), beside_table:
+    with rows_bar() as progress, created_like(*sources), beside_table:
         done = releasing(certified=beside_table.save, progress=progress)
     if isinstance(target, Path):
-        with created_like(source):
+        with created_like(*sources):
             beside_table.bind(done.mechanism)
     try:
         if save_config is not None:
@@ -387,13 +387,4 @@ def release(
         raise InvalidInput(
             f"The table was released to {str(target)!r}, but its report could not be written: {error}"
         ) from error
-    _tell(done, written, as_json)
-
-
-def _tell(done: Protection | SeveralProtection, written: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json({**done.to_dict(), "files": {name: str(path) for name, path in written.items()}})
-        return
-    typer.echo(repr(done))
-    for name, path in written.items():
-        typer.echo(f"{name}: {path}")
+    tell_release(done, written, as_json)

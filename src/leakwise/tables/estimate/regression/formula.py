@@ -106,7 +106,7 @@ def read_frame(released: Any, names: Sequence[Hashable], texts: Sequence[Hashabl
     pandas = require("pandas", extra="analysis", purpose="lw.regress")
     wanted = list(dict.fromkeys(names))
     if is_path(released):
-        released = _read_file(pandas, str(getattr(released, "__fspath__", lambda: released)()), texts)
+        released = _read_file(pandas, released, wanted, texts)
     data = rows_at_hand(released)
     if frames.is_column(data) or not frames.is_table(data):
         raise InvalidInput(
@@ -126,18 +126,27 @@ def read_frame(released: Any, names: Sequence[Hashable], texts: Sequence[Hashabl
         raise InvalidInput(f"The columns of released must have the same number of rows: {error}.") from error
 
 
-def _read_file(pandas: Any, path: str, texts: Sequence[Hashable]) -> Any:
-    from leakwise.tables.formats import open_table
+def _read_file(pandas: Any, path: Any, wanted: Sequence[Hashable], texts: Sequence[Hashable]) -> Any:
+    from leakwise.tables.formats import open_table, readable
+    from leakwise.tables.formats.compression import opened
+    from leakwise.tables.formats.delimited import DelimitedTable
 
-    open_table(path, "released")  # says what is wrong with a path or a file
-    if path.endswith((".csv", ".tsv")):
-        separator = "\t" if path.endswith(".tsv") else ","
-        return pandas.read_csv(path, sep=separator, dtype=dict.fromkeys(texts, str))
-    if path.endswith((".jsonl", ".ndjson")):
-        return pandas.read_json(path, lines=True)
-    if path.endswith((".parquet", ".pq")):
-        return pandas.read_parquet(path)
-    return require("pyarrow.feather", extra="data", purpose="Reading Arrow files").read_table(path).to_pandas()
+    table = open_table(path, "released")
+    frames.check_names(table.names, wanted, repr(str(table.path)))
+    if table.text_format is None:
+        pyarrow = require("pyarrow", extra="data", purpose="Reading files with types")
+        schema = table.arrow_schema([str(name) for name in wanted])
+        return pyarrow.Table.from_batches((batch for _, batch in table.pieces([], schema)), schema=schema).to_pandas()
+    found = []
+    for place, file in enumerate(table.files):
+        # pandas guesses types as people expect it: a column of 1.50 and 2.5 is one of numbers.
+        with readable(file), opened(file) as stream:
+            if isinstance(one := open_table(file), DelimitedTable):
+                frame = pandas.read_csv(stream, sep=one.delimiter, dtype=dict.fromkeys(texts, str))
+            else:
+                frame = pandas.read_json(stream, lines=True)
+        found.append(frame.assign(**table.constants(place)))
+    return pandas.concat(found, ignore_index=True)
 
 
 def model_matrix(spec: Any, frame: Any) -> Any:

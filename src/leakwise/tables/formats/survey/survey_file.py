@@ -131,10 +131,9 @@ class SurveyTable(TableFile):
         known = {name: (self._declared if name in drawn else self.variables)[name] for name in names}
         return pa.schema([(name, _arrow_type(one)) for name, one in known.items()])
 
-    def pieces(self, reads: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Columns, Any]]:
-        schema = self.arrow_schema(names)
-        for values, _ in self._parts([*reads, *names]):
-            arrays = [_shown_array(self.variables[name], values[name]) for name in names]
+    def pieces(self, reads: Sequence[str], schema: Any) -> Iterator[tuple[Columns, Any]]:
+        for values, _ in self._parts([*reads, *schema.names]):
+            arrays = [_shown_array(self.variables[name], values[name]) for name in schema.names]
             yield self._columns(values, reads), pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     # -- into a file of the same program ------------------------------------------------------------------------
