@@ -86,6 +86,15 @@ def sql(folder: Path) -> None:
     assert duckdb.from_arrow(released).count("*").fetchall() == [(10,)]
 
 
+def postgres(folder: Path) -> None:
+    said = ""
+    try:
+        lw.estimate(lw.SqlTable(f"postgresql:///x?host={folder}", "t"), lw.randomized_response(["a", "b"], lift=3), "s")
+    except lw.InvalidInput as error:
+        said = str(error)
+    assert "Cannot connect" in said, said  # the driver is there, and no server in an empty folder
+
+
 def studio(folder: Path) -> None:
     from leakwise.studio.app import create_app
 

@@ -12,7 +12,7 @@ from leakwise.documents import created_like
 from leakwise.errors import InvalidInput
 from leakwise.report.release_facts import SEEDED
 from leakwise.report.write import write_report
-from leakwise.tables.release.paths import refuse_same_files
+from leakwise.tables.release.paths import file_of, refuse_same_files
 
 __all__ = ["Reported"]
 
@@ -69,7 +69,7 @@ class Reported:
             certificate_file=_name(certificate),
             settings_file=_name(settings),
         )
-        with created_like(self.table if isinstance(self.table, Path) else getattr(self.table, "database", None)):
+        with created_like(file_of(self.table)):
             return write_report(facts, path)
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.proof import NO_LIMITS
 from leakwise.report import Protection, SeveralProtection
-from leakwise.tables.formats import is_path
 from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files
 from leakwise.workflow.accuracy import as_asked, chosen_or_least
 from leakwise.workflow.advice import tell_accuracy
@@ -330,7 +329,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
             seconds=time.perf_counter() - started,
         )
     if certified is not None:
-        with created_like(data if is_path(data) else getattr(data, "database", None)):
+        with created_like(files["data"]):
             certified(certificate)
     entry = None
     if book is not None:

@@ -16,7 +16,6 @@ from leakwise.exact import Level
 from leakwise.priors import Prior, PriorByStratum, PriorSet
 from leakwise.proof import LIFTS, SecretPart, SeveralCertificate, certify, roundings, shares_of_a_total
 from leakwise.report.several import SeveralFacts, SeveralProtection
-from leakwise.tables.formats import is_path
 from leakwise.tables.release.draw import seeded_stream
 from leakwise.tables.release.file import StrataCounts, refuse_partition
 from leakwise.tables.release.paths import file_of
@@ -115,7 +114,7 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     # What would do better is told to the owner of the table, and stands in no report. Nothing has gone out yet.
     advice = advice_on_secrets(data, secrets, joint, by, certificate, seen[0].rows)
     if asked.certified is not None and not asked.dry_run:
-        with created_like(data if is_path(data) else getattr(data, "database", None)):
+        with created_like(files["data"]):
             asked.certified(certificate)
     origin = "estimated from the table" if isinstance(asked.prior, str) else "given"
     told_rows = [one.request.told_row for one in steps.drawn]

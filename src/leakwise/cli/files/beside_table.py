@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leakwise.errors import LeakwiseError
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.mechanism.files import NEXT, save_mechanism
 from leakwise.mechanism.stratified_file import save_stratified
@@ -44,14 +45,12 @@ class BesideTable:
     def __init__(
         self,
         data: TableFile | SqlTable,
-        target: Path,
+        target: Path | SqlTable,
         secrets: Sequence[tuple[Sequence[str], Path | None]],
         certificate: Path | None,
     ) -> None:
         self._target, self._secrets = target, [(tuple(names), place) for names, place in secrets]
-        self._earlier = [
-            earlier_release(data, names) if isinstance(data, TableFile) else [] for names, _ in self._secrets
-        ]
+        self._earlier = [earlier_release(data, names) for names, _ in self._secrets]
         self._places = [place for _, place in (*self._secrets, ((), certificate)) if place is not None]
         self._certificate = certificate
         self._before = _stamp(target)
@@ -82,6 +81,7 @@ class BesideTable:
         for one, whole, (names, place) in zip(drawn, self._whole(mechanism), self._secrets, strict=True):
             if place is None:
                 continue
+            assert isinstance(self._target, Path)
             digest = digest_of_outcomes(_counts(open_table(self._target), names, one))
             if isinstance(whole, StratifiedMechanism):
                 save_stratified(whole, place, outcomes_digest=digest)
@@ -95,8 +95,14 @@ class BesideTable:
         for place in self._places:
             if kind is None:
                 os.replace(waiting(place), place)
-            elif _stamp(self._target) == self._before:
+            elif self._untouched():
                 waiting(place).unlink(missing_ok=True)
+
+    def _untouched(self) -> bool:
+        try:
+            return _stamp(self._target) == self._before
+        except LeakwiseError:  # a server that is out of reach by now
+            return False
 
 
 def waiting(place: Path) -> Path:
@@ -104,7 +110,10 @@ def waiting(place: Path) -> Path:
     return place.with_name(f"{place.name}{NEXT}")
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def _stamp(target: Path | SqlTable) -> tuple[Any, ...] | None:
+    path = target if isinstance(target, Path) else target.path
+    if not isinstance(path, Path):
+        return target.identity if not isinstance(target, Path) else None
     try:
         found = path.stat()
     except OSError:

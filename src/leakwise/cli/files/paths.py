@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from leakwise.cli.files.beside_table import waiting
 from leakwise.cli.options import csv_files
 from leakwise.errors import InvalidInput
+from leakwise.tables.address import refuse_address
 from leakwise.tables.formats.remote import shown_uri, uri_of
-from leakwise.tables.release.paths import ledger_files, refuse_same_files, released_path
+from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files, released_path
 
 if TYPE_CHECKING:
     from leakwise.tables import SqlTable
@@ -19,7 +20,7 @@ __all__ = ["beside", "check_paths", "places_of_mechanisms", "source_and_target"]
 
 
 def source_and_target(
-    table: str, out: str | None, from_sql: Path | None, to_sql: Path | None
+    table: str, out: str | None, from_sql: str | None, to_sql: str | None
 ) -> tuple[Path | SqlTable, Path | SqlTable]:
     """Return the files, or the tables of databases, that are read and written."""
     if from_sql is None:
@@ -28,6 +29,8 @@ def source_and_target(
                 "--to-sql needs --from-sql: a table of a database is released into a database, and a file into a file. "
                 "Import the released file afterwards."
             )
+        refuse_address(table, "TABLE")
+        refuse_address(out, "--out")
         file = Path(table)
         if out is None and uri_of(table) is not None:
             raise InvalidInput(f"--out must be given: TABLE {shown_uri(table)!r} is not a file of this machine.")
@@ -46,8 +49,16 @@ def beside(target: Path | SqlTable) -> Path:
     """Return the file whose name the report and the mechanism share."""
     if isinstance(target, Path):
         return target
-    name = "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in target.table)
-    return target.path.with_name(f"{target.path.stem}.{name}.sql")
+    name, place = _in_name(target.table), target.path
+    return (
+        place.with_name(f"{place.stem}.{name}.sql")
+        if isinstance(place, Path)
+        else Path(f"{_in_name(place.name)}.{name}.sql")
+    )
+
+
+def _in_name(text: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in text)
 
 
 def places_of_mechanisms(
@@ -88,7 +99,7 @@ def check_paths(
     for option, page in pages.items():
         if page is not None and page.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"{option} must end in .html or .json. Got {str(page)!r} instead.")
-    source, out = (one if isinstance(one, Path) else one.path for one in (data, target))
+    source, out = file_of(data), file_of(target)
     read = {name: Path(text) for name, text in given.items() if text is not None and csv_files.exists(Path(text))}
     drafts = {f"{name} (while it waits)": waiting(one) for name, one in waits.items() if one is not None}
     written = {**pages, **waits, "--save-config": settings}

@@ -97,7 +97,9 @@ def _by_default(ctx: typer.Context, name: str) -> bool:
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
+    from leakwise.tables.address import without_password
+
+    text = without_password(str(value))
     if isinstance(value, Iterable) and not isinstance(value, str | Path):
         return f"[{', '.join(map(_toml, value))}]"
     return text if _NUMBER.fullmatch(text) else json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""One module for each kind of database. A kind is known by the first bytes of its file."""
+"""One module for each kind of database. A file is known by its first bytes, PostgreSQL by its address."""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from leakwise.errors import InvalidInput, did_you_mean, require, some_of
+from leakwise.tables.address import Address
 from leakwise.tables.release.exchange import Exchanger
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["Database", "Shuffle", "find_table", "kind_of", "named_table", "open_database", "quoted"]
+__all__ = [
+    "Database",
+    "Shuffle",
+    "file_identity",
+    "find_table",
+    "kind_of",
+    "named_table",
+    "open_database",
+    "quoted",
+]
 
 _ENDINGS = {"DuckDB": (".duckdb", ".ddb"), "SQLite": (".sqlite", ".sqlite3", ".db3")}
 
@@ -45,6 +55,12 @@ class Database(Protocol):
     def is_view(self, table: str) -> bool:
         """Return whether it is a view, which has no rows and no order of its own."""
 
+    def identity(self, table: str) -> tuple[Any, ...]:
+        """Return what no other table has, however the database and the table are named."""
+
+    def metadata(self, table: str) -> Mapping[bytes, bytes]:
+        """Return what the table carries beside its rows."""
+
     def holds_only(self, table: str) -> bool:
         """Return whether there is nothing in the database but this table."""
 
@@ -53,6 +69,12 @@ class Database(Protocol):
 
     def batches(self, table: str, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         """Return the named columns, a batch at a time; of a table in the order in which its rows are stored."""
+
+    def check_place(self, table: str) -> None:
+        """Refuse a name that no table can be made under."""
+
+    def hold(self, table: str) -> str:
+        """Keep a table as it is as long as this connection lasts, and return the name of the moment for others."""
 
     def settle(self) -> None:
         """Write everything to the one file of the database."""
@@ -66,16 +88,21 @@ class Database(Protocol):
         told: Callable[[int], None],
         checks: Callable[[int], None],
         shuffle: Shuffle | None = None,
+        carried: Mapping[bytes, bytes] | None = None,
+        replace: bool = True,
     ) -> None:
         """Write a table of the source with its secret columns exchanged, in one transaction.
 
-        A table that stands there is replaced. ``shuffle`` puts the rows into a random order. ``told`` is called with
-        the rows done after every batch, ``checks`` before the commit: what it raises rolls everything back.
+        A table that stands there is an error, unless it is to be replaced. ``shuffle`` puts the rows into a random
+        order. ``told`` is called with the rows done after every batch, ``checks`` before the commit: what it raises
+        rolls everything back. Where a table can carry something beside its rows, that is what is ``carried``.
         """
 
 
-def kind_of(path: Path, name: str) -> str:
-    """Return ``"DuckDB"`` or ``"SQLite"``."""
+def kind_of(path: Path | Address, name: str) -> str:
+    """Return ``"DuckDB"``, ``"SQLite"`` or ``"PostgreSQL"``."""
+    if isinstance(path, Address):
+        return "PostgreSQL"
     if path.is_file():
         with path.open("rb") as stream:
             head = stream.read(16)
@@ -95,8 +122,19 @@ def kind_of(path: Path, name: str) -> str:
     return "SQLite"
 
 
-def open_database(path: Path, kind: str, *, write: bool) -> AbstractContextManager[Database]:
-    """Return the database, closed at the end of the block; a new one is made where it is to be written."""
+def open_database(
+    path: Path | Address, kind: str, *, write: bool, snapshot: str | None = None
+) -> AbstractContextManager[Database]:
+    """Return the database, closed at the end of the block; a new file is made where it is to be written.
+
+    ``snapshot`` names the moment that a server is to read the rows of.
+    """
+    if isinstance(path, Address):
+        require("pyarrow", extra="postgres", purpose="Reading PostgreSQL databases")
+        require("adbc_driver_postgresql.dbapi", extra="postgres", purpose="Reading PostgreSQL databases")
+        from leakwise.tables.databases.postgres import opened as server
+
+        return server(path, write=write, snapshot=snapshot)
     if kind == "DuckDB":
         require("duckdb", extra="sql", purpose="Reading DuckDB databases")
         require("pyarrow", extra="sql", purpose="Reading DuckDB databases")
@@ -111,6 +149,12 @@ def open_database(path: Path, kind: str, *, write: bool) -> AbstractContextManag
 def quoted(name: str) -> str:
     """Return a name that a statement takes as it is, whatever signs it has."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def file_identity(path: Path, table: str) -> tuple[Any, ...]:
+    """Return what no other table has: of the file that it is in, and there its name."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, table
 
 
 def find_table(known: Sequence[tuple[str, str]], table: str) -> tuple[str, str] | None:

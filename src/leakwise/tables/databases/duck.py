@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.databases import Shuffle, find_table, named_table, quoted
+from leakwise.tables.databases import Shuffle, file_identity, find_table, named_table, quoted
 from leakwise.tables.formats.columns import Replacement, held_type
 from leakwise.tables.release.exchange import Exchanger
 from leakwise.tables.release.shuffle import shuffled
@@ -84,6 +84,12 @@ class DuckDatabase:
         )
         return self._connection.execute(statement, [schema, name]).fetchone() == ("VIEW",)
 
+    def identity(self, table: str) -> tuple[Any, ...]:
+        return file_identity(self._path, self.qualified(table))
+
+    def metadata(self, table: str) -> Mapping[bytes, bytes]:
+        return {}
+
     def holds_only(self, table: str) -> bool:
         places = ("tables", "views", "sequences", "types", "functions", "schemas", "indexes")
         known: list[Any] = []
@@ -118,6 +124,12 @@ class DuckDatabase:
         for batch in _batches(self._connection, f"SELECT {columns} FROM {self.qualified(table)}"):
             yield {name: batch.column(name) for name in names}
 
+    def check_place(self, table: str) -> None:
+        pass  # any name will do
+
+    def hold(self, table: str) -> str:
+        return ""  # a file that is changed meanwhile is found out
+
     def settle(self) -> None:
         self._connection.execute("CHECKPOINT")
 
@@ -130,6 +142,8 @@ class DuckDatabase:
         told: Callable[[int], None],
         checks: Callable[[int], None],
         shuffle: Shuffle | None = None,
+        carried: Mapping[bytes, bytes] | None = None,
+        replace: bool = True,
     ) -> None:
         types, place_of_source = source._types(table), source.qualified(table)
         replacement = Replacement(source._schema(table), exchange.outputs, {}, drop=exchange.dropped)
@@ -163,7 +177,8 @@ class DuckDatabase:
         connection.register(_STREAM, reader)
         connection.execute("BEGIN TRANSACTION")
         try:
-            connection.execute(f"DROP TABLE IF EXISTS {place}")
+            if replace:
+                connection.execute(f"DROP TABLE IF EXISTS {place}")
             connection.execute(f"CREATE TABLE {place} AS SELECT {columns} FROM {quoted(_STREAM)}")
             checks(done)
             connection.execute("COMMIT")

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from leakwise.errors import InvalidInput, some_of
-from leakwise.tables.databases import Shuffle, find_table, named_table, quoted
+from leakwise.tables.databases import Shuffle, file_identity, find_table, named_table, quoted
 from leakwise.tables.kinds.plain import object_array, take_labels
 from leakwise.tables.release.exchange import Exchanger
 
@@ -63,6 +63,12 @@ class LiteDatabase:
         statement = "SELECT type FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')"
         return bool(self._connection.execute(statement, (name,)).fetchone() == ("view",))
 
+    def identity(self, table: str) -> tuple[Any, ...]:
+        return file_identity(self._path, self.qualified(table))
+
+    def metadata(self, table: str) -> Mapping[bytes, bytes]:
+        return {}
+
     def holds_only(self, table: str) -> bool:
         own = find_table(self._tables(), table)
         (count,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -90,6 +96,12 @@ class LiteDatabase:
         for rows in self._read(table, chosen):
             yield {name: list(values) for name, values in zip(chosen, zip(*rows, strict=True), strict=True)}
 
+    def check_place(self, table: str) -> None:
+        pass  # any name will do
+
+    def hold(self, table: str) -> str:
+        return ""  # a file that is changed meanwhile is found out
+
     def settle(self) -> None:
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -102,6 +114,8 @@ class LiteDatabase:
         told: Callable[[int], None],
         checks: Callable[[int], None],
         shuffle: Shuffle | None = None,
+        carried: Mapping[bytes, bytes] | None = None,
+        replace: bool = True,
     ) -> None:
         names = source.names(table)
         kept = [name for name in names if name not in exchange.dropped]
@@ -127,7 +141,8 @@ class LiteDatabase:
         done = 0
         reading = source._read(table, names)
         try:
-            connection.execute(f"DROP TABLE IF EXISTS {place}")
+            if replace:
+                connection.execute(f"DROP TABLE IF EXISTS {place}")
             connection.execute(f"CREATE TABLE {place} ({columns})")
             if order is not None:
                 connection.execute(f"CREATE TABLE {_SHUFFLED} ({_PLACE} INTEGER, {columns})")

@@ -1,8 +1,9 @@
-"""A table in a database, DuckDB or SQLite: released in batches into another table, atomically."""
+"""A table in a database, DuckDB, SQLite or PostgreSQL: released in batches into another table, atomically."""
 
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +14,10 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Bins, encode_column
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism
+from leakwise.tables.address import Address, address_of
 from leakwise.tables.databases import Database, Shuffle, kind_of, open_database
 from leakwise.tables.databases.beside import moved_into_place
+from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.checking import RowBeside, RowCheck, Seen
@@ -30,14 +33,30 @@ if TYPE_CHECKING:
 __all__ = ["CheckedTable", "SqlTable", "check_table", "refuse_table", "release_table"]
 
 
+class _Moment:
+    """A moment that a server keeps the rows of, so that several reads see the same ones."""
+
+    def __init__(self, address: Address, table: str) -> None:
+        with contextlib.ExitStack() as stack:
+            database = stack.enter_context(open_database(address, "PostgreSQL", write=False))
+            self.name = database.hold(table)
+            # What cannot change as long as the table is held.
+            self.names, self.is_view = database.names(table), database.is_view(table)
+            self.metadata = database.metadata(table)
+            # Called where a release ends, and where it fails before anyone could.
+            self.end = weakref.finalize(self, stack.pop_all().close)
+
+
 @dataclass(frozen=True)
 class SqlTable:
-    """A table of a DuckDB or SQLite database, as the source or the target of a release.
+    """A table of a DuckDB, SQLite or PostgreSQL database, as the source or the target of a release.
 
     Parameters
     ----------
     database
-        The file of the database. Its first bytes tell what kind it is; a new one is of the kind of the source.
+        The file of a DuckDB or SQLite database: its first bytes tell which of them it is, and a new one is of the kind
+        of the source. Or the address of a PostgreSQL database, ``postgresql://user@host:port/database``. A password in
+        it is never shown; better leave it out, and put it into ``PGPASSWORD`` or the file ``~/.pgpass``.
     table
         The name of a table (or of a view to read from), as it is; ``schema.table`` where no table has this very name.
 
@@ -45,25 +64,61 @@ class SqlTable:
     --------
     >>> SqlTable("shop.duckdb", "customers")
     SqlTable(database=...('shop.duckdb'), table='customers')
+    >>> SqlTable("postgresql://ada:secret@db.example/shop", "sales.customers")
+    SqlTable(database='postgresql://ada@db.example/shop', table='sales.customers')
     """
 
-    database: Path
+    database: Path | Address
     table: str
+    _moment: _Moment | None = field(default=None, repr=False, compare=False)
 
     def __init__(self, database: Any, table: str) -> None:
         if not isinstance(table, str) or not table or "\0" in table:
             raise InvalidInput(f"table must be the name of a table in the database. Got {table!r} instead.")
-        object.__setattr__(self, "database", Path(database))
+        object.__setattr__(self, "database", address_of(database) or database)
+        if not isinstance(self.database, Address):
+            object.__setattr__(self, "database", Path(database))
         object.__setattr__(self, "table", table)
+        object.__setattr__(self, "_moment", None)
 
     @property
-    def path(self) -> Path:
-        """The file of the database."""
+    def path(self) -> Path | Address:
+        """The file of the database, or its address."""
         return self.database
+
+    @property
+    def on_server(self) -> bool:
+        """Whether a server has the table, and no file of ours."""
+        return isinstance(self.database, Address)
+
+    def at_one_moment(self) -> SqlTable:
+        """Return the table as it is now, however often it is read, and whoever changes it meanwhile.
+
+        Files are not changed by others between two reads, or that is found out; the table of a server is in use.
+        """
+        if not isinstance(self.database, Address):
+            return self
+        held = SqlTable(self.database, self.table)
+        object.__setattr__(held, "_moment", _Moment(self.database, self.table))
+        return held
+
+    def let_go(self) -> None:
+        """Let the server forget the moment whose rows are read."""
+        if self._moment is not None:
+            self._moment.end()
+        object.__setattr__(self, "_moment", None)
+
+    @property
+    def identity(self) -> tuple[Any, ...] | None:
+        """What no other table has, however it is named; None where there is no such table."""
+        with _reading(self) as source:
+            return source.identity(self.table) if source.has(self.table) else None
 
     @property
     def names(self) -> list[str]:
         """The columns of the table."""
+        if self._moment is not None:
+            return self._moment.names
         with _reading(self) as source:
             return source.names(self.table)
 
@@ -74,8 +129,11 @@ class SqlTable:
 
     @property
     def metadata(self) -> Mapping[bytes, bytes]:
-        """What the table carries beside its rows: nothing, because a database has no room for it."""
-        return {}
+        """What the table carries beside its rows: on a server the mechanism, in a comment; elsewhere nothing."""
+        if self._moment is not None:
+            return self._moment.metadata
+        with _reading(self) as source:
+            return source.metadata(self.table)
 
     def batches(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         """Return the named columns, a batch at a time."""
@@ -95,12 +153,24 @@ class SqlTable:
         return frames.groups_of(column)
 
     def order(self, asked: str | None) -> str | None:
-        """The order asked for. A view has none of its own: how it is read can follow the secret, so it is shuffled."""
+        """The order asked for. A view has none of its own: how it is read can follow the secret, so it is shuffled.
+
+        PostgreSQL promises none for a table, either: rows come as they happen to lie.
+        """
+        if self.on_server:
+            if asked == "keep":
+                raise InvalidInput(
+                    "order must be 'shuffle', or left out: a table of PostgreSQL has no order that could be kept, and "
+                    "as its rows happen to lie they tell when they were entered. Got 'keep'."
+                )
+            return "shuffle"
         return asked if asked is not None else "shuffle" if self.is_view else None
 
     @property
     def is_view(self) -> bool:
         """Whether the database makes the rows each time that they are read."""
+        if self._moment is not None:
+            return self._moment.is_view
         with _reading(self) as source:
             return source.is_view(self.table)
 
@@ -154,18 +224,16 @@ def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
             "table afterwards."
         )
     kind = kind_of(source.database, "the source")
-    if target.database.exists():
+    if source.on_server != target.on_server:
+        raise _of_another_kind(source, kind)
+    if isinstance(target.database, Address) or target.database.exists():
         if kind_of(target.database, "out") != kind:
-            raise InvalidInput(
-                f"out must be a database of the same kind as {str(source.database)!r} ({kind}). Export the released "
-                "table afterwards."
-            )
+            raise _of_another_kind(source, kind)
         with _reading(target) as database:
             there = database.has(target.table)
-            same = (
-                there and _same(source, target) and database.qualified(target.table) == database.qualified(source.table)
-            )
-        if same:
+            found = database.identity(target.table) if there else None
+            database.check_place(target.table)
+        if there and found == source.identity:
             raise InvalidInput(
                 f"out must not be the table itself: {target.table!r}. The true values would be lost. Choose another "
                 "name."
@@ -188,6 +256,13 @@ def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
         raise InvalidInput(
             f"Cannot write {str(target.database)!r}: the folder {str(target.database.parent)!r} does not exist."
         )
+
+
+def _of_another_kind(source: SqlTable, kind: str) -> InvalidInput:
+    return InvalidInput(
+        f"out must be a database of the same kind as {str(source.database)!r} ({kind}). Export the released table "
+        "afterwards."
+    )
 
 
 def release_table(
@@ -231,18 +306,28 @@ def release_table(
 
     kind = kind_of(source.database, "the source")
     reorder = Shuffle(checked[0][0].rows, stream) if shuffle else None
-    with _place(source, target, kind) as path, contextlib.ExitStack() as stack:
-        into = stack.enter_context(open_database(path, kind, write=True))
-        # One connection where source and target are one database: two would lock each other out.
-        outof = into if _same(source, target) else stack.enter_context(_reading(source))
-        into.rewrite(outof, source.table, target.table, exchange, told, checks, reorder)
+    carried: Mapping[bytes, bytes] = {}
+    if target.on_server:
+        secrets = [Carried(one.names, mechanism) for one, mechanism in checked]
+        carried = pack(secrets, source.metadata, unsafe_seed=stream is not None and stream.seeded)
+    try:
+        with _place(source, target, kind) as path, contextlib.ExitStack() as stack:
+            into = stack.enter_context(open_database(path, kind, write=True))
+            # One connection where source and target are one file: two would lock each other out.
+            outof = into if _same(source, target) else stack.enter_context(_reading(source))
+            into.rewrite(outof, source.table, target.table, exchange, told, checks, reorder, carried, replace=overwrite)
+    finally:
+        source.let_go()
     return target
 
 
 @contextlib.contextmanager
-def _place(source: SqlTable, target: SqlTable, kind: str) -> Iterator[Path]:
+def _place(source: SqlTable, target: SqlTable, kind: str) -> Iterator[Path | Address]:
     """The file to write to: a new one that takes the target's place where rows could stay behind in the old."""
     path = target.database
+    if isinstance(path, Address) or isinstance(source.database, Address):
+        yield path
+        return
     if not path.exists():
         with moved_into_place(path, like=source.database) as made:
             yield made
@@ -260,9 +345,11 @@ def _place(source: SqlTable, target: SqlTable, kind: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _reading(table: SqlTable) -> Iterator[Database]:
-    with open_database(table.database, kind_of(table.database, "database"), write=False) as database:
+    kind, snapshot = kind_of(table.database, "database"), None if table._moment is None else table._moment.name
+    with open_database(table.database, kind, write=False, snapshot=snapshot) as database:
         yield database
 
 
 def _same(source: SqlTable, target: SqlTable) -> bool:
-    return target.database.exists() and source.database.samefile(target.database)
+    one, other = source.database, target.database
+    return isinstance(one, Path) and isinstance(other, Path) and other.exists() and one.samefile(other)

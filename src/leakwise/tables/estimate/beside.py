@@ -11,6 +11,7 @@ from typing import Any
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.mechanism.stratified_file import load_any
+from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.formats import TableFile, open_table
 from leakwise.tables.formats.carried_mechanism import Carried, carried_secrets
 from leakwise.tables.formats.names import stem_of
@@ -124,13 +125,13 @@ def _without_digest(mechanism: AnyMechanism) -> AnyMechanism:
     return bare
 
 
-def earlier_release(table: TableFile, columns: Sequence[Any]) -> list[Carried]:
+def earlier_release(table: TableFile | SqlTable, columns: Sequence[Any]) -> list[Carried]:
     """Return earlier releases of these columns: from the table's metadata, or from the mechanism file next to it."""
     carried = carried_secrets(table.metadata, repr(str(table.path)))
     if carried:
         return [one for one in carried if set(columns).intersection(one.names)]
-    beside = mechanism_file(table.path, columns)
-    if beside is None:
+    beside = mechanism_file(table.path, columns) if isinstance(table, TableFile) else None
+    if beside is None or not isinstance(table, TableFile):
         return []
     mechanism = load_any(beside)
     try:

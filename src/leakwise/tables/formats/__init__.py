@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Protocol
 
 from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, require
+from leakwise.tables.address import refuse_address
 from leakwise.tables.formats.names import COMPRESSIONS, SUFFIXES, Kind, kind_of
 from leakwise.tables.formats.remote import fetched, uri_of
 from leakwise.types import Array
@@ -186,6 +187,7 @@ def open_table(path: str | os.PathLike[str], name: str = "file") -> TableFile:
     """Return the table in a file; one that is open already, as it is."""
     if isinstance(path, TableFile):
         return path
+    refuse_address(path, name)
     if (uri := uri_of(path)) is not None:
         return fetched(uri, lambda here: open_table(here, name))
     with readable(path):

@@ -175,8 +175,9 @@ def choose_carried(metadata: Mapping[bytes, bytes], column: Any, name: str) -> C
     if not found:
         raise InvalidInput(
             f"mechanism must be given: {name} does not carry the one it was released by. (Parquet and Arrow files that "
-            "Leakwise wrote do; CSV, JSON and databases have no place for it.) Give the file that was saved with the "
-            "release: lw.Mechanism.load or lw.StratifiedMechanism.load reads it, and so does -m FILE."
+            "Leakwise wrote do, and tables of PostgreSQL; CSV, JSON, DuckDB and SQLite have no place for it.) Give the "
+            "file that was saved with the release: lw.Mechanism.load or lw.StratifiedMechanism.load reads it, and so "
+            "does -m FILE."
         )
     titles = [one.names[0] if len(one.names) == 1 else one.names for one in found]
     if column is None and len(found) == 1:

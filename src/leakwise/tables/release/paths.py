@@ -63,14 +63,14 @@ def released_path(table: Path, of_pattern: str | None = None) -> Path:
 
 
 def file_of(data: Any) -> Path | None:
-    """Return the file behind the data, or behind a table of a database; None for what is in memory."""
+    """Return the file behind the data, or behind a table of a database; None for what is in memory or on a server."""
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.formats import is_path
     from leakwise.tables.formats.remote import uri_of
 
-    if is_path(data):
-        return Path(data) if uri_of(data) is None else None
-    return data.path if isinstance(data, SqlTable) else None
+    if isinstance(data, SqlTable):
+        return data.path if isinstance(data.path, Path) else None
+    return Path(data) if is_path(data) and uri_of(data) is None else None
 
 
 def _same(one: Path, other: Path) -> bool:

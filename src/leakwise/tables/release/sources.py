@@ -13,6 +13,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Bins, GivenColumns
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism
+from leakwise.tables.address import refuse_address
 from leakwise.tables.databases.sql_table import SqlTable, check_table, refuse_table, release_table
 from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
@@ -233,9 +234,10 @@ class _Stored:
         self._check: Callable[..., Any]
         self._write: Callable[..., Any]
         if isinstance(data, SqlTable):
+            refuse_table(data, out, overwrite=overwrite)
+            data = data.at_one_moment()
             self._check, self._write, self._table, self._out = check_table, release_table, data, out
             self.name, self.names, self.order = data.table, data.names, data.order(order)
-            refuse_table(data, out, overwrite=overwrite)
         else:
             if out is None:
                 raise InvalidInput(
@@ -246,6 +248,7 @@ class _Stored:
                     f"out must be a file like {str(Path(data))!r}. Got a table of a database. Import it afterwards."
                 )
             table = open_table(data, "data")
+            refuse_address(out, "out")
             self._upload = None if (uri := uri_of(out)) is None else Upload(uri, overwrite=overwrite)
             self._out = Path(out) if self._upload is None else self._upload.file
             self._check, self._write, self._table = check_file, release_file, table

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from leakwise.cli.options.database import FromSqlOption
 from leakwise.cli.options.row import read_any_mechanism
 from leakwise.cli.options.several import columns_of
 from leakwise.cli.screen.output import JsonOption, show
@@ -83,9 +84,7 @@ def estimate(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let the confidence hold for all intervals together.")
     ] = False,
-    from_sql: Annotated[
-        Path | None, typer.Option("--from-sql", metavar="DATABASE", help="A DuckDB or SQLite file with the table.")
-    ] = None,
+    from_sql: FromSqlOption = None,
     plot: PlotOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -97,6 +96,7 @@ def estimate(
     leakwise estimate out.parquet --joint sex,income --by region --plot table.svg
     leakwise estimate people.csv --joint sex,income -m sex=sex.json -m income=income.json
     leakwise estimate people --from-sql shop.duckdb -m smokes.json -c smokes
+    leakwise estimate people_released --from-sql postgresql://ada@db.example/clinic
     """
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.estimate.estimate import estimate as recover

@@ -15,6 +15,7 @@ from leakwise.cli.commands.tables.estimate import (
     mechanisms_by_column,
     save_picture,
 )
+from leakwise.cli.options.database import FromSqlOption
 from leakwise.cli.screen.output import JsonOption, print_json
 
 __all__ = ["register"]
@@ -31,7 +32,8 @@ def regress(
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern.",
+            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern; with "
+            "--from-sql the name of a table.",
         ),
     ],
     mechanism: Annotated[
@@ -61,6 +63,7 @@ def regress(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let the confidence hold for all intervals together.")
     ] = False,
+    from_sql: FromSqlOption = None,
     plot: PlotOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -71,13 +74,15 @@ def regress(
 
     \b
     leakwise regress "income ~ age + C(sex)" out.parquet
+    leakwise regress "smokes ~ age" people_released --from-sql postgresql://ada@db.example/clinic
     leakwise regress "smokes ~ age" people.csv -m smokes=smokes.mechanism.json --plot coefficients.svg
     """
+    from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.estimate.regression.regress import regress as fit
 
     found = fit(
         formula,
-        table,
+        table if from_sql is None else SqlTable(from_sql, str(table)),
         mechanisms_by_column(mechanism, "regress"),
         family=family,
         weights=weights,

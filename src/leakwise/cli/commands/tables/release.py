@@ -12,6 +12,7 @@ import typer
 from leakwise.cli.files.beside_table import BesideTable
 from leakwise.cli.files.paths import beside, check_paths, places_of_mechanisms, source_and_target
 from leakwise.cli.options.account import KeyOption, NewPeopleOption, OutcomeOption, SameAsOption, read_outcomes
+from leakwise.cli.options.database import FromSqlOption, ToSqlOption
 from leakwise.cli.options.limits import (
     CeilingOption,
     FloorOption,
@@ -44,6 +45,7 @@ from leakwise.cli.options.several import JointOption, ProtectOption, TotalOption
 from leakwise.cli.screen.output import JsonOption, tell_release
 from leakwise.cli.screen.progress import rows_bar
 from leakwise.errors import InvalidInput, LeakwiseError
+from leakwise.tables.release.paths import file_of
 from leakwise.workflow.limits import TEN_TIMES
 
 __all__ = ["register"]
@@ -165,13 +167,8 @@ def release(
             "name [default: TABLE_released].",
         ),
     ] = None,
-    from_sql: Annotated[
-        Path | None, typer.Option("--from-sql", metavar="DATABASE", help="Read TABLE of a DuckDB or SQLite database.")
-    ] = None,
-    to_sql: Annotated[
-        Path | None,
-        typer.Option("--to-sql", metavar="DATABASE", help="Write to this database [default: that of --from-sql]."),
-    ] = None,
+    from_sql: FromSqlOption = None,
+    to_sql: ToSqlOption = None,
     report: Annotated[
         Path | None,
         typer.Option("--report", metavar="FILE", help="The report, .html or .json [default: next to --out]."),
@@ -273,6 +270,8 @@ def release(
     leakwise release t.csv --protect ill --protect sex --margin ill=0.02 --margin sex=0.03 --prior i.csv --prior s.csv
     leakwise release 'years/*.csv.gz' -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --drop name -o all.parquet
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
+    leakwise release people --from-sql postgresql://ada@db.example/clinic -o public.people_released -c smokes --lift 2 \
+      --prior no=0.8,yes=0.2 --drop name
     """
     from leakwise.documents import created_like
     from leakwise.report import Protection
@@ -286,9 +285,8 @@ def release(
     page = report if report is not None else place_beside.with_name(f"{stem_of(place_beside)}.report.html")
     several = read_protect(each, column)
     keep = save_mechanism
-    if keep is None and (
-        save_config is not None or not (isinstance(target, Path) and kind_of(target, "--out").carries)
-    ):
+    carries = target.on_server if isinstance(target, SqlTable) else kind_of(target, "--out").carries
+    if keep is None and (save_config is not None or not carries):
         keep = place_beside.with_name(f"{stem_of(place_beside)}.mechanism.json")
     secrets = places_of_mechanisms(column or [], several, keep, joint=joint)
     pages = {"--report": page, "--steward-report": steward_report}
@@ -317,8 +315,7 @@ def release(
     chosen = None if mechanism is None else read_any_mechanism(mechanism)
     opened = open_table(data, "TABLE") if isinstance(data, Path) else data
     named = read_secret(opened, column or [], several, domain, prior, prior_from_table, chosen)
-    sources = [opened.path] if isinstance(opened, SqlTable) else opened.files
-    place = target if isinstance(target, Path) else target.path
+    sources = [file_of(opened)] if isinstance(opened, SqlTable) else opened.files
     releasing = partial(
         protect,
         opened,
@@ -371,7 +368,7 @@ def release(
         told: Any = replace(tried.dry_run, files=files)
         tell_release(replace(tried, dry_run=told), {}, as_json)
         return
-    beside_table = BesideTable(opened, place, secrets, certificate)
+    beside_table = BesideTable(opened, target, secrets, certificate)
     with rows_bar() as progress, created_like(*sources), beside_table:
         done = releasing(certified=beside_table.save, progress=progress)
     if isinstance(target, Path):

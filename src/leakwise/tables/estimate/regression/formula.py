@@ -8,11 +8,13 @@ import re
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from leakwise.errors import InvalidInput, require, some_of
+from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.estimate.joint.axes import Axis
 from leakwise.tables.formats import is_path
 from leakwise.tables.kinds import frames
@@ -107,6 +109,8 @@ def read_frame(released: Any, names: Sequence[Hashable], texts: Sequence[Hashabl
     wanted = list(dict.fromkeys(names))
     if is_path(released):
         released = _read_file(pandas, released, wanted, texts)
+    if isinstance(released, SqlTable):
+        return _read_table(pandas, released, wanted)
     data = rows_at_hand(released)
     if frames.is_column(data) or not frames.is_table(data):
         raise InvalidInput(
@@ -124,6 +128,21 @@ def read_frame(released: Any, names: Sequence[Hashable], texts: Sequence[Hashabl
         return pandas.DataFrame(columns)
     except ValueError as error:
         raise InvalidInput(f"The columns of released must have the same number of rows: {error}.") from error
+
+
+def _read_table(pandas: Any, table: SqlTable, names: Sequence[Any]) -> Any:
+    """Return columns of a table of a database; decimal numbers as those that a regression computes with."""
+    frames.check_names(table.names, names, str(table))
+    parts = []
+    for batch in table.batches(names):
+        columns = {}
+        for name, column in batch.items():
+            known = column.to_pandas() if hasattr(column, "to_pandas") else pandas.Series(column)
+            present = known.dropna()
+            exact = bool(len(present)) and all(isinstance(value, Decimal) for value in present)
+            columns[name] = known.astype(float) if exact else known
+        parts.append(pandas.DataFrame(columns))
+    return pandas.concat(parts, ignore_index=True)
 
 
 def _read_file(pandas: Any, path: Any, wanted: Sequence[Hashable], texts: Sequence[Hashable]) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.estimate.beside import mechanism_beside, released_beside
 from leakwise.tables.estimate.estimate import check_confidence
 from leakwise.tables.estimate.joint.axes import Axis, Lens
@@ -56,7 +57,7 @@ def regress(
     formula
         Such as ``"income ~ age + C(sex)"`` (formulaic). A formula is code: do not take one from a stranger.
     released
-        A table with the columns of the formula, or the path of one.
+        A table with the columns of the formula, or the path of one, or a table of a database (:class:`SqlTable`).
     mechanisms
         A mapping from released columns to their mechanisms. Columns that it does not name are taken as they are, unless
         the file or Arrow table itself says how they were released (or a mechanism is next to a CSV).
@@ -142,7 +143,10 @@ def _axes(what: ParsedFormula, released: Any, mechanisms: Any) -> tuple[list[Axi
             f"{type(mechanisms).__name__} instead."
         )
     known: dict[Any, Any] = {}
-    metadata = open_table(released, "released").metadata if is_path(released) else metadata_of(released)
+    if isinstance(released, SqlTable):
+        metadata = released.metadata
+    else:
+        metadata = open_table(released, "released").metadata if is_path(released) else metadata_of(released)
     told = carried_secrets(metadata, "released")
     if not told and is_path(released):
         table = open_table(released, "released")
@@ -152,7 +156,7 @@ def _axes(what: ParsedFormula, released: Any, mechanisms: Any) -> tuple[list[Axi
     for one in told:
         known[one.names[0] if len(one.names) == 1 else one.names] = one.mechanism
     known |= {key: one for key, one in (mechanisms or {}).items() if one is not None or key not in known}
-    if not known and is_path(released):
+    if not known and (is_path(released) or isinstance(released, SqlTable)):
         warnings.warn(
             f"No mechanism was given, or found in {str(released)!r} or next to it: every column is taken as it is. If "
             "one was released by a mechanism, coefficients are biased: give it, mechanisms={'column': mechanism} (-m).",
