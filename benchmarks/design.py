@@ -50,6 +50,7 @@ LEAST_RATIO = 100  # against enumeration at N = 14
 # For frequencies: relative gap, CPU-seconds and megabytes, by the number of values.
 RECOVERED = {
     15: (1e-4, 10, 2048),
+    20: (1e-4, 10, 2048),
     50: (0.03, 2, 2048),
     100: (0.03, 5, 2048),
     300: (0.05, 30, 2048),
@@ -59,6 +60,7 @@ RECOVERED = {
 # The priors of each size: random, real, and Zipf's law.
 COLUMNS = {
     15: ("Dirichlet", "occupations", "Zipf"),
+    20: ("Dirichlet", "Zipf"),
     50: ("Dirichlet", "Zipf"),
     51: ("states",),
     100: ("Dirichlet", "Zipf"),

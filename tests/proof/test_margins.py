@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.errors import CertificateRejected
-from leakwise.proof.optimality.frequencies import box_vertices
 from leakwise.proof.optimality.margins import largest_variance, least_by_multipliers, least_by_root, shares_of
+from proof.vertices import box_vertices
 
 
 def variances(lifts, law, p, contrasts):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.proof.optimality.mean_squares import largest_mean_square, range_box
-from leakwise.proof.optimality.ranges import Range, range_vertices
+from leakwise.proof.optimality.ranges import Range
+from proof.vertices import range_vertices
 
 
 @given(

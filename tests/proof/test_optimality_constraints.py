@@ -20,11 +20,12 @@ from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, Prior
 from leakwise.proof.optimality import check_optimality, proven_bound
 from leakwise.proof.optimality.balls import ball_bound
 from leakwise.proof.optimality.branching import Region
-from leakwise.proof.optimality.frequencies import box_vertices, trace_bound
+from leakwise.proof.optimality.frequencies import trace_bound
 from leakwise.proof.optimality.functions import FUNCTIONS, fill
 from leakwise.proof.optimality.members import worst_member
-from leakwise.proof.optimality.ranges import Range, largest_in_range, range_vertices
+from leakwise.proof.optimality.ranges import Range, largest_in_range
 from leakwise.proof.sets import least_mass_prover
+from proof.vertices import box_vertices, range_vertices
 
 UTILITIES = ["mutual_information", "total_variation", "chi_square", "hellinger", "guessing", "frequencies"]
 CONSTRAINTS = {

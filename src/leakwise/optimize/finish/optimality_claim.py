@@ -62,7 +62,8 @@ def optimality_claim(
     for slack in _SLACKS if is_exact(priors) else _LOGARITHMIC:
         # Where the checker's roundings are in the way, a bound that is hardly larger is shown without its fallbacks.
         claim = replace(claim, bound=bound + slack * (1 + abs(bound)))
-        shown = proven_bound(claim, priors, lambda: limits.exhausted, box)
+        if not shown <= claim.bound:
+            shown = proven_bound(claim, priors, lambda: limits.exhausted, box)
         if shown <= claim.bound:
             return claim, None
         if limits.exhausted:

@@ -1,6 +1,8 @@
-"""The lifts that the mechanisms of a claim may have, rounded outwards: their ends, boxes, ranges and vertices."""
+"""The lifts that the mechanisms of a claim may have, rounded outwards: ends, boxes, ranges, and largest squares."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -9,13 +11,13 @@ from leakwise.priors import AllPriors, Ball, Prior, PriorSet
 from leakwise.proof.optimality.boxes import widest_box
 from leakwise.proof.optimality.branching import Region
 from leakwise.proof.optimality.claim import OptimalityClaim
-from leakwise.proof.optimality.frequencies import box_vertices
+from leakwise.proof.optimality.frequencies import largest_square, largest_square_in_range
 from leakwise.proof.optimality.members import nominal_inside
-from leakwise.proof.optimality.ranges import Range, range_vertices
+from leakwise.proof.optimality.ranges import Range
 from leakwise.proof.optimality.value_boxes import ValueBox
 from leakwise.types import Floats
 
-__all__ = ["lift_box", "lift_ends", "lift_region", "lift_vertices", "shared_range"]
+__all__ = ["largest_allowed_square", "lift_box", "lift_ends", "lift_region", "shared_range"]
 
 _STEEPEST = 1e14  # larger coefficients are too much for linear programs
 
@@ -95,19 +97,22 @@ def lift_box(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox 
     return floor, ceiling
 
 
-def lift_vertices(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox | None) -> Floats | None:
+def largest_allowed_square(
+    root: Floats, y: Floats, claim: OptimalityClaim, priors: PriorSet, p: Floats, box: ValueBox | None
+) -> float:
+    """Return a number above |Hᵀλ|² - y·λ at every column that a claim allows; ∞ where they are not known."""
     low, high = lift_ends(claim)
     # Of more than two values the limits are left out: what holds for more mechanisms holds for these.
     if isinstance(priors, Prior) and claim.ldp is None and (box is None or len(p) > 2):
-        return box_vertices(p, low, high)
+        return largest_square_in_range(root, y, p, Range(low, ((high, 0.0),)), box=True)
     if len(p) == 2:
         region = lift_region(claim, priors, p, box)
         if region is None:
-            return None
+            return math.inf
         floor, ceiling = region.tightened()
         first = np.array([floor[0], ceiling[0]])
-        return np.stack([first, np.maximum((1 - p[0] * first) / p[1], 0.0)])
+        return largest_square(root, y, p, np.stack([first, np.maximum((1 - p[0] * first) / p[1], 0.0)]))
     if isinstance(priors, Ball) and priors.moved > min(priors.nominal.fractions):
-        return None  # its range is only an outer one
+        return math.inf  # its range is only an outer one
     where = shared_range(claim, priors)
-    return None if where is None else range_vertices(p, where)
+    return math.inf if where is None else largest_square_in_range(root, y, p, where)

@@ -2,7 +2,8 @@
 
 For every matrix H and every information matrix J,  trace J⁻¹ ≥ 2 trace H - trace(HᵀJH),  because the difference is the
 square of J^{-1/2} - J^{1/2}H. As J = Σ_r ρ_r λ_r λ_rᵀ, the last trace is Σ_r ρ_r |Hᵀλ_r|², at most Σy + max (|Hᵀλ|² -
-y·λ) over the allowed columns: all vertices are listed. Where they are too many, H is the root of
+y·λ) over the allowed columns. Of up to twenty letters all vertices are looked at: a set of letters is raised from one
+lift to another, and in a box of lifts one letter may be between them. Where they are too many, H is the root of
 M = diag(d) + πvᵀ + vπᵀ, and Jπ = 1, J_ii ≤ l_i + h_i - l_i h_i on the ranges [l, h] of the lifts bound trace(MJ).
 
 For thousands of letters there is a bound without eigenvalues. J = 11ᵀ + C with Cπ = 0, and J⁻¹ = ππᵀ + G with
@@ -14,15 +15,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from leakwise.proof.optimality.functions import highest, sum_up
+from leakwise.proof.optimality.ranges import Range
 from leakwise.types import Floats
 
-__all__ = ["box_vertices", "largest_square", "letter_bound", "lift_error", "recovered", "safe_inverses", "trace_bound"]
+__all__ = [
+    "largest_square",
+    "largest_square_in_range",
+    "letter_bound",
+    "lift_error",
+    "recovered",
+    "safe_inverses",
+    "trace_bound",
+]
 
-_MOST = 400_000
+_MOST_LETTERS = 20
+_TABLE = 12  # letters, all of whose sets are looked at together
 
 
 def recovered(lifts: Floats, law: Floats, p: Floats) -> float:
@@ -56,18 +68,88 @@ def safe_inverses(lifts: Floats, law: Floats, p: Floats) -> Iterator[tuple[Float
             yield scale, inverse, float(np.linalg.norm(inverse)) * error / (1 - error)
 
 
-def largest_square(root: Floats, y: Floats, vertices: Floats, error: Floats) -> float:
-    """Return a number above |Hᵀλ|² - y·λ at every vertex (columns), whose entries are known up to ``error``."""
-    largest = -math.inf
-    rows = float((np.linalg.norm(root, axis=1) * error).sum())
+def largest_square(root: Floats, y: Floats, p: Floats, columns: Floats) -> float:
+    """Return a number above |Hᵀλ|² - y·λ at every one of some columns."""
+    values = np.sum((root.T @ columns) ** 2, axis=0) - y @ columns
+    return highest([float(values.max())]) + _rounded(root, y, p, columns.max(axis=1))
+
+
+def largest_square_in_range(root: Floats, y: Floats, p: Floats, where: Range, *, box: bool = False) -> float:
+    """Return a number above |Hᵀλ|² - y·λ at every vertex of the range, or of its box of least lifts; ∞ for too many.
+
+    The sets of the last letters are tables, for one set of the first letters after the other.
+    """
+    size = len(p)
+    if size > _MOST_LETTERS:
+        return math.inf
+    boxes = [(a, float(where.top(np.array([a]))[0])) for a in ([where.low] if box else where.kinks())]
+    gram, tail = root @ root.T, min(size, _TABLE)
+    last = ((np.arange(1 << tail)[None, :] >> np.arange(tail)[:, None]) & 1).astype(np.float64)
+    rows_of_last = gram[:, size - tail :] @ last
+    largest = float(gram.sum() - y.sum())  # the constant column is in every range
+    for number in range(1 << (size - tail)):
+        first = ((number >> np.arange(size - tail)) & 1).astype(np.float64)
+        sets = np.concatenate([np.repeat(first[:, None], 1 << tail, axis=1), last])
+        rows = rows_of_last + (gram[:, : size - tail] @ first)[:, None]
+        table = _Sets(sets, rows, gram, y, p)
+        found = [] if box else [table.two_values(where)]
+        found += [table.one_between(low, high) for low, high in boxes if high > max(low, 1.0)]
+        largest = highest([largest, *found])
+    high = max([top for _, top in boxes] + [float(where.top(np.array([1.0]))[0])])
+    return largest + _rounded(root, y, p, np.minimum(high, 1 / p) * (1 + 2.0**-40))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sets:
+    """Sets of letters as columns of zeros and ones, and the rows of HHᵀ summed over each."""
+
+    sets: Floats
+    rows: Floats
+    gram: Floats
+    y: Floats
+    p: Floats
+
+    def _cost(self, low: Floats | float, high: Floats | float) -> Floats:
+        """The reduced cost of lifts that are high on a set and low off it."""
+        span = high - low
+        inside = np.einsum("ij,ij->j", self.sets, self.rows)
+        across = self.gram.sum(axis=1)
+        cost: Floats = span * (span * inside - self.y @ self.sets) + low * (
+            low * float(across.sum()) + 2 * span * (across @ self.sets) - float(self.y.sum())
+        )
+        return cost
+
+    def two_values(self, where: Range) -> float:
+        """The largest reduced cost with the lifts that the range allows a set and the others."""
+        below, above = where.levels(self.p @ self.sets, self.p @ (1 - self.sets))
+        possible = below >= where.low - (len(self.p) + 8) * 2.0**-50
+        return float(np.where(possible, self._cost(np.maximum(below, 0.0), above), -np.inf).max())
+
+    def one_between(self, low: float, high: float) -> float:
+        """The largest reduced cost of the vertices of a box."""
+        size, span = len(self.p), high - low
+        spare = (size + 8) * 2.0**-50
+        left = 1 - low - span * (self.p @ self.sets)
+        near = (left >= -span * spare) & (left <= span * (self.p.max() + spare))
+        if not near.any():
+            return -math.inf
+        some = _Sets(self.sets[:, near], self.rows[:, near], self.gram, self.y, self.p)
+        lift = left[near] / self.p[:, None]
+        fits = (some.sets == 0) & (lift <= span + lift_error(self.p, high)[:, None])
+        lift = np.clip(lift, 0.0, span)
+        slope = 2 * (low * self.gram.sum(axis=1)[:, None] + span * some.rows) - self.y[:, None]
+        costs = some._cost(low, high) + lift * (slope + lift * np.diag(self.gram)[:, None])
+        return highest([float(np.where(fits, costs, -np.inf).max())])
+
+
+def _rounded(root: Floats, y: Floats, p: Floats, reach: Floats) -> float:
+    """What roundings may take off a reduced cost whose lifts are at most ``reach``, known as free letters are."""
+    error = lift_error(p, float(reach.max()))
+    most = float(((np.abs(root).T @ reach) ** 2).sum())
+    blurred = float((np.linalg.norm(root, axis=1) * error).sum())
     slope = float((np.abs(y) * error).sum())
-    for start in range(0, vertices.shape[1], 4096):
-        part = vertices[:, start : start + 4096]
-        values = np.sum((root.T @ part) ** 2, axis=0) - y @ part
-        size = np.sum((np.abs(root).T @ part) ** 2, axis=0) + np.abs(y) @ part
-        blurred = (2 * np.sqrt(size) + rows) * rows + slope
-        largest = highest([largest, float((values + blurred + size * (2 * len(y) + 32) * 2.0**-50).max())])
-    return largest
+    size = most + float(np.abs(y) @ reach)
+    return (2 * math.sqrt(most) + blurred) * blurred + slope + size * (4 * len(y) + 64) * 2.0**-50
 
 
 def trace_bound(d: Floats, v: Floats, p: Floats, box: tuple[Floats, Floats], mean_square: float | None = None) -> float:
@@ -104,35 +186,3 @@ def lift_error(p: Floats, high: float) -> Floats:
     """Return how far the computed lift of a free letter may be from the truth."""
     error: Floats = high * (len(p) + 8) * 2.0**-50 / p
     return error
-
-
-def box_vertices(p: Floats, low: float, high: float) -> Floats | None:
-    """Return every vertex of the lift vectors in [low, high], as columns, or None where they are too many."""
-    size, span = len(p), high - low
-    if span <= 0:
-        return np.ones((size, 1))
-    order = np.argsort(-p)
-    after = np.concatenate([np.cumsum(p[order][::-1])[::-1], [0.0]])
-    target, largest, spare = (1 - low) / span, float(p.max()), (size + 8) * 2.0**-50
-    error = lift_error(p, high)
-    found: list[Floats] = []
-    stack: list[tuple[int, float, tuple[int, ...]]] = [(0, 0.0, ())]
-    while stack:
-        place, mass, raised = stack.pop()
-        if mass > target + spare or mass + after[place] < target - largest - spare:
-            continue
-        if place < size:
-            letter = int(order[place])
-            stack.append((place + 1, mass, raised))
-            stack.append((place + 1, mass + float(p[letter]), (*raised, letter)))
-            continue
-        column = np.full(size, low)
-        column[list(raised)] = high
-        lift = low + (1 - low - span * mass) / p
-        for free in np.flatnonzero((lift <= high + error) & (column == low)):
-            vertex = column.copy()
-            vertex[free] = min(max(lift[free], low), high)
-            found.append(vertex)
-        if len(found) > _MOST:
-            return None
-    return np.array(found).T if found else np.ones((size, 1))

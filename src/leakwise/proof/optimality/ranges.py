@@ -16,14 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakwise.proof.optimality.boxes import largest_in_box
-from leakwise.proof.optimality.frequencies import box_vertices
 from leakwise.proof.optimality.functions import Function, chords, highest, largest_nearby
 from leakwise.types import Floats
 
-__all__ = ["Range", "largest_in_range", "range_vertices"]
+__all__ = ["Range", "largest_in_range"]
 
 _MOST_SETS = 1 << 21
-_MOST_LETTERS = 15  # up to so many all vertices are listed
 _CHUNK = 1 << 16
 _MOST_INTERVALS = 200_000
 
@@ -111,24 +109,6 @@ def _largest_set(f: Function, weights: Sequence[int], p: Floats, y: Floats, wher
         value += units * ((1 + above) * (1 + float(np.abs(y).sum())) + np.abs(value))
         largest = highest([largest, float(np.where(possible, value, -np.inf).max())])
     return largest
-
-
-def range_vertices(p: Floats, where: Range) -> Floats | None:
-    """Return every vertex of the lift vectors of the range, as columns; None where they are too many."""
-    size = len(p)
-    if size > _MOST_LETTERS:
-        return None
-    raised = ((np.arange(2**size)[None, :] >> np.arange(size)[:, None]) & 1).astype(bool)
-    below, above = where.levels(p @ raised, p @ ~raised)
-    possible = below >= where.low - (size + 8) * 2.0**-50
-    found = [np.where(raised, above, np.maximum(below, 0.0))[:, possible]]
-    for a in where.kinks():
-        top = float(where.top(np.array([a]))[0])
-        more = box_vertices(p, a, top) if top >= 1 else np.ones((size, 1))
-        if more is None:
-            return None
-        found.append(more)
-    return np.concatenate(found, axis=1)
 
 
 def _over_intervals(f: Function, p: Floats, y: Floats, where: Range, room: float) -> float:

@@ -8,10 +8,10 @@ import numpy as np
 
 from leakwise.errors import CertificateRejected
 from leakwise.priors import Prior, PriorSet
-from leakwise.proof.optimality.allowed import lift_box, lift_ends, lift_vertices, shared_range
+from leakwise.proof.optimality.allowed import largest_allowed_square, lift_box, lift_ends, shared_range
 from leakwise.proof.optimality.boxes import widest_box
 from leakwise.proof.optimality.claim import OptimalityClaim
-from leakwise.proof.optimality.frequencies import largest_square, letter_bound, lift_error, trace_bound
+from leakwise.proof.optimality.frequencies import letter_bound, trace_bound
 from leakwise.proof.optimality.functions import sum_up
 from leakwise.proof.optimality.margins import least_by_multipliers, least_by_root, shares_of
 from leakwise.proof.optimality.mean_squares import largest_mean_square, range_box
@@ -33,10 +33,7 @@ def frequencies_bound(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: 
     if claim.root is not None:
         if claim.root.shape != (size, size) or len(claim.duals) != size:
             raise CertificateRejected(_MISFIT)
-        vertices = lift_vertices(claim, priors, p, box)
-        if vertices is None:
-            return math.inf
-        largest = largest_square(claim.root, claim.duals, vertices, lift_error(p, float(vertices.max())))
+        largest = largest_allowed_square(claim.root, claim.duals, claim, priors, p, box)
         trace = math.fsum(np.diag(claim.root))
         error = (float(np.abs(np.diag(claim.root)).sum()) + abs(largest)) * 2.0**-49
         return squares - 2 * trace + sum_up(claim.duals) + max(largest, 0.0) + error
@@ -79,10 +76,7 @@ def margin_bound(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: Value
     if claim.root is not None:
         if claim.root.shape != (size, count) or len(rest) != size:
             raise CertificateRejected(_MISFIT)
-        vertices = lift_vertices(claim, priors, p, box)
-        if vertices is None:
-            return math.inf
-        largest = largest_square(claim.root, rest, vertices, lift_error(p, float(vertices.max())))
+        largest = largest_allowed_square(claim.root, rest, claim, priors, p, box)
         taken = sum_up(rest) + max(largest, 0.0)
         return -least_by_root(shares, contrasts, p, claim.root, taken)
     where = shared_range(claim, priors)

@@ -19,7 +19,7 @@ from leakwise.optimize.pricing.balanced_sets import (
 )
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.frequencies.aim import TRACE, Aim
-from leakwise.optimize.search.frequencies.growth import climb
+from leakwise.optimize.search.frequencies.growth import climb, together
 from leakwise.optimize.search.frequencies.weights import (
     Linearised,
     adding_up,
@@ -29,13 +29,12 @@ from leakwise.optimize.search.frequencies.weights import (
     regular,
 )
 from leakwise.optimize.search.limits import Limits
-from leakwise.types import Floats, Indices
+from leakwise.types import Floats
 
 __all__ = ["exchanged", "rounds_of"]
 
 _FIRST, _LAST = 0.03, 0.003  # of the columns are exchanged, in the first round and in the last
 _CHORD = 0.8  # of the diagonal, what counts as linear
-_OVERLAP = 1.5  # of the median weight, by which columns that join take away from each other
 _TRIED = ((64, 8), (150, 6))  # up to so many letters, so many columns are climbed for one that joins
 _TRIED_ELSE = 3
 _POWER = 0.5  # of what a column is worth beyond what is asked of it, by which its weight moves
@@ -193,7 +192,7 @@ def _round(
     new = _climbed(cone, here, starts)
     places = np.unique((generator.random(len(p)) @ new).round(10), return_index=True)[1]  # each column once
     new = new[:, places]
-    new = new[:, _together(here, new, number + room, _OVERLAP * float(np.median(weights)))]
+    new = new[:, together(here, new, number + room, float(np.median(weights)))]
     use = (here.worth - asked) / here.worth.mean() + _LIGHT * np.log(weights * len(weights))
     keep = np.argsort(-use, kind="stable")[: most - new.shape[1]]
     kept = weights[keep]
@@ -218,19 +217,3 @@ def _climbed(cone: Cone, here: Linearised, starts: Floats) -> Floats:
     ends = np.maximum(low[:, None], starts.min(axis=0)) + np.minimum(high[:, None], starts.max(axis=0))
     slopes = 2 * (centre - np.diag(diagonal)) @ starts + diagonal[:, None] * ends - here.duals[:, None]
     return cone.linear_max(slopes)[1]
-
-
-def _together(here: Linearised, columns: Floats, number: int, weight: float) -> Indices:
-    """The columns of largest reduced cost, one after the other, each less what the others of this weight take away.
-
-    Columns that are worth much are often much alike: all of them together would be worth nothing.
-    """
-    half = here.centre @ columns
-    taken = 2 * weight * (columns.T @ (here.inverse @ columns)) * (columns.T @ half)
-    costs = np.einsum("ij,ij->j", columns, half) - here.duals @ columns
-    chosen = np.empty(min(number, len(costs)), dtype=np.intp)
-    for place in range(len(chosen)):
-        chosen[place] = best = int(costs.argmax())
-        costs -= taken[best]
-        costs[best] = -np.inf
-    return chosen

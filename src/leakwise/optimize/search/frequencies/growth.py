@@ -1,7 +1,7 @@
 """Few letters: column generation to the optimum, with a bound over every vertex where they can be listed.
 
-The master over the columns at hand is smooth and convex: a barrier method with exact second derivatives. The columns of
-largest reduced cost join it, those that it has no use for leave it.
+The master over the columns at hand is smooth and convex: a barrier method with exact second derivatives. Of the columns
+of largest reduced cost those join it that are worth most together, those that it has no use for leave it.
 """
 
 from __future__ import annotations
@@ -11,22 +11,37 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakwise.errors import NotConverged
-from leakwise.optimize.pricing.vertex_list import box_vertices, list_vertices, listed
-from leakwise.optimize.problem.cones import Cone, LiftBox
+from leakwise.optimize.pricing.set_vertices import MOST_LETTERS, ListedVertices, SetVertices, Vertices
+from leakwise.optimize.pricing.vertex_list import list_vertices, listed
+from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.frequencies.aim import TRACE, Aim
-from leakwise.optimize.search.frequencies.weights import interior, least_variance, linearised
+from leakwise.optimize.search.frequencies.elimination import eliminated
+from leakwise.optimize.search.frequencies.weights import Linearised, adding_up, interior, least_variance, linearised
 from leakwise.optimize.search.limits import Limits
-from leakwise.types import Floats
+from leakwise.types import Floats, Indices
 
-__all__ = ["Grown", "distinct", "every_vertex", "grown"]
+__all__ = [
+    "Grown",
+    "climb",
+    "distinct",
+    "first_columns",
+    "grown",
+    "joined",
+    "others",
+    "together",
+    "vertices_of",
+]
 
 _ROUNDS = 200
-_ALL_VERTICES = 600_000  # up to so many are priced one by one, which makes the bound exact
-_RELATIVE_GAP = {True: 1e-8, False: 1e-4}  # where every vertex is listed, and where not: nobody's intervals notice
+_TRIED = 15  # times as many columns are looked at as join
+_OVERLAP = 1.5  # of the weight given, by which columns that join take away from each other
+_SPARE = 4  # columns for each letter, beyond those that an optimum has, before some leave
+_JOINING = 0.1  # of the mean weight, what a column begins with
+_ADDS_UP = 1e-8
 _PATIENCE = 4  # rounds without progress before a search without an exact proof ends
 _PROGRESS = 3e-4  # what counts as progress, relative to the value
+_FIRST = 0.05  # of the value, the accuracy of the weights in the first round
 _START = 1.0  # second, at least, for the first weights
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -41,36 +56,60 @@ class Grown:
     stopped: bool
 
 
-def every_vertex(cone: Cone) -> Floats | None:
-    """Return every vertex of the lift vectors, where they are known and not too many."""
-    size = len(cone.prior)
-    if size * 2 ** (size - 1) > _ALL_VERTICES:
-        return None
-    if isinstance(cone, LiftBox):
-        return box_vertices(cone.prior.probabilities, cone.low_float, cone.high_float)
-    return list_vertices(cone) if cone.lift_range() is not None or listed(cone) else None
+class ClimbedVertices:
+    """Local maxima, from many starts at once, where there is no list."""
+
+    complete = False
+
+    def __init__(self, cone: Cone) -> None:
+        self.cone = cone
+        self.generator = np.random.default_rng(len(cone.prior))  # not for privacy: the same every time
+
+    def best(self, centre: Floats, y: Floats, number: int) -> tuple[Floats, float]:
+        """Return vertices from which λᵀGλ - y·λ rises no farther, the largest first, and that number."""
+        return climb(self.cone, centre, y, self.generator, number)
+
+
+def vertices_of(cone: Cone) -> Vertices:
+    """Return every vertex of the lift vectors where they are known and not too many, and else what a climb finds."""
+    if cone.lift_range() is not None and len(cone.prior) <= MOST_LETTERS:
+        return SetVertices(cone)
+    return ListedVertices(list_vertices(cone)) if listed(cone) else ClimbedVertices(cone)
+
+
+def first_columns(
+    cone: Cone, start: Floats, vertices: Vertices, multipliers: Floats, limits: Limits
+) -> tuple[Floats, Floats]:
+    """Return columns to begin with and positive weights; ``start`` are some that tell all letters apart."""
+    size, (low, high) = len(cone.prior), cone.entry_box()
+    # The constant column makes it feasible. Columns with (almost) all entries at an end of their box, weighed by the
+    # multipliers of the bound, make it good.
+    promising, _ = vertices.best(np.diag(multipliers), multipliers * (low + high), size * (size + 1) // 2)
+    columns = distinct(np.concatenate([np.ones((size, 1)), start, promising], axis=1))
+    # So few columns need a start more than they need the time that it takes.
+    seconds = None if limits.remaining is None else max(limits.remaining, _START)
+    return columns, interior(columns, Limits(seconds=seconds))
 
 
 def grown(
     cone: Cone,
-    start: Floats,
-    every: Floats | None,
+    first: tuple[Floats, Floats],
+    vertices: Vertices,
     bound: float,
     multipliers: Floats,
     limits: Limits,
+    near: float,
     aim: Aim = TRACE,
 ) -> Grown:
-    """Return the weights and columns of least variance; ``start`` are columns that tell all letters apart."""
+    """Return the weights and columns of least variance, to a relative gap of ``near``, from the first ones on."""
     size, constant = len(cone.prior), aim.constant(cone.prior.probabilities)
     freedom = size * (size + 1) // 2  # of J
-    generator = np.random.default_rng(size)  # not for privacy: the search is the same every time
-    # The constant column makes the start feasible, those of the bound make it good.
-    promising = _promising(cone, multipliers[aim.leading : aim.leading + size], every, generator, freedom)
-    columns = distinct(np.concatenate([np.ones((size, 1)), start, promising], axis=1))
-    # So few columns need a start more than they need the time that it takes.
-    weights = interior(columns, Limits(seconds=None if limits.remaining is None else max(limits.remaining, _START)))
+    joining = 2 * size
+    tried = (_TRIED if vertices.complete else 1) * joining
+    columns, weights = first
     proof: tuple[Floats, Floats | None] = (multipliers, None)
-    kept, best, accuracy, waited, stopped = (columns, weights), -np.inf, 1.0, 0, False
+    kept, best, waited, stopped = (columns, weights), -np.inf, 0, False
+    accuracy = _FIRST * abs(linearised(columns, weights, aim).value)
     for number in range(_ROUNDS):
         if number and limits.exhausted:
             stopped = True
@@ -78,30 +117,28 @@ def grown(
         weights = least_variance(columns, weights, accuracy, limits, aim=aim)
         here = linearised(columns, weights, aim, accuracy)
         value, worth, y = constant + here.value, here.worth, _duals(columns, here.worth, weights)
-        centre = here.centre
-        if every is not None:
-            costs = _costs(every, centre, y)
-            largest = float(costs.max())
-            found = every[:, np.argpartition(-costs, min(2 * size, len(costs) - 1))[: 2 * size]]
-        else:
-            found, largest = climb(cone, centre, y, generator, 2 * size)
+        found, largest = vertices.best(here.centre, y, tried)
         # For convex Φ: Φ* ≥ Φ(ρ) - (max over mechanisms of Σ worth·ρ' - Σ worth·ρ), where the maximum is at most
         # Σ y + largest if that is the largest of all columns.
         slack = float(y.sum()) + max(largest, 0.0) - float(worth @ weights)
         shown = constant + here.slope_at + slack
-        if every is not None and shown < bound:
+        waited = 0 if value > best + (1e-9 if vertices.complete else _PROGRESS) * abs(value) else waited + 1
+        if vertices.complete and shown < bound:
+            waited = 0 if shown < bound - near * abs(value) else waited
             bound, proof = shown, (np.concatenate([here.shares[: aim.leading], y]), here.root)
         limits.tell("columns", value, bound)
-        waited = 0 if value > best + (_PROGRESS if every is None else 1e-9) * abs(value) else waited + 1
         if value > best:
             best, kept = value, (columns, weights)
-        exact = every is not None and not limits.rough
-        if bound - best <= max(limits.tolerance, _RELATIVE_GAP[exact] * abs(best)) or waited >= _PATIENCE:
+        if bound - best <= max(limits.tolerance, near * abs(best)) or waited >= _PATIENCE:
             break
-        finest = 1e-10 * abs(value) if every is not None else 1e-3 * (bound - value)
+        finest = 1e-2 * near * abs(value) if vertices.complete else 1e-3 * (bound - value)
         accuracy = max(min(0.3 * accuracy, 1e-2 * (shown - value)), finest)
+        if len(weights) > freedom + _SPARE * size:
+            columns, weights = eliminated(columns, weights, freedom, aim)
+        found = others(found, columns)
+        found = found[:, together(here, found, joining, float(weights.mean()))]
         try:
-            columns, weights = _extended(columns, weights, worth - y @ columns, found, freedom + 8 * size, limits)
+            columns, weights = joined(columns, weights, found, limits)
         except NotConverged:  # no time for it: what was found so far stands
             stopped = True
             break
@@ -114,31 +151,17 @@ def distinct(columns: Floats) -> Floats:
     return columns[:, np.sort(places)]
 
 
-def _costs(columns: Floats, centre: Floats, y: Floats) -> Floats:
-    """λᵀGλ - y·λ, some columns at a time."""
-    parts = [
-        np.einsum("ij,ij->j", part, centre @ part) - y @ part
-        for part in (columns[:, first : first + _CHUNK] for first in range(0, columns.shape[1], _CHUNK))
-    ]
-    return np.concatenate(parts)
+def others(found: Floats, columns: Floats) -> Floats:
+    """Return those found that are not among the columns."""
+    known = {column.tobytes() for column in np.ascontiguousarray(columns.T.round(12) + 0.0)}
+    new = [column.tobytes() not in known for column in np.ascontiguousarray(found.T.round(12) + 0.0)]
+    return found[:, new]
 
 
 def _duals(columns: Floats, worth: Floats, weights: Floats) -> Floats:
     """Duals of Σρλ = 1: at the optimum y·λ_r = worth_r for every column in use."""
     root = np.sqrt(weights)
     return np.linalg.lstsq((columns * root).T, worth * root, rcond=None)[0].astype(np.float64)
-
-
-def _promising(
-    cone: Cone, multipliers: Floats, every: Floats | None, generator: np.random.Generator, number: int
-) -> Floats:
-    """Columns with (almost) all entries at an end of their box, weighed by the multipliers of the trace bound."""
-    low, high = cone.entry_box()
-    linear = multipliers * (low + high)
-    if every is None:
-        return climb(cone, np.diag(multipliers), linear, generator, number)[0]
-    costs = multipliers @ every**2 - linear @ every
-    return every[:, np.argsort(-costs, kind="stable")[:number]]
 
 
 def climb(cone: Cone, centre: Floats, y: Floats, generator: np.random.Generator, number: int) -> tuple[Floats, float]:
@@ -150,18 +173,29 @@ def climb(cone: Cone, centre: Floats, y: Floats, generator: np.random.Generator,
             break
         lifts = following
     lifts = distinct(lifts)
-    costs = _costs(lifts, centre, y)
+    costs = np.einsum("ij,ij->j", lifts, centre @ lifts) - y @ lifts
     return lifts[:, np.argsort(-costs)[:number]], float(costs.max())
 
 
-def _extended(
-    columns: Floats, weights: Floats, costs: Floats, found: Floats, room: int, limits: Limits
-) -> tuple[Floats, Floats]:
-    """The columns that may be in use at the optimum and the new ones, with positive weights that add up to one."""
-    keep = np.argsort(-costs, kind="stable")[:room]
-    together = np.concatenate([columns[:, keep], found], axis=1)
-    _, places = np.unique(together.round(12), axis=1, return_index=True)
-    places = np.sort(places)
-    old = np.concatenate([weights[keep], np.zeros(found.shape[1])])[places]
-    chosen = together[:, places]
-    return chosen, 0.9 * old + 0.1 * interior(chosen, limits)  # Newton's steps make up for what was dropped
+def together(here: Linearised, columns: Floats, number: int, weight: float) -> Indices:
+    """Return the columns of largest reduced cost, one after the other, less what others of this weight take away.
+
+    Columns that are worth much are often much alike: all of them together would be worth nothing.
+    """
+    half = here.centre @ columns
+    taken = 2 * _OVERLAP * weight * (columns.T @ (here.inverse @ columns)) * (columns.T @ half)
+    costs = np.einsum("ij,ij->j", columns, half) - here.duals @ columns
+    chosen = np.empty(min(number, len(costs)), dtype=np.intp)
+    for place in range(len(chosen)):
+        chosen[place] = best = int(costs.argmax())
+        costs -= taken[best]
+        costs[best] = -np.inf
+    return chosen
+
+
+def joined(columns: Floats, weights: Floats, found: Floats, limits: Limits) -> tuple[Floats, Floats]:
+    """Return the columns and the new ones, with positive weights that add up to one."""
+    both = np.concatenate([columns, found], axis=1)
+    light = np.concatenate([weights, np.full(found.shape[1], _JOINING * float(weights.mean()))])
+    added, miss = adding_up(both, light * len(both) / float((both @ light).sum()))
+    return both, added if miss < _ADDS_UP else 0.9 * light + 0.1 * interior(both, limits)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.optimize.bounds.largest_variance import largest_variance_bound
 from leakwise.optimize.bounds.least_trace import least_trace_bound
+from leakwise.optimize.pricing.set_vertices import MOST_LETTERS, ListedVertices, Vertices
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.frequencies.aim import TRACE, Aim
 from leakwise.optimize.search.frequencies.exchange import exchanged
-from leakwise.optimize.search.frequencies.growth import distinct, every_vertex, grown
-from leakwise.optimize.search.frequencies.weights import adding_up
+from leakwise.optimize.search.frequencies.growth import Grown, distinct, first_columns, grown, vertices_of
+from leakwise.optimize.search.frequencies.limited import limited
+from leakwise.optimize.search.frequencies.weights import adding_up, linearised
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.types import Floats
 
@@ -24,6 +28,8 @@ _TIDYING = 5.0  # seconds for having fewer outcomes
 _LEAST = 1.0  # and what so few letters get in any case
 _INWARDS = 2.0**-30
 _DUST = 1e-7
+_EXACT, _LIMITED, _NEAR = 1e-8, 1e-5, 1e-4  # relative gaps to end at: the optimum; with too few outcomes; from a climb
+_PRICING = 0.5  # seconds that are needed for pricing every vertex some times
 _RELATED = 1e-9
 
 
@@ -57,7 +63,7 @@ def most_outcomes(size: int, asked: int | None) -> int:
 
 def _search(cone: Cone, limits: Limits, every: Floats | None, aim: Aim) -> Found:
     size = len(cone.prior)
-    most, freedom = most_outcomes(size, limits.outcomes), size * (size + 1) // 2 - 1
+    most, freedom = most_outcomes(size, limits.outcomes), _freedom(size)
     if aim.contrasts is not None and limits.outcomes is None and size <= 2 * _PER_LETTER:
         most = max(most, freedom)
     few = every is not None or (freedom <= most and size <= 2 * _PER_LETTER)
@@ -71,35 +77,72 @@ def _search(cone: Cone, limits: Limits, every: Floats | None, aim: Aim) -> Found
     if nothing:
         # Only where nothing but the constant column is allowed: then no mechanism tells the letters apart.
         return Found(np.ones((size, 1)), np.ones(1), np.empty(0), 0.0, "rank", proven=-np.inf)
-    if few and every is None:
-        every = every_vertex(cone)
-    # Where every vertex is listed the search ends with a bound of its own.
-    rough, part, constant = every is not None, limits.part(0.3), aim.constant(cone.prior.probabilities)
+    vertices: Vertices | None = None if every is None else ListedVertices(every)
+    if vertices is None and (few or _priced(cone, limits, aim)):
+        vertices = vertices_of(cone)
+    # Where every vertex is known the search ends with a bound of its own.
+    rough, part = few and vertices is not None and vertices.complete, limits.part(0.3)
     if aim.contrasts is None:
         least, multipliers = least_trace_bound(cone, part, rough=rough)
     else:
         least, multipliers = largest_variance_bound(cone, aim.contrasts, part, aim.given, rough=rough)
+    bound = aim.constant(cone.prior.probabilities) - least
     if few:
-        best = grown(cone, start, every, constant - least, multipliers, limits, aim)
-        columns, weights, bound, duals, root, stopped = (
-            best.columns,
-            best.weights,
-            best.bound,
-            best.duals,
-            best.root,
-            best.stopped,
-        )
-    else:
-        columns, weights, stopped = exchanged(cone, most, -least, limits, aim)
-        bound, duals, root = constant - least, multipliers, None
+        assert vertices is not None
+        first = first_columns(cone, start, vertices, multipliers[aim.leading : aim.leading + size], limits)
+        best = _grown(cone, first, vertices, most, bound, multipliers, limits, aim)
+        return _found(cone, best, multipliers)
+    columns, weights, late = exchanged(cone, most, -least, limits, aim)
     used = weights > _DUST / len(weights)
-    columns, weights = columns[:, used], weights[used]
-    if few:
-        columns, weights = _fewest(columns, weights, limits)
-        heavy = weights > _DUST  # an outcome that comes once in a billion rows serves nobody
-        columns, weights = columns[:, heavy], weights[heavy]
+    plain = Grown(columns[:, used], weights[used], bound, multipliers, None, late)
+    if vertices is None:
+        return _found(cone, plain, multipliers)
+    try:
+        best = _grown(cone, (columns, weights), vertices, most, bound, multipliers, limits, aim)
+    except np.linalg.LinAlgError:
+        return _found(cone, plain, multipliers)
+    if linearised(best.columns, best.weights, aim).value < linearised(plain.columns, plain.weights, aim).value:
+        best = replace(best, columns=plain.columns, weights=plain.weights)
+    # Where columns were exchanged to the end, more time would not serve much.
+    return _found(cone, replace(best, stopped=late), multipliers)
+
+
+def _grown(
+    cone: Cone,
+    first: tuple[Floats, Floats],
+    vertices: Vertices,
+    most: int,
+    bound: float,
+    multipliers: Floats,
+    limits: Limits,
+    aim: Aim,
+) -> Grown:
+    """The optimum from some columns on, and no more of its columns than were asked for."""
+    size = len(cone.prior)
+    near = _NEAR if limits.rough or not vertices.complete else _EXACT if _freedom(size) <= most else _LIMITED
+    best = grown(cone, first, vertices, bound, multipliers, limits, near, aim)
+    columns, weights = _tidied(best.columns, best.weights, limits)
+    if columns.shape[1] > most:
+        highest = best.bound - aim.constant(cone.prior.probabilities)
+        columns, weights = limited(columns, weights, most, highest, 2 * near, vertices, limits, aim)
+    return replace(best, columns=columns, weights=weights)
+
+
+def _freedom(size: int) -> int:
+    """How many columns an optimum has at most: one less than J has entries that may differ."""
+    return size * (size + 1) // 2 - 1
+
+
+def _priced(cone: Cone, limits: Limits, aim: Aim) -> bool:
+    """Whether every vertex is to be priced though not all columns of an optimum can stay."""
+    time = limits.remaining is None or limits.remaining > _PRICING
+    known = len(cone.prior) <= MOST_LETTERS and cone.lift_range() is not None
+    return known and time and not limits.rough and aim.contrasts is None
+
+
+def _found(cone: Cone, best: Grown, multipliers: Floats) -> Found:
     # Dropping the dust of the barrier leaves the rows slightly off: put them right on the columns that stay.
-    weights = adding_up(columns, weights)[0]
+    columns, weights = best.columns, adding_up(best.columns, best.weights)[0]
 
     def inner() -> tuple[Floats, Floats] | None:
         # Columns with two letters between are not vertices: a little of the constant column takes them inside.
@@ -108,19 +151,27 @@ def _search(cone: Cone, limits: Limits, every: Floats | None, aim: Aim) -> Found
             inside = 1 + (1 - _INWARDS) * (columns - 1)
         return inside, adding_up(inside, weights)[0]
 
-    how = "trace" if root is None else "vertices"
+    how = "trace" if best.root is None else "vertices"
     return Found(
         columns,
         weights,
-        duals,
+        best.duals,
         0.0,
         how,
-        stopped=stopped,
+        stopped=best.stopped,
         inner=inner,
-        proven=bound,
-        root=root,
-        multipliers=None if root is None else multipliers,
+        proven=best.bound,
+        root=best.root,
+        multipliers=None if best.root is None else multipliers,
     )
+
+
+def _tidied(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, Floats]:
+    """The columns in use, as few as have the same J."""
+    used = weights > _DUST / len(weights)
+    columns, weights = _fewest(columns[:, used], weights[used], limits)
+    heavy = weights > _DUST  # an outcome that comes once in a billion rows serves nobody
+    return columns[:, heavy], weights[heavy]
 
 
 def _fewest(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from leakwise.optimize.search.frequencies.aim import TRACE, Aim
 from leakwise.optimize.search.limits import Limits
 from leakwise.types import Floats
 
-__all__ = ["Linearised", "adding_up", "interior", "least_variance", "linearised", "regular"]
+__all__ = ["Linearised", "adding_up", "curvature", "interior", "least_variance", "linearised", "regular"]
 
 _TILTS = 12
 _LARGEST_TILT = 1.0
@@ -118,16 +118,7 @@ def least_variance(
     while True:
         current = _objective(columns, weights, barrier, aim)
         for _ in range(steps):
-            inverse = _inverse(columns, weights)
-            variances, root = aim.variances(inverse)
-            _, shares = aim.smooth(variances, barrier)
-            half = root.T @ columns
-            weighed = half * np.sqrt(shares)[:, None]
-            # In units of the weights themselves the barrier's part of the Hessian is a multiple of the identity.
-            hessian = 2 * (columns.T @ (inverse @ columns)) * (weighed.T @ weighed)
-            hessian += aim.curvature(half, shares, barrier)
-            hessian *= weights[:, None] * weights
-            hessian[np.diag_indices(count)] += barrier
+            hessian, weighed = curvature(columns, weights, barrier, aim)
             gradient = -np.einsum("ij,ij->j", weighed, weighed) * weights - barrier
             step = _newton_step(hessian, gradient, columns * weights, ones - columns @ weights)
             decrement = float(step @ hessian @ step)
@@ -147,6 +138,21 @@ def least_variance(
         if barrier * terms <= 1.01 * accuracy:
             return weights
         barrier = max(barrier / 10, accuracy / terms)
+
+
+def curvature(columns: Floats, weights: Floats, barrier: float, aim: Aim = TRACE) -> tuple[Floats, Floats]:
+    """Return the Hessian of the variance with its barrier, in units of the weights, and Hᵀλ of each column."""
+    inverse = _inverse(columns, weights)
+    variances, root = aim.variances(inverse)
+    _, shares = aim.smooth(variances, barrier)
+    half = root.T @ columns
+    weighed = half * np.sqrt(shares)[:, None]
+    # In units of the weights themselves the barrier's part of the Hessian is a multiple of the identity.
+    hessian = 2 * (columns.T @ (inverse @ columns)) * (weighed.T @ weighed)
+    hessian += aim.curvature(half, shares, barrier)
+    hessian *= weights[:, None] * weights
+    hessian[np.diag_indices(len(weights))] += barrier
+    return hessian, weighed
 
 
 def _newton_step(hessian: Floats, gradient: Floats, columns: Floats, missing: Floats) -> Floats:
