@@ -35,10 +35,15 @@ class Book:
 
     def __init__(self, script: str) -> None:
         self.script, self.figures = script, list[dict[str, Any]]()
+        self._table: dict[str, Any] | None = None
 
     def note(self, what: str, figure: str, *, target: str | None = None, kept: bool | None = None) -> None:
         """One line of the page: what was measured, what came out, what was wanted."""
         self.figures.append({"what": what, "figure": figure, "target": target, "kept": kept})
+
+    def table(self, title: str, head: list[str], lines: list[list[str]]) -> None:
+        """The figures once more, as a table of its own on the page."""
+        self._table = {"title": title, "head": head, "lines": lines}
 
     def close(self) -> Path:
         """Write them to results/."""
@@ -49,6 +54,8 @@ class Book:
             "machine": machine(),
             "figures": self.figures,
         }
+        if self._table is not None:
+            told["table"] = self._table
         path = RESULTS / f"{self.script}.figures.json"
         path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         return path

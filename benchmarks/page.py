@@ -31,6 +31,19 @@ def _summary(books: list[dict[str, Any]]) -> str:
     return text
 
 
+def _table(book: dict[str, Any]) -> str:
+    """The table that a script made of its own figures, with the day and the machine it is of."""
+    if "table" not in book:
+        return ""
+    title, head, lines = (book["table"][name] for name in ("title", "head", "lines"))
+    there = book["machine"]
+    text = (
+        f"\n## {title}\n\n`{book['script']}.py`, {book['time'][:10]}, {there['processor']}, {there['cores']} cores.\n\n"
+    )
+    text += f"| {' | '.join(head)} |\n|{'---|' * len(head)}\n"
+    return text + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def main() -> int:
     books: list[dict[str, Any]] = [
         json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.figures.json"))
@@ -45,7 +58,7 @@ def main() -> int:
         f"Machine of the newest figures ({newest['time'][:10]}): {there['processor']}, {there['cores']} cores, "
         f"{there['memory_gigabytes']} GiB, {there['system']}, Python {there['python']}.\n\n"
     )
-    text += _summary(books) + "\n## All figures\n\n"
+    text += _summary(books) + "".join(map(_table, books)) + "\n## All figures\n\n"
     text += "| script | what | figure | wanted | kept |\n|---|---|---|---|---|\n"
     for book in books:
         for line in book["figures"]:

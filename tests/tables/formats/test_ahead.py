@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import leakwise as lw
-from leakwise.tables.formats import records
+from leakwise.tables.formats import delimited, records
 from leakwise.tables.formats.ahead import ahead
 
 
@@ -66,6 +66,7 @@ def test_a_fault_in_a_later_block_is_found_as_without_reading_ahead(
 ) -> None:
     """A value outside the domain stands before a record with too many fields: it is the one that is told of."""
     monkeypatch.setattr(records, "_BLOCK", 16)
+    monkeypatch.setattr(delimited, "_WORTH_A_THREAD", 0)
     source, out = tmp_path / "a.csv", tmp_path / "b.csv"
     source.write_text("n,s\n" + "1,yes\n2,no\n" * 10 + "3,perhaps\n" + "4,yes\n" * 3 + "5,no,more\n")
     with pytest.raises(lw.InvalidInput, match="perhaps"):

@@ -25,7 +25,7 @@ from scipy.stats import chi2
 import leakwise as lw
 from leakwise.data import adult_table
 from leakwise.documents import atomic as aside
-from leakwise.tables.formats import json_lines, open_table, parquet, records
+from leakwise.tables.formats import delimited, json_lines, open_table, parquet, records
 from leakwise.tables.formats.names import SUFFIXES
 
 # The tables here are made of patterns, whose order tells everything; their tests are about something else.
@@ -88,6 +88,7 @@ def read(path: Path) -> pd.DataFrame:
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches so small that every kind of file has many of them."""
     monkeypatch.setattr(records, "_BLOCK", 257)
+    monkeypatch.setattr(delimited, "_WORTH_A_THREAD", 0)
     monkeypatch.setattr(json_lines, "_LINES", 7)
     monkeypatch.setattr(parquet, "_ROWS", 16)
 

@@ -27,6 +27,8 @@ from leakwise.types import Array
 
 __all__ = ["DelimitedTable"]
 
+_WORTH_A_THREAD = 1 << 20
+
 
 class DelimitedTable(TextTable):
     """A text file with one record per line and a header."""
@@ -69,8 +71,12 @@ class DelimitedTable(TextTable):
             yield records
 
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
-        for _, _, columns in ahead(self._split(names)):
+        for _, _, columns in self._ahead(names):
             yield columns
+
+    def _ahead(self, names: Sequence[str]) -> Iterator[tuple[Records, Parts, Columns]]:
+        found = self._split(names)
+        return ahead(found) if self.path.stat().st_size > _WORTH_A_THREAD else found
 
     def _split(self, names: Sequence[str]) -> Generator[tuple[Records, Parts, Columns], None, None]:
         """The records of each block, cut about some columns, and these."""
@@ -91,7 +97,7 @@ class DelimitedTable(TextTable):
 
         def released() -> Iterator[tuple[memoryview, int]]:
             endings = set[bool]()
-            for turn, (records, read, columns) in enumerate(ahead(self._split(exchange.reads))):
+            for turn, (records, read, columns) in enumerate(self._ahead(exchange.reads)):
                 endings |= records.returns()
                 if len(endings) > 1:
                     raise InvalidInput(
