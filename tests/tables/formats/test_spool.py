@@ -190,3 +190,29 @@ def test_the_order_of_folders_by_the_secret_is_seen(tmp_path: Path) -> None:
 def test_a_dataset_of_one_value_of_the_secret_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="smokes=yes"):
         lw.release(hive(tmp_path / "table", ("yes",)), RESPONSE, "smokes", out=tmp_path / "r.parquet")
+
+
+def test_the_files_of_a_plan_or_a_dataset_are_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "survey.parquet"
+    frame().write_parquet(path)
+    before = path.read_bytes()
+    for data in (pl.scan_parquet(path).filter(pl.col("id") < 400), ds.dataset(path)):
+        with pytest.raises(InvalidInput, match="must not be the table itself"):
+            lw.release(data, RESPONSE, "smokes", out=path, overwrite=True, order="keep")
+    assert path.read_bytes() == before
+
+
+def test_what_cannot_be_read_is_an_error_in_words(tmp_path: Path) -> None:
+    twice = frame().to_pandas()
+    twice.columns = ["smokes", "smokes"]
+    wrong = pl.LazyFrame({"smokes": ["no", "1"]})
+    for data, message in {
+        "twice": (twice, "Duplicate column names"),
+        "no column": (wrong.select("none"), "plan of the LazyFrame"),
+        "no number": (wrong.with_columns(pl.col("smokes").cast(pl.Int64).alias("n")), "plan of the LazyFrame"),
+    }.values():
+        with pytest.raises(InvalidInput, match=message):
+            lw.release(data, RESPONSE, "smokes", out=tmp_path / "r.csv")
+    with pytest.raises(InvalidInput, match="plan of the LazyFrame"):
+        lw.release(wrong.select("none"), RESPONSE, "smokes")
+    assert not (tmp_path / "r.csv").exists()

@@ -113,6 +113,10 @@ class TableFile(ABC):
         """Return the type of a column's values, where there is one; None for whole numbers, or if unknown."""
         return None
 
+    def labels(self, name: str) -> Mapping[Any, str]:
+        """Return what the file calls the values of a column, where it has names for them beside the values."""
+        return {}
+
     @abstractmethod
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
         """Return the named columns, a batch at a time."""

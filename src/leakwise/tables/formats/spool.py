@@ -7,9 +7,10 @@ read, and that vanishes with the process. Memory does not grow with the rows.
 
 from __future__ import annotations
 
+import re
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,7 +21,7 @@ import pyarrow.parquet as pq
 from leakwise.errors import InvalidInput
 from leakwise.tables.formats.columns import ArrowColumns
 from leakwise.tables.formats.sinks import regrouped
-from leakwise.tables.kinds.streams import reader_of
+from leakwise.tables.kinds.streams import is_dataset, reader_of
 
 __all__ = ["SpooledTable", "spooled"]
 
@@ -40,10 +41,13 @@ class SpooledTable(ArrowColumns):
         Its columns, which are known before it is read.
     write
         Puts the rows into a stream, as a Parquet file.
+    files
+        Those that the rows are known to come from. They must not be written over.
     """
 
-    def __init__(self, title: str, names: Sequence[str], write: Write) -> None:
+    def __init__(self, title: str, names: Sequence[str], write: Write, files: Iterable[Path] = ()) -> None:
         self.path, self.names, self._write = Path(title), list(names), write
+        self.files = [one for one in files if one.is_file()]
 
     @property
     def title(self) -> str | None:
@@ -89,24 +93,34 @@ class SpooledTable(ArrowColumns):
 def spooled(data: Any) -> SpooledTable | None:
     """Return a table, a plan or a stream as a table in a file; None for anything else, such as a column."""
     title = f"the {type(data).__name__}"
-    if type(data).__module__.startswith("polars"):
-        data = data.lazy() if hasattr(data, "lazy") else data
-    if hasattr(data, "sink_parquet"):
-        return SpooledTable(title, data.collect_schema().names(), lambda file: _sink(data, file, title))
+    if type(data).__module__.startswith("polars") and hasattr(data, "lazy"):
+        return _of_plan(data.lazy(), title)
+    files = getattr(data, "files", ()) if is_dataset(data) else ()
     try:
         reader = reader_of(data)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError, TypeError, OSError) as error:
         raise InvalidInput(f"Cannot read {title}: {error}.") from error
-    return None if reader is None else SpooledTable(title, reader.schema.names, lambda file: _spool(reader, file))
+    if reader is None:
+        return None
+    return SpooledTable(title, reader.schema.names, lambda file: _spool(reader, file), map(Path, files))
 
 
-def _sink(plan: Any, file: BinaryIO, title: str) -> None:
+def _of_plan(plan: Any, title: str) -> SpooledTable:
     import polars as pl
 
+    def sink(file: BinaryIO) -> None:
+        try:
+            plan.sink_parquet(file, compression="lz4", statistics=False, maintain_order=True)
+        except pl.exceptions.PolarsError as error:
+            raise InvalidInput(f"The plan of {title} cannot be run into a file: {error}.") from error
+
     try:
-        plan.sink_parquet(file, compression="lz4", statistics=False, maintain_order=True)
+        names = plan.collect_schema().names()
+        scans = re.findall(r"SCAN \[(.*)\]", plan.explain(optimized=False))
     except pl.exceptions.PolarsError as error:
-        raise InvalidInput(f"The plan of {title} cannot be run into a file: {error}.") from error
+        raise InvalidInput(f"The plan of {title} cannot be run: {error}.") from error
+    # Of many files it names the first ones only.
+    return SpooledTable(title, names, sink, [Path(one) for scan in scans for one in scan.split(", ")])
 
 
 def _spool(reader: Any, file: BinaryIO) -> None:

@@ -1,13 +1,14 @@
 """polars: DataFrames and LazyFrames; Series as columns.
 
-A LazyFrame is collected when it is released, and the result handed back as a LazyFrame over the finished rows. The draw
-must not be part of the plan: a plan that is run twice would draw twice, and two releases of one secret reveal more than
-one.
+A LazyFrame is collected when it is released (unless it goes into a file: tables/formats/spool.py), and the result
+handed back as a LazyFrame over the finished rows. The draw must not be part of the plan: a plan that is run twice would
+draw twice, and two releases of one secret reveal more than one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import polars as pl
@@ -26,13 +27,24 @@ def is_column(data: Any) -> bool:
 
 
 def names(table: Any) -> list[Hashable]:
-    return list(table.collect_schema().names())
+    with _run(table):
+        return list(table.collect_schema().names())
 
 
 def hold(table: Any, names: Sequence[Hashable] | None) -> Any:
     if isinstance(table, pl.LazyFrame):
-        return (table if names is None else table.select([str(name) for name in names])).collect()
+        with _run(table):
+            return (table if names is None else table.select([str(name) for name in names])).collect()
     return table
+
+
+@contextmanager
+def _run(table: Any) -> Iterator[None]:
+    """What a plan fails with as an error in words; a DataFrame has none."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise InvalidInput(f"The plan of the {type(table).__name__} cannot be run: {error}.") from error
 
 
 def give_back(held: Any, original: Any) -> Any:

@@ -244,3 +244,17 @@ def test_a_damaged_file_is_an_error_that_names_it(folder: Path, tmp_path: Path) 
             with pytest.raises(InvalidInput, match=r"cut\."):
                 lw.release(path, lw.randomized_response([*NAMES, None], lift=3), "smokes", out=tmp_path / f"r.{ending}")
         assert not (tmp_path / f"r.{ending}").exists()
+
+
+@pytest.mark.parametrize("ending", ["dta", "sav"])
+def test_everything_that_reads_a_table_reads_a_survey(folder: Path, tmp_path: Path, ending: str) -> None:
+    source, out = folder / f"survey.{ending}", tmp_path / f"r.{ending}"
+    names = [*NAMES, None]
+    mechanism = lw.Mechanism([[0.9, 0.1], *[[0.1, 0.9]] * 4], names, ["{no}", "not no"])
+    lw.release(source, mechanism, "smokes", out=out)
+    assert len(lw.estimate(out, mechanism, "smokes", by="sex")) == 3
+    assert len(lw.estimate(out, {"smokes": mechanism}, by=["sex", "town"])) == 9
+    two = lw.Mechanism([[0.9, 0.1], [0.1, 0.9]], ["no", "other"], ["{no}", "not no"])
+    found = lw.regress("smokes ~ C(sex)", out, {"smokes": two})
+    assert len(found.coefficients) == 3
+    assert "sex" in repr(lw.audit_table(source, "smokes", domain=names, given=["sex"]))

@@ -155,7 +155,11 @@ def _read_file(pandas: Any, path: Any, wanted: Sequence[Hashable], texts: Sequen
     if table.text_format is None:
         pyarrow = require("pyarrow", extra="data", purpose="Reading files with types")
         schema = table.arrow_schema([str(name) for name in wanted])
-        return pyarrow.Table.from_batches((batch for _, batch in table.pieces([], schema)), schema=schema).to_pandas()
+        rows = pyarrow.Table.from_batches((batch for _, batch in table.pieces([], schema)), schema=schema).to_pandas()
+        for name in texts:
+            if labels := table.labels(str(name)):
+                rows[name] = [labels.get(value, value) for value in rows[name]]
+        return rows
     found = []
     for place, file in enumerate(table.files):
         # pandas guesses types as people expect it: a column of 1.50 and 2.5 is one of numbers.

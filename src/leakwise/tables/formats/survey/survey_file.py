@@ -100,6 +100,10 @@ class SurveyTable(TableFile):
             return datetime.date if one.clock.dates else datetime.datetime
         return float if one.kind == "number" and not one.labels else None
 
+    def labels(self, name: str) -> Mapping[Any, str]:
+        one = self.variables[name]
+        return {one.shown(code): text for code, text in one.labels.items()}
+
     def _parts(self, names: Sequence[str]) -> Iterator[tuple[dict[str, list[Any]], Any]]:
         """Columns as they are in the file, a part of the rows at a time."""
         wanted = list(dict.fromkeys(names)) or self.names[:1]
