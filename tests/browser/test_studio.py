@@ -6,9 +6,13 @@ import base64
 import itertools
 import json
 import os
+import random
 import re
+import shlex
 import shutil
 import statistics
+import subprocess
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -325,6 +329,29 @@ def test_a_csv_file_is_counted_in_the_page(visit: Visit, tmp_path: Path) -> None
     assert prior["labels"] == ["[0, 25)", "[25, 50)", "[50, 75)", "[75, 100]"]
     assert prior["values"] == ["0", "1", "1", "1"]
     assert not any("Ann" in body for body in sent), "rows stay in the page"
+
+
+def test_other_columns_of_the_table_and_the_command_that_releases_it(visit: Visit, tmp_path: Path) -> None:
+    rng = random.Random(7)
+    people = [(rng.choice("fm"), rng.choice(["north", "south"])) for _ in range(3000)]
+    lines = [f"{sex},{place},{'yes' if rng.random() < (0.1 if sex == 'f' else 0.5) else 'no'}" for sex, place in people]
+    (tmp_path / "people.csv").write_text("sex,place,smokes\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    page = visit.open({**make_state(goal=design_for("frequencies")), "anyone": "20"})
+    pick(page, "prior-source", "csv")
+    page.set_input_files("#csv-file", tmp_path / "people.csv")
+    expect(page.locator("#domain")).to_have_value("no\nyes")  # the last column with few values, and what occurs there
+    page.locator("#count").click()
+    visit.settled()
+    expect(page.locator("#row-cli")).to_contain_text("--drop sex --drop place")
+    assert page.locator("#whole-row").is_hidden()
+    page.select_option("[aria-label='sex in the release']", "given")
+    expect(page.locator("#whole-row")).to_contain_text("For anyone who also sees sex")
+    expect(page.locator("#whole-row")).to_contain_text("beyond your limit")
+    command = shlex.split(page.locator("#row-cli").inner_text())
+    assert command[:3] == ["leakwise", "release", "people.csv"]
+    done = subprocess.run([sys.executable, "-m", *command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "people_released.csv").read_text(encoding="utf-8").startswith("sex,smokes\n")
 
 
 def test_a_sample_makes_a_set(visit: Visit) -> None:

@@ -17,7 +17,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
     max_leaves=12,
 )
-PANELS = st.sampled_from(["prior", "several", "answer", "tradeoff", "steps", "file"])
+PANELS = st.sampled_from(["prior", "several", "row", "answer", "tradeoff", "steps", "file"])
 ODD = st.sampled_from(
     [
         "",

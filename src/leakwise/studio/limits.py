@@ -24,6 +24,10 @@ class Limits(msgspec.Struct, frozen=True):
         Characters of the values of a further secret.
     secrets
         Further secrets of the same rows.
+    columns
+        Other columns of a table.
+    combinations
+        Combinations of their values.
     solve
         Seconds that a search may take before it gives the best it has.
     draft
@@ -40,6 +44,8 @@ class Limits(msgspec.Struct, frozen=True):
     text: int = 120
     domain: int = 4000
     secrets: int = 20
+    columns: int = 60
+    combinations: int = 2000
     solve: float = 20.0
     draft: float = 0.08
     patience: float = 45.0

@@ -17,7 +17,7 @@ from leakwise.studio.worker import Done, Job, Stop
 __all__ = ["PANELS", "Pool", "Ticket"]
 
 # The panels and their order of service: who turns the knob waits for the answer, the curves can come later.
-PANELS = {"prior": 0, "several": 0, "answer": 0, "steps": 1, "tradeoff": 2}
+PANELS = {"prior": 0, "several": 0, "answer": 0, "row": 1, "steps": 1, "tradeoff": 2}
 _CURVES = ("steps", "tradeoff")
 # A job that was called off may end by itself for so long; then its process is ended.
 _GRACE = 0.75

@@ -13,9 +13,9 @@ from leakwise.guarantee import at_least, at_most, lift_below
 from leakwise.studio.reading import number, read_nominal
 from leakwise.studio.state import DesignGoal, Further, MechanismGoal, Named, Part, State, WorstCaseGoal
 
-__all__ = ["several_secrets"]
+__all__ = ["FAILURE", "own_domain", "own_lift", "second_limit", "several_secrets"]
 
-_FAILURE = "1e-6"
+FAILURE = "1e-6"
 _EMPTY = "(empty)"  # what the page calls an empty cell of a table that it counted
 _BIN = re.compile(r"\[(?P<low>[^,\s]+), (?P<high>[^,\s]+)[)\]]")
 
@@ -33,7 +33,7 @@ def several_secrets(state: State) -> Part:
     names = [_name(row.name, "The secret above"), *(_name(one.name, "A further secret") for one in further)]
     if twice := [name for place, name in enumerate(names) if name in names[:place]]:
         raise InvalidInput(f"{twice[0]!r} is named twice. A column is one secret, with one lift.")
-    lifts = [_own_lift(state), *(one.lift.strip() for one in further)]
+    lifts = [own_lift(state), *(one.lift.strip() for one in further)]
     exact = [_lift(text, f"The lift of {name}") for name, text in zip(names, lifts, strict=True)]
     whole = math.prod(exact, start=Fraction(1))
     total = _lift(row.total, "The total") if row.total.strip() else None
@@ -47,12 +47,12 @@ def several_secrets(state: State) -> Part:
     words = ["leakwise", "release", f"./{table}" if table.startswith("-") else table]
     for name, lift in zip(names, lifts, strict=True):
         words += ["--protect", f"{name}={lift}"]
-    for domain in (_own_domain(state), *map(_domain, further)):
+    for domain in (own_domain(state), *map(_domain, further)):
         words += ["--domain", domain]
-    failure = _FAILURE if state.prior.sample is None else state.prior.sample.failure.strip()
+    failure = FAILURE if state.prior.sample is None else state.prior.sample.failure.strip()
     number(failure, "The failure probability")
     words += ["--prior-from-table", "--failure", failure]
-    words += _second_limit(state, exact[0])
+    words += second_limit(state, exact[0])
     if isinstance(state.goal, DesignGoal) and state.goal.utility == Named("reading"):
         words += ["--for", "reading"]
     if total is not None:
@@ -110,8 +110,8 @@ def _lift(text: str, what: str) -> Fraction:
     return found
 
 
-def _own_lift(state: State) -> str:
-    """The limit of the screen as a lift; from ε, rounded down, so that the command keeps it."""
+def own_lift(state: State) -> str:
+    """Return the limit of the screen as a lift; from ε, rounded down, so that the command keeps it."""
     text = state.level.value.strip()
     if state.level.kind == "lift":
         return text
@@ -122,8 +122,8 @@ def _own_lift(state: State) -> str:
     return at_least(lift_below(max(0.0, math.nextafter(float(epsilon), -1)))).replace(",", "")
 
 
-def _second_limit(state: State, lift: Fraction) -> list[str]:
-    """The limit for anyone: the command's own is ten times the lift of each secret."""
+def second_limit(state: State, lift: Fraction) -> list[str]:
+    """Return the limit for anyone as an option: the command's own is ten times the lift of each secret."""
     goal = state.goal
     if not isinstance(goal, DesignGoal) or isinstance(goal.utility, WorstCaseGoal):
         return []
@@ -134,8 +134,8 @@ def _second_limit(state: State, lift: Fraction) -> list[str]:
     return [] if follows else ["--anyone", state.anyone.strip()]
 
 
-def _own_domain(state: State) -> str:
-    """The values of the prior as a domain: those of numbers that were put into bins are bins again."""
+def own_domain(state: State) -> str:
+    """Return the values of the prior as a domain: those of numbers that were put into bins are bins again."""
     labels = [text.strip() for text in state.prior.labels]
     first, last = _BIN.fullmatch(labels[0]), _BIN.fullmatch(labels[-1])
     if first and last:

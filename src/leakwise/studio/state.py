@@ -162,6 +162,24 @@ class State(_Strict, frozen=True):
     row: RowState | None = None
 
 
+Names = Annotated[list[Text], Meta(max_length=LIMITS.columns)]
+Tally = Annotated[list[Annotated[int, Meta(ge=0, le=10**12)]], Meta(max_length=LIMITS.letters)]
+
+
+class OtherColumns(_Strict, frozen=True):
+    """The other columns of an opened table, and how often each value occurs in each combination of the given ones."""
+
+    table: Text
+    column: Text
+    given: Names = []
+    unrelated: Names = []
+    drop: Names = []
+    keys: Annotated[list[Names], Meta(max_length=LIMITS.combinations)] = []
+    counts: Annotated[
+        list[Annotated[list[int], Meta(max_length=LIMITS.letters)]], Meta(max_length=LIMITS.combinations)
+    ] = []
+
+
 class Asked(_Strict, frozen=True):
     """A request of one panel of one page. A newer one of the same panel and page takes its place."""
 
@@ -169,6 +187,7 @@ class Asked(_Strict, frozen=True):
     state: State
     draft: bool = False  # the knob is turning: what moves on the screen, as quickly as can be
     view: Literal["mechanism", "lifts"] = "mechanism"  # which heat map a draft draws
+    others: OtherColumns | None = None  # of a table that is open in the page
 
 
 class FileAsked(_Strict, frozen=True):

@@ -16,11 +16,12 @@ from typing import BinaryIO
 
 import msgspec
 
-from leakwise.errors import LeakwiseError
-from leakwise.studio.answers import AboutPrior, answer, prior_facts
+from leakwise.errors import InvalidInput, LeakwiseError
+from leakwise.studio.answers import AboutPrior, answer, prior_facts, solve
 from leakwise.studio.curves import steps, tradeoff_parts
 from leakwise.studio.several import several_secrets
 from leakwise.studio.state import Asked, Event, Failed, Part, Progressed
+from leakwise.studio.whole_row import whole_row
 
 __all__ = ["Done", "Job", "Stop", "parts", "run", "serve"]
 
@@ -82,6 +83,10 @@ def parts(job: Job, progress: _Teller) -> Iterator[Part]:
         yield several_secrets(state)
     elif job.panel == "answer":
         yield from answer(state, draft=job.asked.draft, progress=progress, view=job.asked.view)
+    elif job.panel == "row":
+        if job.asked.others is None:
+            raise InvalidInput("Open a table first: it has the other columns of a row.")
+        yield whole_row(solve(state, draft=False, progress=progress), job.asked.others)
     elif job.panel == "tradeoff":
         yield from tradeoff_parts(state, progress=progress)
     else:

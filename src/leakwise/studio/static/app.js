@@ -5,6 +5,7 @@ import { file, Panel, start } from "./api.js";
 import { clear, draw, loadVega, setLook, valueAt } from "./charts.js";
 import { byId, chosen, download, say, showError } from "./dom.js";
 import { GoalPanel } from "./goal.js";
+import { OtherColumns } from "./others.js";
 import { PriorPanel } from "./prior.js";
 import { FurtherSecrets } from "./several.js";
 import { Trial } from "./trial.js";
@@ -16,7 +17,8 @@ const state = structuredClone(DEFAULT);
 let example = DEFAULT; // what the page begins with
 const answer = new AnswerPanel();
 const trial = new Trial();
-const prior = new PriorPanel(state, () => changed({ prior: true }));
+const others = new OtherColumns(() => beside());
+const prior = new PriorPanel(state, () => changed({ prior: true }), others);
 const goal = new GoalPanel(state, changed);
 const further = new FurtherSecrets(state, () => { keep(); together(); });
 // What is solved: the further secrets of a row change nothing about the answer.
@@ -42,6 +44,7 @@ const panels = {
       await answer.show(body, () => mark("picture"));
       if (body.draft) return;
       trial.of(body.trial);
+      beside();
       curves();
     },
     progress: ({ stage, done: share }) => answer.busy(stage, share),
@@ -55,6 +58,10 @@ const panels = {
       answer.busy(null);
       if (!full) document.body.dataset.idle = "yes"; // for the tests: nothing is on its way
     },
+  }),
+  row: new Panel("row", {
+    part: ({ body }) => others.told(body),
+    failed: (error) => others.failed(error),
   }),
   several: new Panel("several", {
     part: ({ body }) => { if (further.any) further.told(body); },
@@ -92,6 +99,16 @@ function keep() {
 function together() {
   if (further.any) panels.several.ask({ state: structuredClone(state), draft: true }); // quick: each is let finish
   else { panels.several.stop(); further.told({ words: null }); }
+}
+
+// What goes out beside the secret, where a table is open.
+function beside() {
+  try {
+    const asked = others.asked();
+    if (asked) panels.row.ask({ state: solved(), others: asked });
+  } catch (error) {
+    others.failed(error);
+  }
 }
 
 // While the knob turns, quick drafts follow it; the full solve begins when it rests.
@@ -153,6 +170,7 @@ function adopt(given) {
   Object.assign(done, { tradeoff: "", steps: "" });
   answer.clear();
   trial.of(null);
+  others.clear();
   delete document.body.dataset.damaged;
   prior.show();
   goal.show();

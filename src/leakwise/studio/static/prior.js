@@ -4,8 +4,8 @@ import { byId, choose, chosen, make, say, showError, showOnly } from "./dom.js";
 import { countColumn, EMPTY, parseCsv, parseDomain, short } from "./text.js";
 
 export class PriorPanel {
-  constructor(state, changed) {
-    Object.assign(this, { state, changed });
+  constructor(state, changed, others) {
+    Object.assign(this, { state, changed, others });
     this.table = null; // of a CSV file: it stays in the page
     this.examples = [];
     for (const input of document.querySelectorAll('input[name="prior-source"]')) {
@@ -23,6 +23,7 @@ export class PriorPanel {
     byId("example").addEventListener("change", () => this.exampleWords());
     byId("take-example").addEventListener("click", () => this.takeExample());
     byId("csv-file").addEventListener("change", () => this.openFile(byId("csv-file").files[0]));
+    byId("csv-column").addEventListener("change", () => this.attempt(() => this.suggest()));
     byId("count").addEventListener("click", () => this.attempt(() => this.count()));
     byId("suggest").addEventListener("click", () => this.attempt(() => this.suggest()));
     byId("sampled").addEventListener("change", () => this.sample());
@@ -169,14 +170,23 @@ export class PriorPanel {
       if (file.size > 100_000_000) throw new Error("The file is larger than 100 MB. Count it with the library: lw.Prior.from_data.");
       const rows = parseCsv(await file.text());
       if (rows.length < 2) throw new Error("The file needs a line of names and at least one row.");
-      this.table = { names: rows[0], rows: rows.slice(1) };
-      byId("csv-column").replaceChildren(...rows[0].map((name, place) => make("option", { value: place, textContent: name || `column ${place + 1}` })));
+      this.table = { file: file.name, names: rows[0].map((name, place) => name || `column ${place + 1}`), rows: rows.slice(1) };
+      byId("csv-column").replaceChildren(...this.table.names.map((textContent, value) => make("option", { value, textContent })));
+      byId("csv-column").value = String(this.likeliest());
       byId("csv-column-field").hidden = false;
-      say(`${file.name}: ${this.table.rows.length} rows, ${rows[0].length} columns. Choose one and declare its domain.`);
+      this.attempt(() => this.suggest());
+      say(`${file.name}: ${this.table.rows.length} rows, ${rows[0].length} columns. Choose the secret, and confirm its values.`);
     } catch (error) {
       this.table = null;
       showError("prior-error", error.message);
     }
+  }
+
+  // The last column with few values: where a secret is most often found.
+  likeliest() {
+    const few = this.table.names.map((_, place) => new Set(this.table.rows.slice(0, 5000).map((row) => row[place])).size);
+    const found = few.findLastIndex((size) => size > 1 && size <= 30);
+    return Math.max(0, found);
   }
 
   cells() {
@@ -193,16 +203,20 @@ export class PriorPanel {
   }
 
   count() {
-    const counts = countColumn(this.cells(), parseDomain(byId("domain").value));
-    const total = [...counts.values()].reduce((sum, one) => sum + one, 0);
-    this.take("counts", [...counts.keys()], [...counts.values()].map(String), `${total.toLocaleString("en")} rows counted.`, "table");
+    const cells = this.cells(), domain = parseDomain(byId("domain").value), counts = countColumn(cells, domain);
+    const total = [...counts.values()].reduce((sum, one) => sum + one, 0), labels = [...counts.keys()];
+    const words = `${total.toLocaleString("en")} rows counted.`;
+    if (chosen("prior-source") === "csv") this.others.of(this.table.file, this.table, Number(byId("csv-column").value), domain);
+    else this.others.clear();
+    if (chosen("prior-from") === "rows") this.take("counts", labels, [...counts.values()].map(String), words, "table");
+    else this.take("probabilities", labels, labels.map(() => `1/${labels.length}`), words);
   }
 
   suggest() {
     const found = [...new Set(this.cells().map((cell) => cell.trim() || EMPTY))].sort();
     if (found.length > 100) throw new Error(`${found.length} different values are more than the page takes (100). Use bins for numbers: "bins: 0, 100, 10".`);
     byId("domain").value = found.join("\n");
-    say(`${found.length} values occur. Add those that could occur and do not.`);
+    say(`${found.length} values occur. Could others occur? Add them.`);
   }
 
   // -- a sample --------------------------------------------------------------------------------------------------

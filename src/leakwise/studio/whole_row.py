@@ -1,0 +1,101 @@
+"""The other columns of an opened table: what they say alone, what the guarantee is beside them, and the command.
+
+The page counts the table itself and sends counts; they are not part of the state, so no link contains them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leakwise.errors import InvalidInput
+from leakwise.guarantee import at_most, percent
+from leakwise.studio.several import FAILURE, own_domain, own_lift, second_limit
+from leakwise.studio.state import DesignGoal, Named, OtherColumns, Part, State
+from leakwise.types import Floats
+
+if TYPE_CHECKING:
+    from leakwise.studio.answers import Solved
+
+__all__ = ["whole_row"]
+
+# Of fewer rows the frequencies are mostly chance.
+_LEAST = 20
+
+
+def whole_row(solved: Solved, others: OtherColumns) -> Part:
+    """Return what anyone who sees the given columns knows before and learns, and the command that counts them in."""
+    told, beyond = list[str](), False
+    if others.given:
+        fits = all(len(own) == len(solved.nominal) for own in others.counts) and len(others.counts) == len(others.keys)
+        if not fits or any(len(key) != len(others.given) for key in others.keys):
+            raise InvalidInput("The other columns were counted for other values. Choose the column of the table again.")
+        told, beyond = _beside(solved, others, np.array(others.counts, dtype=np.float64))
+    return Part("row", {"sentences": told, "beyond": beyond, "cli": _command(solved.state, others)})
+
+
+def _beside(solved: Solved, others: OtherColumns, counts: Floats) -> tuple[list[str], bool]:
+    sizes, names = counts.sum(axis=1), _joined(others.given)
+    seen = np.flatnonzero(sizes >= _LEAST)
+    if not seen.size:
+        return [f"No combination of {names} has {_LEAST} rows: almost every row is known by them."], True
+    few = int(sizes[sizes < _LEAST].sum())
+    rest = f" {few:,} rows are in combinations of fewer than {_LEAST}, and are not counted here." if few else ""
+    shares = counts[seen] / sizes[seen, None]
+    whole = counts.sum(axis=0) / sizes.sum()
+    alone = np.divide(shares, whole, out=np.zeros_like(shares), where=whole > 0)
+    at, value = np.unravel_index(int(alone.argmax()), alone.shape)
+    told = [
+        f"{names} alone: where {_where(others, int(seen[at]))}, {solved.nominal.labels[value]} is "
+        f"{at_most(float(alone[at, value]))} times as likely as in the whole table "
+        f"({percent(float(shares[at, value]))} instead of {percent(float(whole[value]))}). "
+        f"No mechanism changes that.{rest}"
+    ]
+    lifts = np.array([_largest_lift(solved.mechanism.matrix, own) for own in shares])
+    worst, asked = int(lifts.argmax()), solved.certificate.asked
+    beyond = asked is not None and not asked.allows(Fraction(float(lifts[worst]) * (1 - 1e-9)))
+    told += [
+        f"This mechanism was made for the secret alone. For anyone who also sees {names}, an outcome makes a value up "
+        f"to {at_most(float(lifts[worst]))} times as likely as they make it already, where "
+        f"{_where(others, int(seen[worst]))}. "
+        + ("That is beyond your limit." if beyond else "That is within your limit, for the frequencies of the table."),
+        "The command under 4 makes a mechanism for each combination, and keeps your limit for them as well.",
+    ]
+    return told, beyond
+
+
+def _largest_lift(matrix: Floats, prior: Floats) -> float:
+    law, most = prior @ matrix, matrix[prior > 0].max(axis=0)
+    return float(np.divide(most, law, out=np.zeros_like(law), where=law > 0).max())
+
+
+def _where(others: OtherColumns, place: int) -> str:
+    return ", ".join(f"{name} = {key}" for name, key in zip(others.given, others.keys[place], strict=True))
+
+
+def _joined(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _command(state: State, others: OtherColumns) -> str:
+    table = others.table if not others.table.startswith("-") else f"./{others.table}"
+    lift = own_lift(state)
+    words = ["leakwise", "release", table, "-c", others.column, "--domain", own_domain(state), "--lift", lift]
+    failure = FAILURE if state.prior.sample is None else state.prior.sample.failure.strip()
+    words += ["--prior-from-table", "--failure", failure, *second_limit(state, Fraction(lift))]
+    if isinstance(state.goal, DesignGoal) and state.goal.utility == Named("reading"):
+        words += ["--for", "reading"]
+    for option, names in (("--given", others.given), ("--unrelated", others.unrelated), ("--drop", others.drop)):
+        for name in names:
+            words += [option, _quoted(name)]
+    stem, _, ending = others.table.rpartition(".")
+    return shlex.join([*words, "--order", "shuffle", "-o", f"{stem or others.table}_released.{ending or 'csv'}"])
+
+
+def _quoted(name: str) -> str:
+    """A column as a list of columns reads it."""
+    inside = name.replace('"', '""')
+    return f'"{inside}"' if set(name) & set(',"') else name
