@@ -12,7 +12,8 @@ from leakwise.types import Floats
 
 __all__ = ["Linearised", "adding_up", "curvature", "interior", "least_variance", "linearised", "regular"]
 
-_TILTS = 12
+_TILTS = 24
+_FAST = 0.3  # of what is missing, what a step may leave
 _LARGEST_TILT = 1.0
 _CLOSE = 1e-13
 _SMOOTH = 1e-3  # of the largest variance, where weights were not found by the barrier method
@@ -74,20 +75,25 @@ def regular(columns: Floats, weights: Floats) -> bool:
 def adding_up(columns: Floats, weights: Floats, inverse: Floats | None = None) -> tuple[Floats, float]:
     """Weights with columns·ρ = 1 that are closest in relative entropy, and what they miss it by.
 
-    Each is changed by a factor, so that none turns negative. An inverse of J of similar columns saves forming J.
+    Each is changed by a factor, so that none turns negative. An inverse of J of similar columns saves forming J, and
+    one of similar weights serves as long as its steps lead there fast.
     """
     missing = 1 - columns @ weights
     miss = float(np.abs(missing).max())
     for _ in range(_TILTS):
         if miss < _CLOSE:
             break
-        towards = _solved(information(columns, weights), missing) if inverse is None else inverse @ missing
-        tilt = towards @ columns
+        fresh = inverse is None
+        if inverse is None:
+            inverse = _inverse_or_nearest(information(columns, weights))
+        tilt = (inverse @ missing) @ columns
         tilted = weights * np.exp(tilt * min(1.0, _LARGEST_TILT / max(float(np.abs(tilt).max()), 1e-300)))
         now_missing = 1 - columns @ tilted
         now = float(np.abs(now_missing).max())
-        if now > 0.3 * miss and inverse is not None:
-            inverse = None  # not similar enough: from here on with J itself
+        slow = not now < _FAST * miss
+        if slow:
+            inverse = None  # not similar enough: J itself, from here on or, if this was it, at the next weights
+        if slow and not fresh:
             continue
         if not np.isfinite(now) or (now >= miss and miss < 1e-9):
             break
@@ -95,15 +101,15 @@ def adding_up(columns: Floats, weights: Floats, inverse: Floats | None = None) -
     return weights, miss
 
 
-def _solved(matrix: Floats, right: Floats) -> Floats:
-    """A linear solve, by least squares where the matrix is singular."""
+def _inverse_or_nearest(matrix: Floats) -> Floats:
+    """The inverse, or what comes nearest to one where the matrix is singular."""
     try:
-        answer: Floats = np.linalg.solve(matrix, right).astype(np.float64)
+        answer: Floats = np.linalg.inv(matrix).astype(np.float64)
         if np.isfinite(answer).all():
             return answer
     except np.linalg.LinAlgError:
         pass
-    return np.linalg.lstsq(matrix, right, rcond=None)[0].astype(np.float64)
+    return np.linalg.pinv(matrix, hermitian=True).astype(np.float64)
 
 
 def least_variance(
