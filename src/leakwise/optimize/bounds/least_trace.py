@@ -35,14 +35,15 @@ _PRICED = 130  # letters, up to which d is moved by what the duals find
 _PRICED_STEPS, _PATIENCE = 12, 2
 _DAMPED = 0.7
 _WORTH_IT = 2e-4
+_FAR = 0.9
 
 
-def least_trace_bound(cone: Cone, limits: Limits, *, rough: bool = False) -> tuple[float, Floats]:
+def least_trace_bound(cone: Cone, limits: Limits, *, rough: bool = False, known: float = 0.0) -> tuple[float, Floats]:
     """Return a number below trace J⁻¹ of every mechanism in the cone, and the multipliers d and v that prove it.
 
     Where lifts share a range, the duals y of the mean of squares follow them. Columns that lose little of
     Σ_i d_i (λ_i - l_i)(h_i - λ_i) are those that the bound is made of. A ``rough`` one takes the box of each lift for
-    all that is known.
+    all that is known. What is far below a ``known`` bound is not proven.
     """
     p = cone.prior.probabilities
     squares = MeanSquare(cone)
@@ -57,6 +58,8 @@ def least_trace_bound(cone: Cone, limits: Limits, *, rough: bool = False) -> tup
         following = np.maximum(d * taken**_POWER, 1e-60 * d.max())
         d = following / following.max()
     best, kept, waited = 0.0, np.zeros(2 * len(p)), 0  # trace J⁻¹ is positive
+    if known and float(p @ p + _at(d, p, likely)[0] ** 2 * (d @ (likely - 1))) < _FAR * known:
+        return best, kept
     within = squares.range is not None and not rough and len(p) <= _PRICED
     for _ in range(_PRICED_STEPS if within else 1):
         proof = squares.boxed(d) if rough else squares.simple(d) if limits.exhausted else squares.priced(d)

@@ -61,8 +61,8 @@ class OptimalityClaim:
         The largest ratio within a column, for local differential privacy.
     duals
         One number per letter of positive mass; none for the chords of f, which the checker knows itself. For
-        ``frequencies`` without ``root``: the multipliers d, v of the trace bound. For ``margin`` the shares of the
-        contrasts come first.
+        ``frequencies`` without ``root``: the multipliers d, v of the trace bound, or four for each number of letters
+        that a uniform prior may be on. For ``margin`` the shares of the contrasts come first.
     root
         For ``frequencies``: a matrix H close to J⁻¹; for ``margin`` close to its product with the contrasts.
     guesses

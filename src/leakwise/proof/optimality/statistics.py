@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from leakwise.errors import CertificateRejected
-from leakwise.priors import Prior, PriorSet
+from leakwise.exact import float_above
+from leakwise.priors import AllPriors, Prior, PriorSet
 from leakwise.proof.optimality.allowed import largest_allowed_square, lift_box, lift_ends, shared_range
 from leakwise.proof.optimality.boxes import widest_box
 from leakwise.proof.optimality.claim import OptimalityClaim
@@ -15,6 +16,7 @@ from leakwise.proof.optimality.frequencies import letter_bound, trace_bound
 from leakwise.proof.optimality.functions import sum_up
 from leakwise.proof.optimality.margins import least_by_multipliers, least_by_root, shares_of
 from leakwise.proof.optimality.mean_squares import largest_mean_square, range_box
+from leakwise.proof.optimality.mixtures import mixture_trace
 from leakwise.proof.optimality.ranges import Range
 from leakwise.proof.optimality.value_boxes import ValueBox
 from leakwise.types import Floats
@@ -38,6 +40,9 @@ def frequencies_bound(claim: OptimalityClaim, priors: PriorSet, p: Floats, box: 
         error = (float(np.abs(np.diag(claim.root)).sum()) + abs(largest)) * 2.0**-49
         return squares - 2 * trace + sum_up(claim.duals) + max(largest, 0.0) + error
     where = shared_range(claim, priors)
+    if len(claim.duals) == 4 * size:
+        ratio = claim.ldp if claim.ldp is not None or not isinstance(priors, AllPriors) else claim.high
+        return math.inf if ratio is None else squares - mixture_trace(claim.duals, p, float_above(ratio))
     if len(claim.duals) in (size, 2 * size + 1):
         return squares - _letter_by_letter(claim, priors, p, where)
     if len(claim.duals) != 2 * size and (len(claim.duals) != 3 * size or where is None):

@@ -7,6 +7,7 @@ import math
 from leakwise.alphabet import Alphabet
 from leakwise.mechanism import CodeKernel, Kernel, Mechanism
 from leakwise.optimize.bounds.by_letter import least_trace_by_letter
+from leakwise.optimize.bounds.mixture import mixture_bound, ratio_of
 from leakwise.optimize.finish.finished import Solution
 from leakwise.optimize.finish.outcome_names import codes
 from leakwise.optimize.problem.cones import Cone
@@ -37,7 +38,9 @@ def code_solution(prior: Prior, asked: AskedLimits, cone: Cone, limits: Limits) 
     if any(one is not None and one <= 1 for one in (lift, anyone)):
         return None
     least, duals = least_trace_by_letter(cone)
-    p = cone.prior.probabilities
+    p, ratio = cone.prior.probabilities, None if uniform else ratio_of(cone)
+    if ratio is not None:
+        least, duals = max((least, duals), mixture_bound(p, ratio), key=lambda one: one[0])
     bound = float(p @ p) - least
     most = _PER_LETTER * size if limits.outcomes is None else limits.outcomes
     found = optimal_code(prior, lift, anyone, most, bound)

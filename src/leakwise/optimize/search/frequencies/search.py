@@ -9,6 +9,7 @@ import numpy as np
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.optimize.bounds.largest_variance import largest_variance_bound
 from leakwise.optimize.bounds.least_trace import least_trace_bound
+from leakwise.optimize.bounds.mixture import mixture_bound, ratio_of
 from leakwise.optimize.pricing.set_vertices import MOST_LETTERS, ListedVertices, Vertices
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.search.frequencies.aim import TRACE, Aim
@@ -83,7 +84,10 @@ def _search(cone: Cone, limits: Limits, every: Floats | None, aim: Aim) -> Found
     # Where every vertex is known the search ends with a bound of its own.
     rough, part = few and vertices is not None and vertices.complete, limits.part(0.3)
     if aim.contrasts is None:
-        least, multipliers = least_trace_bound(cone, part, rough=rough)
+        ratio = None if few else ratio_of(cone)
+        mixed = (0.0, np.empty(0)) if ratio is None else mixture_bound(cone.prior.probabilities, ratio)
+        least, multipliers = least_trace_bound(cone, part, rough=rough, known=mixed[0])
+        least, multipliers = (least, multipliers) if least >= mixed[0] else mixed
     else:
         least, multipliers = largest_variance_bound(cone, aim.contrasts, part, aim.given, rough=rough)
     bound = aim.constant(cone.prior.probabilities) - least
