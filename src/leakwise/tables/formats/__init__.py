@@ -66,6 +66,8 @@ class TableFile(ABC):
     """The format whose fields it holds as they were written, if it is one of text."""
     closed: bool = False
     """Whether no column may go out that it did not name when it was opened."""
+    remembers: bool = False
+    """Whether what is read next will be written: then it may be kept in memory, where that takes little of it."""
 
     files: Sequence[Path] = ()
     """The files that it is read from: several for a folder, none for rows that come from elsewhere."""

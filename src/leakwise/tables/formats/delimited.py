@@ -28,6 +28,10 @@ from leakwise.types import Array
 __all__ = ["DelimitedTable"]
 
 _WORTH_A_THREAD = 1 << 20
+# What is kept of a file from its check to its release: all of it, for a file of up to about 50 MB, or nothing.
+_KEPT = 128 << 20
+
+_Split = tuple[Records, Parts, Columns]
 
 
 class DelimitedTable(TextTable):
@@ -39,6 +43,7 @@ class DelimitedTable(TextTable):
         super().__init__(path)
         self.kind = kind_of(path)
         self._coders: dict[tuple[type, Alphabet], TextCoder] = {}
+        self._kept: _Kept | None = None
         with opened(path) as stream:
             start = stream.read(1 << 20)
         if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -74,16 +79,25 @@ class DelimitedTable(TextTable):
         for _, _, columns in self._ahead(names):
             yield columns
 
-    def _ahead(self, names: Sequence[str]) -> Iterator[tuple[Records, Parts, Columns]]:
-        found = self._split(names)
+    def _ahead(self, names: Sequence[str]) -> Iterator[_Split]:
+        """The records of each block, cut about some columns, and these."""
+        if self._kept is not None and self._kept.whole == tuple(names) and not self.changed:
+            return iter(self._kept.blocks)
+        kept = _Kept() if self.remembers else None
+        self._kept = kept or self._kept
+        found = self._split(names, kept)
         return ahead(found) if self.path.stat().st_size > _WORTH_A_THREAD else found
 
-    def _split(self, names: Sequence[str]) -> Generator[tuple[Records, Parts, Columns], None, None]:
-        """The records of each block, cut about some columns, and these."""
+    def _split(self, names: Sequence[str], kept: _Kept | None) -> Generator[_Split, None, None]:
         places = [self.names.index(name) for name in names]
         for turn, records in enumerate(self._records()):
             parts = records.split(places, skip=turn == 0)
-            yield records, parts, dict(zip(names, parts.fields(), strict=True))
+            found = records, parts, dict(zip(names, parts.fields(), strict=True))
+            if kept is not None:
+                kept.add(found)
+            yield found
+        if kept is not None and kept.room > 0:
+            kept.whole = tuple(names)
 
     def _rewrite_alike(
         self, target: BinaryIO, exchange: Exchange, carried: Mapping[bytes, bytes], reorder: Reorder | None
@@ -120,6 +134,7 @@ class DelimitedTable(TextTable):
                         codes = [np.append(len(some), rows) for some, rows in zip(texts, codes, strict=True)]
                         written = [[*some, head] for some, head in zip(texts, heads, strict=True)]
                 yield parts.joined(written, codes), read.count
+            self._kept = None
 
         if reorder is None:
             for block, count in released():
@@ -155,9 +170,16 @@ class DelimitedTable(TextTable):
     # -- values -------------------------------------------------------------------------------------------------
 
     def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
+        kept, key = self._kept, (id(column), type(alphabet), alphabet, outside)
+        if kept is not None and key in kept.codes:
+            return kept.codes[key][1]
         coder = self._coders.setdefault((type(alphabet), alphabet), TextCoder(alphabet, _value))
         encoded = column.dictionary_encode()
-        return coder.codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), name, outside)
+        codes = coder.codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(), name, outside)
+        if kept is not None and self.remembers and kept.room > 0:
+            codes.flags.writeable = False
+            kept.codes[key] = column, codes
+        return codes
 
     def plain(self, column: Any) -> Any:
         quoted = pc.starts_with(column, '"')
@@ -186,6 +208,37 @@ class DelimitedTable(TextTable):
         texts = [_unquoted(raw) for raw in encoded.dictionary.to_pylist()]
         places = np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.int64)
         return list(known), places[encoded.indices.to_numpy()]
+
+
+class _Kept:
+    """What was read of a file while it was checked, so that the same bytes can be written without reading them again.
+
+    Attributes
+    ----------
+    whole
+        The columns that the blocks were cut about, once they are all the file has.
+    room
+        The bytes that it may still take; none, once that was too little.
+    codes
+        The codes of columns of the blocks; the columns are named by where they are in memory, and so kept there.
+    """
+
+    def __init__(self) -> None:
+        self.whole: tuple[str, ...] | None = None
+        self.room = _KEPT
+        self.blocks: list[_Split] = []
+        self.codes: dict[tuple[int, type, Alphabet, bool], tuple[Any, Array]] = {}
+
+    def add(self, found: _Split) -> None:
+        """Keep a block, or forget all of them where there is no room for it."""
+        records, parts, columns = found
+        size = records.nbytes + parts.nbytes + sum(column.nbytes + 4 * len(column) for column in columns.values())
+        self.room -= min(self.room, size)
+        if self.room:
+            self.blocks.append(found)
+        else:
+            self.blocks.clear()
+            self.codes.clear()
 
 
 def _zeros(count: int) -> Array:

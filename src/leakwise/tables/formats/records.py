@@ -110,6 +110,11 @@ class Records:
         self.blank = bool(blank.any())
         self._firsts = self._starts(ends)[~blank][::width]
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take."""
+        return len(self.block) + self._ends.nbytes + self._firsts.nbytes
+
     def _shaped(self, ends: Indices, feeds: Bools, width: int) -> bool:
         """Whether these ends of fields are those of records of so many fields: then they are taken for that."""
         if np.count_nonzero(feeds) * width != ends.size or not feeds[width - 1 :: width].all():
@@ -140,13 +145,15 @@ class Records:
         shifted[1:-1] = quotes
         closed, opened = shifted[ends], np.empty_like(ends, dtype=np.bool_)
         opened[0], opened[1:] = quotes[self._skip], shifted[2:][ends[:-1]]
-        lengths = np.diff(ends, prepend=self._skip - 1) - 1
+        steps = np.empty_like(ends)
+        steps[0] = ends[0] - self._skip + 1
+        np.subtract(ends[1:], ends[:-1], out=steps[1:])
         if self._has_returns:
             returns = self._returns()
             closed.reshape(self._ends.shape)[:, -1] = shifted[self._ends[:, -1] - returns]
-            lengths.reshape(self._ends.shape)[:, -1] -= returns
+            steps.reshape(self._ends.shape)[:, -1] -= returns
         around = opened & closed
-        around &= lengths > 1
+        around &= steps > 2  # the quotes are two, not one
         return bool(2 * np.count_nonzero(around) == np.count_nonzero(quotes))
 
     def _outside_quotes(self, marks: Indices) -> Indices:
@@ -257,6 +264,11 @@ class Parts:
         for turn, place in enumerate(order):
             self._offsets[2 * turn + 1 : -1 : step], self._offsets[2 * turn + 2 : -1 : step] = bounds[place]
         self._offsets[-1] = len(block)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take, without the block itself."""
+        return self._offsets.nbytes
 
     def fields(self) -> list[Any]:
         """Return the fields of each place, in the order they were asked for."""

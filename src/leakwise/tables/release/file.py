@@ -76,7 +76,7 @@ def check_file(
     others = [one for one in labels if one in table.names and one not in columns]
     labelled = {one: RowLabels(labels[one], columns, alphabet) for one in others}
     parts = _Parts(table.parts)
-    for batch in _read(table, [*check.reads, *labelled]):
+    for batch in _read(table, [*check.reads, *labelled], remembers=what == "inputs"):
         size = len(batch[columns[0]])
         codes = check.add(batch, parts.split(size))
         for one, level in labelled.items():
@@ -107,9 +107,13 @@ class _Parts:
         return [(part, slice(*ends)) for part, ends in enumerate(pairwise(cuts), first)]
 
 
-def _read(table: TableFile, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    with readable(table.path):
-        yield from table.batches(names)
+def _read(table: TableFile, names: Sequence[str], *, remembers: bool) -> Iterator[Mapping[str, Any]]:
+    table.remembers = remembers
+    try:
+        with readable(table.path):
+            yield from table.batches(names)
+    finally:
+        table.remembers = False
 
 
 def release_file(
