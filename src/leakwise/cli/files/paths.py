@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from leakwise.cli.files.beside_table import waiting
+from leakwise.cli.files.standard_streams import named_or_piped
 from leakwise.cli.options import csv_files
 from leakwise.errors import InvalidInput
 from leakwise.tables.address import refuse_address
@@ -15,13 +18,19 @@ from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_fil
 
 if TYPE_CHECKING:
     from leakwise.tables import SqlTable
+    from leakwise.tables.formats import TableFile
 
-__all__ = ["beside", "check_paths", "places_of_mechanisms", "source_and_target"]
+__all__ = ["check_paths", "files_beside", "places_of_mechanisms", "source_and_target"]
 
 
 def source_and_target(
-    table: str, out: str | None, from_sql: str | None, to_sql: str | None
-) -> tuple[Path | SqlTable, Path | SqlTable]:
+    ctx: typer.Context,
+    table: str,
+    out: str | None,
+    from_sql: str | None,
+    to_sql: str | None,
+    format: str | None = None,
+) -> tuple[Path | TableFile | SqlTable, Path | SqlTable]:
     """Return the files, or the tables of databases, that are read and written."""
     if from_sql is None:
         if to_sql is not None:
@@ -31,7 +40,7 @@ def source_and_target(
             )
         refuse_address(table, "TABLE")
         refuse_address(out, "--out")
-        file = Path(table)
+        file = named_or_piped(ctx, table, format)
         if out is None and uri_of(table) is not None:
             raise InvalidInput(f"--out must be given: TABLE {shown_uri(table)!r} is not a file of this machine.")
         if out is not None and uri_of(out) is not None:
@@ -39,14 +48,30 @@ def source_and_target(
                 f"--out must be a file of this machine: the report is written next to it. Got {shown_uri(out)!r}. Copy "
                 "the files to their place afterwards, or use lw.protect(..., out=...), which puts the table there."
             )
-        return file, Path(out) if out is not None else released_path(file)
+        return file, Path(out) if out is not None else released_path(Path(table))
     from leakwise.tables import SqlTable
 
     return SqlTable(from_sql, table), SqlTable(to_sql or from_sql, f"{table}_released" if out is None else out)
 
 
-def beside(target: Path | SqlTable) -> Path:
-    """Return the file whose name the report and the mechanism share."""
+def files_beside(
+    target: Path | SqlTable, report: Path | None, mechanism: Path | None, *, settings: bool
+) -> tuple[Path, Path | None]:
+    """Return where the report goes and, if it is saved, the mechanism: next to the table unless said otherwise.
+
+    It is saved where the table has no place for it, and for ``settings`` that name it.
+    """
+    from leakwise.tables.formats.names import kind_of, stem_of
+
+    table = _beside(target)
+    carries = kind_of(target, "--out").carries if isinstance(target, Path) else target.on_server
+    if mechanism is None and (settings or not carries):
+        mechanism = table.with_name(f"{stem_of(table)}.mechanism.json")
+    return report or table.with_name(f"{stem_of(table)}.report.html"), mechanism
+
+
+def _beside(target: Path | SqlTable) -> Path:
+    """The file whose name the report and the mechanism share."""
     if isinstance(target, Path):
         return target
     name, place = _in_name(target.table), target.path
@@ -82,7 +107,7 @@ def places_of_mechanisms(
 
 
 def check_paths(
-    data: Path | SqlTable,
+    data: Path | TableFile | SqlTable,
     given: dict[str, str | None],
     target: Path | SqlTable,
     pages: Mapping[str, Path | None],
@@ -96,6 +121,8 @@ def check_paths(
 
     ``waits`` are the files that wait under another name until the table is written.
     """
+    from leakwise.tables import SqlTable
+
     for option, page in pages.items():
         if page is not None and page.suffix.lower() not in (".html", ".htm", ".json"):
             raise InvalidInput(f"{option} must end in .html or .json. Got {str(page)!r} instead.")
@@ -105,7 +132,7 @@ def check_paths(
     written = {**pages, **waits, "--save-config": settings}
     # A database may be read and written at once; that a file is not released onto itself is said by the release.
     refuse_same_files(
-        {**read, "TABLE" if isinstance(data, Path) else "--from-sql": source, "--out": out},
+        {**read, "--from-sql" if isinstance(data, SqlTable) else "TABLE": source, "--out": out},
         {**written, **drafts, **ledger_files(ledger, "--ledger")},
     )
     refuse_same_files(dict(read), {"--out": out})

@@ -69,6 +69,8 @@ class TableFile(ABC):
     remembers: bool = False
     """Whether what is read next will be written: then it may be kept in memory, where that takes little of it."""
 
+    copied: bool = False
+    """Whether its file is a copy that nobody named: of what came from the standard input."""
     files: Sequence[Path] = ()
     """The files that it is read from: several for a folder, none for rows that come from elsewhere."""
 
@@ -83,6 +85,8 @@ class TableFile(ABC):
     @property
     def title(self) -> str | None:
         """What a ledger calls the table, where its user says nothing else: the file or folder, or the whole pattern."""
+        if self.copied:
+            return None
         if not self.path.exists():
             return str(self.path)
         return self.path.name or self.path.resolve().name

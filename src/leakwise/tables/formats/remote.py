@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from leakwise.errors import InvalidInput, require
 from leakwise.tables.formats.names import kind_of
 
-__all__ = ["Upload", "fetched", "shown_uri", "uri_of"]
+__all__ = ["Upload", "fetched", "private_file", "shown_uri", "uri_of"]
 
 _URI = re.compile(r"([a-z][a-z0-9+.-]+):/+(.*)", re.DOTALL)
 # Where an object appears when it is whole, and never before.
@@ -96,7 +96,7 @@ class _Place:
                 return target
             kind_of(target)
             # As it is: by its name, pyarrow would decompress it.
-            with self.system.open_input_stream(self.path, compression=None) as source, _private(target) as copy:
+            with self.system.open_input_stream(self.path, compression=None) as source, private_file(target) as copy:
                 shutil.copyfileobj(source, copy, 1 << 20)
         return target
 
@@ -117,7 +117,8 @@ class _Place:
                 raise
 
 
-def _private(path: Path) -> Any:
+def private_file(path: Path) -> Any:
+    """Open a new file to be written that only its owner can read."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb")
 
 

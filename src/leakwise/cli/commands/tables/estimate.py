@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from leakwise.cli.files.standard_streams import FormatOption, named_or_piped
 from leakwise.cli.options.database import FromSqlOption
 from leakwise.cli.options.row import read_any_mechanism
 from leakwise.cli.options.several import columns_of
@@ -40,12 +41,13 @@ def register(app: typer.Typer) -> None:
 
 
 def estimate(
+    ctx: typer.Context,
     table: Annotated[
         Path,
         typer.Argument(
             metavar="TABLE",
             help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern ('r/*.csv'), "
-            "or with --from-sql the name of a table.",
+            "- for the standard input, or with --from-sql the name of a table.",
         ),
     ],
     mechanism: Annotated[
@@ -84,6 +86,7 @@ def estimate(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let the confidence hold for all intervals together.")
     ] = False,
+    format: FormatOption = None,
     from_sql: FromSqlOption = None,
     plot: PlotOption = None,
     as_json: JsonOption = False,
@@ -95,13 +98,14 @@ def estimate(
     leakwise estimate survey.released.csv -c smokes --by sex
     leakwise estimate out.parquet --joint sex,income --by region --plot table.svg
     leakwise estimate people.csv --joint sex,income -m sex=sex.json -m income=income.json
+    leakwise estimate - --format csv -m smokes.json -c smokes < people.csv
     leakwise estimate people --from-sql shop.duckdb -m smokes.json -c smokes
     leakwise estimate people_released --from-sql postgresql://ada@db.example/clinic
     """
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.estimate.estimate import estimate as recover
 
-    data: Any = table if from_sql is None else SqlTable(from_sql, str(table))
+    data: Any = named_or_piped(ctx, table, format) if from_sql is None else SqlTable(from_sql, str(table))
     names = None if not column else column[0] if len(column) == 1 else tuple(column)
     chosen: Any
     if joint is not None:

@@ -15,6 +15,7 @@ from leakwise.cli.commands.tables.estimate import (
     mechanisms_by_column,
     save_picture,
 )
+from leakwise.cli.files.standard_streams import FormatOption, named_or_piped
 from leakwise.cli.options.database import FromSqlOption
 from leakwise.cli.screen.output import JsonOption, print_json
 
@@ -27,13 +28,14 @@ def register(app: typer.Typer) -> None:
 
 
 def regress(
+    ctx: typer.Context,
     formula: Annotated[str, typer.Argument(metavar="FORMULA", help="Such as 'income ~ age + C(sex)'.")],
     table: Annotated[
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern; with "
-            "--from-sql the name of a table.",
+            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern, or - for the "
+            "standard input; with --from-sql the name of a table.",
         ),
     ],
     mechanism: Annotated[
@@ -63,6 +65,7 @@ def regress(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let the confidence hold for all intervals together.")
     ] = False,
+    format: FormatOption = None,
     from_sql: FromSqlOption = None,
     plot: PlotOption = None,
     as_json: JsonOption = False,
@@ -82,7 +85,7 @@ def regress(
 
     found = fit(
         formula,
-        table if from_sql is None else SqlTable(from_sql, str(table)),
+        named_or_piped(ctx, table, format) if from_sql is None else SqlTable(from_sql, str(table)),
         mechanisms_by_column(mechanism, "regress"),
         family=family,
         weights=weights,

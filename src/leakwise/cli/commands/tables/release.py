@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from leakwise.cli.files.beside_table import BesideTable
-from leakwise.cli.files.paths import beside, check_paths, places_of_mechanisms, source_and_target
+from leakwise.cli.files.paths import check_paths, files_beside, places_of_mechanisms, source_and_target
+from leakwise.cli.files.standard_streams import FormatOption, OutFormatOption, standard_output, warn_of_pipe
 from leakwise.cli.options.account import KeyOption, NewPeopleOption, OutcomeOption, SameAsOption, read_outcomes
 from leakwise.cli.options.database import FromSqlOption, ToSqlOption
 from leakwise.cli.options.limits import (
@@ -63,7 +64,7 @@ def release(
         typer.Argument(
             metavar="TABLE",
             help="A CSV, TSV, Parquet, Arrow or JSON-lines file (also .csv.gz, .csv.zst), a folder of them (Hive too) "
-            "or a pattern ('data/*.csv'); with --from-sql the name of a table.",
+            "or a pattern ('data/*.csv'), or - for the standard input; with --from-sql the name of a table.",
         ),
     ],
     column: Annotated[
@@ -163,10 +164,12 @@ def release(
             "--out",
             "-o",
             metavar="FILE",
-            help="The released table, of any kind that TABLE can be [default: TABLE.released.…]; with --from-sql a "
-            "name [default: TABLE_released].",
+            help="The released table, of any kind that TABLE can be, or - for the standard output [default: "
+            "TABLE.released.…]; with --from-sql a name [default: TABLE_released].",
         ),
     ] = None,
+    format: FormatOption = None,
+    out_format: OutFormatOption = None,
     from_sql: FromSqlOption = None,
     to_sql: ToSqlOption = None,
     report: Annotated[
@@ -269,6 +272,7 @@ def release(
       --prior-from-table --failure 1e-6 --drop name --total 4
     leakwise release t.csv --protect ill --protect sex --margin ill=0.02 --margin sex=0.03 --prior i.csv --prior s.csv
     leakwise release 'years/*.csv.gz' -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --drop name -o all.parquet
+    zcat t.csv.gz | leakwise release - --format csv -c hiv --lift 2 --prior no=0.9,yes=0.1 --out-format arrow > o.arrow
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     leakwise release people --from-sql postgresql://ada@db.example/clinic -o public.people_released -c smokes --lift 2 \
       --prior no=0.8,yes=0.2 --drop name
@@ -277,17 +281,16 @@ def release(
     from leakwise.report import Protection
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.formats import open_table
-    from leakwise.tables.formats.names import kind_of, stem_of
     from leakwise.workflow.protect import protect
 
-    data, target = source_and_target(table, out, from_sql, to_sql)
-    place_beside = beside(target)
-    page = report if report is not None else place_beside.with_name(f"{stem_of(place_beside)}.report.html")
+    pipe = standard_output(ctx, table, out, format, out_format, tables=from_sql is not None)
+    data, target = source_and_target(ctx, table, out if pipe is None else str(pipe.path), from_sql, to_sql, format)
     several = read_protect(each, column)
-    keep = save_mechanism
-    carries = target.on_server if isinstance(target, SqlTable) else kind_of(target, "--out").carries
-    if keep is None and (save_config is not None or not carries):
-        keep = place_beside.with_name(f"{stem_of(place_beside)}.mechanism.json")
+    page, keep = report, save_mechanism
+    if pipe is None:
+        page, keep = files_beside(target, report, save_mechanism, settings=save_config is not None)
+    else:
+        warn_of_pipe(pipe.path, keep or mechanism, settings=save_config is not None)
     secrets = places_of_mechanisms(column or [], several, keep, joint=joint)
     pages = {"--report": page, "--steward-report": steward_report}
     check_paths(
@@ -313,7 +316,7 @@ def release(
     if keep_frequencies and any_frequencies:
         raise InvalidInput("--keep-frequencies and --no-keep-frequencies exclude each other. Leave one out.")
     chosen = None if mechanism is None else read_any_mechanism(mechanism)
-    opened = open_table(data, "TABLE") if isinstance(data, Path) else data
+    opened = data if isinstance(data, SqlTable) else open_table(data, "TABLE")
     named = read_secret(opened, column or [], several, domain, prior, prior_from_table, chosen)
     sources = [file_of(opened)] if isinstance(opened, SqlTable) else opened.files
     releasing = partial(
@@ -356,7 +359,7 @@ def release(
         changes=changes,
         dry_run=dry_run,
     )
-    written: dict[str, Any] = {"table": target, "report": page, "certificate": certificate}
+    written: dict[str, Any] = {"table": target if pipe is None else "-", "report": page, "certificate": certificate}
     written |= {f"mechanism of {'+'.join(names)}" if len(secrets) > 1 else "mechanism": path for names, path in secrets}
     written["for the steward only"], written["settings"] = steward_report, save_config
     written = {name: path for name, path in written.items() if path is not None}
@@ -366,7 +369,7 @@ def release(
         assert tried.dry_run is not None
         files = {name: str(path) for name, path in written.items()}
         told: Any = replace(tried.dry_run, files=files)
-        tell_release(replace(tried, dry_run=told), {}, as_json)
+        tell_release(replace(tried, dry_run=told), {}, as_json, err=pipe is not None)
         return
     beside_table = BesideTable(opened, target, secrets, certificate)
     with rows_bar() as progress, created_like(*sources), beside_table:
@@ -377,11 +380,13 @@ def release(
     try:
         if save_config is not None:
             saved_settings(ctx, save_config, {"mechanism": keep} if len(secrets) == 1 else {})
-        done.report(page, mechanism=keep, certificate=certificate, settings=save_config or config)
+        if page is not None:
+            done.report(page, mechanism=keep, certificate=certificate, settings=save_config or config)
         if steward_report is not None and isinstance(done, Protection):
             done.steward_report(steward_report)
     except LeakwiseError as error:
-        raise InvalidInput(
-            f"The table was released to {str(target)!r}, but its report could not be written: {error}"
-        ) from error
-    tell_release(done, written, as_json)
+        place_of = f"released to {str(target)!r}" if pipe is None else "drawn, and was not sent"
+        raise InvalidInput(f"The table was {place_of}, but its report could not be written: {error}") from error
+    tell_release(done, written, as_json, err=pipe is not None)
+    if pipe is not None:
+        pipe.send()
