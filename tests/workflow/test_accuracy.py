@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import warnings
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ import pytest
 import leakwise as lw
 from leakwise.data import adult_table
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning
+from leakwise.exact import level
+from leakwise.workflow import accuracy
 
 Z = 1.959963984540054
 ADULT = adult_table()
@@ -136,6 +139,22 @@ def test_bad_input_is_told(options, words):
 def test_limits_that_no_lift_helps_beyond_are_told_with_the_rows_that_would_do():
     with pytest.raises(Infeasible, match="rows would do"):
         released(rows_of(PRIOR, 3_000), prior=PRIOR, margin=0.03, anyone=2)
+
+
+def test_designs_that_were_cut_short_do_not_decide_the_lift(monkeypatch):
+    whole, made = accuracy.chosen_mechanism, rows_of(PRIOR, 30_000)
+
+    def hasty(request, *others):
+        if request.time_limit < 3600:  # one of the designs that share the time
+            lift = request.asked.level.below
+            request = replace(request, asked=replace(request.asked, level=level(lift=1 + (lift - 1) / 2)))
+        return whole(request, *others)
+
+    least = released(made, prior=PRIOR, margin=0.012)
+    monkeypatch.setattr(accuracy, "chosen_mechanism", hasty)
+    found = released(made, prior=PRIOR, margin=0.012)
+    assert least.design.lift <= found.design.lift <= 1 + 1.03 * (least.design.lift - 1)
+    assert max(found.design.half_widths.values()) <= 0.012
 
 
 def test_several_secrets_have_lifts_of_their_own():

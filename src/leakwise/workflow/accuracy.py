@@ -16,6 +16,7 @@ import numpy as np
 
 from leakwise.alphabet import Alphabet, GivenColumns
 from leakwise.errors import LeakwiseWarning
+from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.optimize.least_lift import first_lift, least_lift, proven_least
 from leakwise.optimize.least_lift_by_stratum import one_percent_less
@@ -36,6 +37,9 @@ __all__ = ["Choose", "as_asked", "chosen_or_least", "planned_for"]
 
 _MOST = 1e6  # a larger lift limits nothing
 _DESIGNS = 6  # that share the time
+# Of what is allowed so much is used: a lift that leaves more is tried again, so many times, about as much smaller.
+_USED, _AGAIN, _ABOUT = 0.97, 3, 1.01
+_WARNED = 0.9
 
 
 class Choose(Protocol):
@@ -83,8 +87,28 @@ def chosen_or_least(
         return _Tried(_worst(goal, choice, planned))
 
     lift = least_lift(attempt, first_lift(goal, planned), _MOST, goal.rows)[1]
-    exact = lift_of_few_digits(Fraction(str(lift))) if few_digits else lift
+    exact: float | Fraction = lift_of_few_digits(Fraction(str(lift))) if few_digits else lift
     asked, choice = choose(replace(request, asked=limits_at(lift=exact), goal=goal), seen, by)
+    low = 1.0
+    for _ in range(_AGAIN):
+        # With all of the time a design may be so much better than those which shared it that a smaller lift does.
+        used = -_worst(goal, choice, planned)
+        smaller = lift_of_few_digits(Fraction(max(1 + (lift - 1) * used * _ABOUT, (low + lift) / 2)))
+        if used > _USED or smaller >= lift:
+            break
+        exact = smaller if few_digits else float(smaller)
+        again = choose(replace(request, asked=limits_at(lift=exact), goal=goal), seen, by)
+        if _worst(goal, again[1], planned) < -1:
+            low = float(smaller)
+        else:
+            (asked, choice), lift = again, float(smaller)
+    if -_worst(goal, choice, planned) < _WARNED:
+        warnings.warn(
+            f"The search for the least lift of {request.title} ran out of time: at a lift of {at_most(lift)} more is "
+            "known than the margin asks for. A larger time_limit (--time-limit) may find a smaller one.",
+            LeakwiseWarning,
+            stacklevel=4,
+        )
     # For another set of priors, which turned out to be better, other lifts would have to be shown not to suffice.
     if asked.public is not request.public or request.learned:
         return asked, choice

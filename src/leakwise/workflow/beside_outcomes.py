@@ -14,6 +14,7 @@ from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Box, Prior, PriorByStratum, PriorSet
+from leakwise.proof import least_mass_prover
 from leakwise.tables.kinds.joint_columns import parts_of
 from leakwise.types import Array
 
@@ -50,13 +51,14 @@ def _implied(known: PriorSet, lift: Fraction, anyone: Fraction | None) -> PriorS
         return known
     size = len(known.nominal)
     lower, upper = [], []
+    # By the numbers of the checker, which is to agree that nothing is left out.
+    prove = None if isinstance(known, Prior) else least_mass_prover(known)
     for place in range(size):
-        if isinstance(known, Prior):
-            least = most = known.fractions[place]
+        if prove is None:
+            least = most = known.nominal.fractions[place]
         else:
             alone = [int(other == place) for other in range(size)]
-            least = known.exact_least_mass(alone)
-            most = 1 - known.exact_least_mass([1 - one for one in alone])
+            least, most = prove(alone), 1 - prove([1 - one for one in alone])
         lower.append(Fraction(0) if anyone is None else _outwards(least / anyone, up=False))
         upper.append(min(Fraction(1), _outwards(lift * most, up=True)))
     inside = all(low <= here <= high for low, here, high in zip(lower, known.nominal.fractions, upper, strict=True))
