@@ -17,6 +17,7 @@ from leakwise.types import Floats
 __all__ = ["eliminated"]
 
 _FLAT = 1e-9  # of the variance, the least curvature: relations among columns have none
+_ROUNDED = 1e-14  # of the largest entry of Z, what rounding leaves where there is nothing
 _LEAST = 1e-3  # of its old weight, what a column keeps at least before weights are found again
 
 
@@ -30,8 +31,9 @@ def eliminated(columns: Floats, weights: Floats, most: int, aim: Aim = TRACE) ->
     across = free @ scaled.T
     free -= across @ np.linalg.solve(scaled @ across, across.T)  # within Σρλ = 1
     left, share = np.ones(len(weights), dtype=bool), np.ones(len(weights))
+    least = _ROUNDED * float(np.abs(np.diag(free)).max())
     for _ in range(len(weights) - most):
-        room = np.maximum(np.diag(free), 1e-300)
+        room = np.maximum(np.diag(free), least)
         leaving = int(np.where(left, share**2 / room, np.inf).argmin())
         step = -share[leaving] / room[leaving] * free[leaving]
         # Another weight may come to zero on the way: then that column leaves.
@@ -41,5 +43,6 @@ def eliminated(columns: Floats, weights: Floats, most: int, aim: Aim = TRACE) ->
         share = np.maximum(share + min(1.0, float(ends[first])) * step, 0.0)
         leaving = first if ends[first] < 1 else leaving
         left[leaving], share[leaving] = False, 0.0
-        free -= np.outer(free[leaving], free[leaving]) / max(free[leaving, leaving], 1e-300)
+        if free[leaving, leaving] > least:  # a column that cannot move takes no other with it
+            free -= np.outer(free[leaving], free[leaving]) / free[leaving, leaving]
     return columns[:, left], weights[left] * np.maximum(share[left], _LEAST)
