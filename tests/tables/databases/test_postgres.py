@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chi2
 
 import leakwise as lw
-from leakwise.tables.databases import postgres
+from leakwise.tables.databases import postgres_session
 
 FALSE_ALARM = 1e-9
 ROWS = 4000
@@ -255,6 +255,16 @@ def test_a_server_that_ends_the_session_leaves_nothing(clinic, people):
     assert tables(clinic) == {"public.people"}
 
 
+def test_a_table_that_someone_made_meanwhile_is_not_replaced(clinic, people):
+    def make(stage: str, done: int, total: int | None) -> None:
+        if stage == "writing":
+            clinic.ask("CREATE TABLE IF NOT EXISTS o AS SELECT 'of someone else' AS was")
+
+    with pytest.raises(lw.InvalidInput, match='"o" already exists'):
+        lw.release(people, YES_NO, "smokes", out=lw.SqlTable(clinic.uri, "o"), progress=make)
+    assert clinic.ask("SELECT * FROM o") == [("of someone else",)]
+
+
 def test_a_second_release_takes_the_place_of_the_first_on_request_only(clinic, people):
     out = lw.SqlTable(clinic.uri, "o")
     lw.release(people, YES_NO, "smokes", out=out)
@@ -275,7 +285,7 @@ def test_the_table_itself_is_never_written_over(clinic, people, name, spelling):
 
 def test_a_table_that_the_source_is_made_of_is_not_dropped(clinic, people, monkeypatch):
     """The source is a view of the target: what is read stays locked, so that it cannot be lost."""
-    monkeypatch.setitem(postgres._SESSION, "lock_timeout", "100ms")
+    monkeypatch.setitem(postgres_session.SESSION, "lock_timeout", "100ms")
     clinic.ask("CREATE FUNCTION all_people() RETURNS SETOF people LANGUAGE plpgsql AS "
                "'BEGIN RETURN QUERY SELECT * FROM people; END'",
                "CREATE VIEW seen AS SELECT id, smokes FROM all_people()")  # fmt: skip
@@ -328,8 +338,14 @@ def test_rights_that_are_missing_are_said(clinic, people, server):
 
 
 def test_other_kinds_of_databases_are_refused(clinic, people, tmp_path):
-    for source, out in ((people, lw.SqlTable(tmp_path / "o.duckdb", "o")), (people, tmp_path / "o.csv")):
-        with pytest.raises(lw.InvalidInput, match="out must be a "):
+    other = lw.SqlTable(tmp_path / "o.duckdb", "o")
+    (tmp_path / "t.csv").write_text("smokes\nno\n")
+    for source, out, words in (
+        (people, other, "out must be a database of the same kind"),
+        (people, None, "out must be a table of a database too: .*, or the path of a file"),
+        (tmp_path / "t.csv", other, "or a table of PostgreSQL"),
+    ):
+        with pytest.raises(lw.InvalidInput, match=words):
             lw.release(source, YES_NO, "smokes", out=out)
 
 

@@ -12,7 +12,8 @@ from leakwise.cli.files.beside_table import waiting
 from leakwise.cli.files.standard_streams import named_or_piped
 from leakwise.cli.options import csv_files
 from leakwise.errors import InvalidInput
-from leakwise.tables.address import refuse_address
+from leakwise.tables.address import address_of, refuse_address
+from leakwise.tables.formats.names import COMPRESSIONS, SUFFIXES, kind_of, stem_of
 from leakwise.tables.formats.remote import shown_uri, uri_of
 from leakwise.tables.release.paths import file_of, ledger_files, refuse_same_files, released_path
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from leakwise.tables.formats import TableFile
 
 __all__ = ["check_paths", "files_beside", "places_of_mechanisms", "source_and_target"]
+
+
+_ENDINGS = (*SUFFIXES, *COMPRESSIONS)
 
 
 def source_and_target(
@@ -32,15 +36,21 @@ def source_and_target(
     format: str | None = None,
 ) -> tuple[Path | TableFile | SqlTable, Path | SqlTable]:
     """Return the files, or the tables of databases, that are read and written."""
+    from leakwise.tables import SqlTable
+
     if from_sql is None:
-        if to_sql is not None:
-            raise InvalidInput(
-                "--to-sql needs --from-sql: a table of a database is released into a database, and a file into a file. "
-                "Import the released file afterwards."
-            )
         refuse_address(table, "TABLE")
         refuse_address(out, "--out")
         file = named_or_piped(ctx, table, format)
+        if to_sql is not None:
+            if address_of(to_sql) is None:
+                raise InvalidInput(
+                    "--to-sql needs --from-sql: a table of a database is released into a database, and a file into a "
+                    "file, or to PostgreSQL. Import the released file afterwards."
+                )
+            if out is None and table == "-":
+                raise InvalidInput("--out must name the table that the standard input is released to.")
+            return file, SqlTable(to_sql, f"{stem_of(Path(table))}_released" if out is None else out)
         if out is None and uri_of(table) is not None:
             raise InvalidInput(f"--out must be given: TABLE {shown_uri(table)!r} is not a file of this machine.")
         if out is not None and uri_of(out) is not None:
@@ -49,9 +59,10 @@ def source_and_target(
                 "the files to their place afterwards, or use lw.protect(..., out=...), which puts the table there."
             )
         return file, Path(out) if out is not None else released_path(Path(table))
-    from leakwise.tables import SqlTable
-
-    return SqlTable(from_sql, table), SqlTable(to_sql or from_sql, f"{table}_released" if out is None else out)
+    source = SqlTable(from_sql, table)
+    if source.on_server and to_sql is None and out is not None and out.lower().endswith(_ENDINGS):
+        return source, Path(out)
+    return source, SqlTable(to_sql or from_sql, f"{table}_released" if out is None else out)
 
 
 def files_beside(
@@ -61,8 +72,6 @@ def files_beside(
 
     It is saved where the table has no place for it, and for ``settings`` that name it.
     """
-    from leakwise.tables.formats.names import kind_of, stem_of
-
     table = _beside(target)
     carries = kind_of(target, "--out").carries if isinstance(target, Path) else target.on_server
     if mechanism is None and (settings or not carries):

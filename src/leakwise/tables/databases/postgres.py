@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -12,12 +11,12 @@ from typing import Any
 
 import adbc_driver_manager as adbc
 import pyarrow as pa
-from adbc_driver_postgresql import dbapi
 
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.tables.address import Address
 from leakwise.tables.databases import Shuffle, quoted
 from leakwise.tables.databases.postgres_columns import COLUMNS, Column, Values, read_columns
+from leakwise.tables.databases.postgres_session import SESSION, connected, literal, said_by
 from leakwise.tables.formats.carried_mechanism import KEY
 from leakwise.tables.formats.columns import Replacement
 from leakwise.tables.release.exchange import Exchanger
@@ -25,65 +24,21 @@ from leakwise.tables.release.shuffle import shuffled
 
 __all__ = ["PostgresDatabase", "opened"]
 
-# The same texts for the same values on every server, and the rows of a table as they lie: neither from where another
-# session happens to be reading, nor by several processes. A release takes its time between two reads.
-_SESSION = {
-    "client_encoding": "UTF8",
-    "DateStyle": "ISO, YMD",
-    "IntervalStyle": "postgres",
-    "TimeZone": "UTC",
-    "bytea_output": "hex",
-    "extra_float_digits": "1",
-    "lc_monetary": "C",
-    "synchronize_seqscans": "off",
-    "max_parallel_workers_per_gather": "0",
-    "idle_in_transaction_session_timeout": "0",
-    # A table that others hold, or that is read for this very release, is not waited for without end.
-    "lock_timeout": "10s",
-}
 # An index that has all columns could be read instead of the table, in the order of what it is an index of.
 _STORED = ("enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")
 _NOTE = "Released by Leakwise. Estimates find the mechanism here: "
 
 
 @contextmanager
-def _connected(address: Address) -> Iterator[Any]:
-    """A connection in a transaction; what the server says is an error of ours, without a password in it."""
-    connection = None
-    try:
-        uri = address.with_defaults(connect_timeout="15", application_name="leakwise")
-        connection = dbapi.connect(uri)
-        yield connection
-    except adbc.Error as error:
-        said = address.hidden(_said(str(error)))
-        doing = "Cannot connect to" if connection is None else "The database"
-        # Not from the error itself: what libpq says can quote the whole address.
-        raise InvalidInput(f"{doing} {address}{'' if connection is None else ' says'}: {said}") from None
-    finally:
-        if connection is not None:
-            connection.close()  # and with it a transaction that was not committed
-
-
-def _said(message: str) -> str:
-    """What the server said, without the words that ADBC puts around it."""
-    found = re.search(r"(?:ERROR|FATAL):\s+(.*?)(?=\n|$)(?:\n(?:.*\n)*?(?:HINT|DETAIL):\s+(.*))?", message)
-    if found is None or "Failed to connect: " in message:
-        parts = [message.rpartition("Failed to connect: ")[2]]
-    else:
-        parts = [one for one in found.groups() if one]
-    return " ".join(" ".join(parts).split()).rstrip(".") + "."
-
-
-@contextmanager
 def opened(address: Address, *, write: bool, snapshot: str | None = None) -> Iterator[PostgresDatabase]:
     """The database: the rows of one moment to read, or a transaction to write in."""
-    with _connected(address) as connection:
+    with connected(address) as connection:
         database = PostgresDatabase(connection, address)
         if not write:
             database.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             if snapshot is not None:
-                database.run(f"SET TRANSACTION SNAPSHOT {_text(snapshot)}")
-        database.configure(_SESSION)
+                database.run(f"SET TRANSACTION SNAPSHOT {literal(snapshot)}")
+        database.configure(SESSION)
         yield database
 
 
@@ -109,7 +64,7 @@ class PostgresDatabase:
 
     def configure(self, settings: Mapping[str, str]) -> None:
         """Set what the session goes by."""
-        self.ask("SELECT " + ", ".join(f"set_config({_text(k)}, {_text(v)}, false)" for k, v in settings.items()))
+        self.ask("SELECT " + ", ".join(f"set_config({literal(k)}, {literal(v)}, false)" for k, v in settings.items()))
 
     def _find(self, table: str) -> tuple[str, str] | None:
         """Schema and name of a table. Names are as they are; one without a schema is looked for as the server does."""
@@ -162,7 +117,7 @@ class PostgresDatabase:
     def holds_only(self, table: str) -> bool:
         return False  # a server has always more, and gives nobody its files
 
-    def _columns(self, table: str) -> list[Column]:
+    def columns(self, table: str) -> list[Column]:
         return self._columns_at(self.qualified(table))
 
     def _columns_at(self, place: str) -> list[Column]:
@@ -174,10 +129,10 @@ class PostgresDatabase:
         return read_columns(found)
 
     def names(self, table: str) -> list[str]:
-        return [column.name for column in self._columns(table)]
+        return [column.name for column in self.columns(table)]
 
     def holds(self, table: str, name: str) -> type | None:
-        return next((column.holds for column in self._columns(table) if column.name == name), None)
+        return next((column.holds for column in self.columns(table) if column.name == name), None)
 
     def metadata(self, table: str) -> Mapping[bytes, bytes]:
         ((note,),) = self.ask("SELECT obj_description($1::regclass, 'pg_class')", self.qualified(table))
@@ -191,7 +146,7 @@ class PostgresDatabase:
         ((count,),) = self.ask(f"SELECT count(*) FROM {self.qualified(table)}")
         return int(count)
 
-    def _read(self, table: str, columns: Sequence[Column], typed: Sequence[str]) -> Generator[Any, None, None]:
+    def read(self, table: str, columns: Sequence[Column], typed: Sequence[str]) -> Generator[Any, None, None]:
         if not self.is_view(table):
             self.configure(dict.fromkeys(_STORED, "off"))
         chosen = ", ".join(column.selected(column.name in typed) for column in columns)
@@ -210,13 +165,12 @@ class PostgresDatabase:
         except StopIteration:
             return None
         except (OSError, pa.ArrowException) as error:
-            said = self._address.hidden(_said(str(error)))
-            raise InvalidInput(f"The database {self._address} says: {said}") from None
+            raise InvalidInput(f"The database {self._address} says: {said_by(error, self._address)}") from None
 
     def batches(self, table: str, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-        known = {column.name: column for column in self._columns(table)}
+        known = {column.name: column for column in self.columns(table)}
         chosen = [known[name] for name in dict.fromkeys(names)]
-        for batch in self._read(table, chosen, names):
+        for batch in self.read(table, chosen, names):
             values = Values(batch, known)
             yield {name: values[name] for name in names}
 
@@ -275,7 +229,7 @@ class PostgresDatabase:
         replace: bool = True,
     ) -> None:
         columns = [
-            one for one in source._columns(table) if one.name not in exchange.dropped or one.name in exchange.reads
+            one for one in source.columns(table) if one.name not in exchange.dropped or one.name in exchange.reads
         ]
         known = {column.name: column for column in columns}
         schema = pa.schema([column.field(column.name in exchange.reads) for column in columns])
@@ -286,41 +240,29 @@ class PostgresDatabase:
             if column.name not in exchange.dropped
         }
         self._refuse_types({name: kind for name, kind in wanted.items() if kind is not None})
-        trouble: list[BaseException] = []
         done = 0
 
         def released() -> Generator[Any, None, None]:
             nonlocal done
-            try:
-                with closing(source._read(table, columns, exchange.reads)) as read:
-                    for batch in read:
-                        yield replacement.batch(batch, exchange(Values(batch, known)))
-                        done += batch.num_rows
-                        told(done)
-            except GeneratorExit:
-                raise
-            except BaseException as error:
-                trouble.append(error)  # ADBC would make a text of it
-                raise
+            with closing(source.read(table, columns, exchange.reads)) as read:
+                for batch in read:
+                    yield replacement.batch(batch, exchange(Values(batch, known)))
+                    done += batch.num_rows
+                    told(done)
 
-        rows = released()
-        batches: Iterator[Any] = rows
-        if shuffle is not None:
-            tables = shuffled(rows, Path(tempfile.gettempdir()), shuffle.stream)
-            batches = (batch for one in tables for batch in one.to_batches())
-        reader = pa.RecordBatchReader.from_batches(replacement.schema, batches)
-        try:
-            self.write(reader, target, wanted, lambda: checks(done), carried or {}, replace=replace)
-        except adbc.Error:
-            if trouble:
-                raise trouble[0] from None
-            raise
-        finally:
-            rows.close()  # before the connection that it reads from
+        with closing(released()) as rows:  # before the connection that it reads from
+            batches: Iterator[Any] = rows
+            if shuffle is not None:
+                tables = shuffled(rows, Path(tempfile.gettempdir()), shuffle.stream)
+                batches = (batch for one in tables for batch in one.to_batches())
+            self.write(
+                replacement.schema, batches, target, wanted, lambda: checks(done), carried or {}, replace=replace
+            )
 
     def write(
         self,
-        reader: Any,
+        schema: Any,
+        batches: Iterator[Any],
         target: str,
         wanted: Mapping[str, str | None],
         checks: Callable[[], None],
@@ -328,16 +270,33 @@ class PostgresDatabase:
         *,
         replace: bool,
     ) -> None:
-        """Write a stream as a table, in the place of one that stands there if it is to be replaced, and commit.
+        """Write record batches as a table, in the place of one that stands there if it is to be replaced, and commit.
 
-        ``wanted`` are the types of columns, where they do not follow from those of the stream; ``checks`` is called
+        ``wanted`` are the types of columns, where they do not follow from those of the schema; ``checks`` is called
         before the commit, and what it raises leaves everything as it was.
         """
-        schema, name = self._place(target)
+        place, name = self._place(target)
         draft = f"leakwise released rows {token_hex(8)}"
-        made, final = (f"{quoted(schema)}.{quoted(one)}" for one in (draft, name))
-        with self._connection.cursor() as cursor:
-            cursor.adbc_ingest(draft, reader, mode="create", db_schema_name=schema)
+        made, final = (f"{quoted(place)}.{quoted(one)}" for one in (draft, name))
+        trouble: list[BaseException] = []
+
+        def watched() -> Iterator[Any]:
+            try:
+                yield from batches
+            except GeneratorExit:
+                raise
+            except BaseException as error:
+                trouble.append(error)  # ADBC would make a text of it
+                raise
+
+        try:
+            with self._connection.cursor() as cursor:
+                reader = pa.RecordBatchReader.from_batches(schema, watched())
+                cursor.adbc_ingest(draft, reader, mode="create", db_schema_name=place)
+        except adbc.Error:
+            if trouble:
+                raise trouble[0] from None
+            raise
         checks()
         kinds = {column.name: column.kind for column in self._columns_at(made)}
         changes = [
@@ -351,8 +310,32 @@ class PostgresDatabase:
             self.run(f"DROP TABLE IF EXISTS {final}")
         self.run(f"ALTER TABLE {made} RENAME TO {quoted(name)}")
         if KEY in carried:
-            self.run(f"COMMENT ON TABLE {final} IS {_text(_NOTE + carried[KEY].decode())}")
+            self.run(f"COMMENT ON TABLE {final} IS {literal(_NOTE + carried[KEY].decode())}")
         self._connection.commit()
+
+    def takes(self, field: Any) -> bool:
+        """Return whether a column of this Arrow type can be written. Where not, the transaction is over."""
+        with self._connection.cursor() as cursor:
+            try:
+                cursor.adbc_ingest(f"leakwise {token_hex(8)}", pa.schema([field]).empty_table(), mode="create")
+            except (adbc.InternalError, adbc.NotSupportedError):
+                return False
+        return True
+
+    def arrow_fields(self, table: str) -> list[Any]:
+        """Return the columns as the fields of an Arrow table; numbers of any length with as many digits as occur."""
+        place, fields = self.qualified(table), []
+        for column in self.columns(table):
+            digits = column.digits
+            if column.beneath == "numeric" and digits is None:
+                name = quoted(column.name)
+                ((before, after),) = self.ask(
+                    f"SELECT max(length(trunc(abs({name}))::text)), max(scale({name})) FROM {place} "
+                    f"WHERE {name} NOT IN ('NaN', 'Infinity', '-Infinity')"
+                )
+                digits = int(before or 1) + int(after or 0), int(after or 0)
+            fields.append(column.field(True, digits))
+        return fields
 
     def _refuse_types(self, wanted: Mapping[str, str]) -> None:
         for name, kind in wanted.items():
@@ -361,9 +344,3 @@ class PostgresDatabase:
                     f"Column {name!r} has the type {kind}, which {self._address} does not have. Make the type there, "
                     "or leave the column out (drop, --drop)."
                 )
-
-
-def _text(value: str) -> str:
-    """A text as it stands in a statement."""
-    signs = value.replace("\\", "\\\\").replace("'", "''")
-    return f" E'{signs}'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from leakwise.errors import InvalidInput
 from leakwise.tables.databases import quoted
 from leakwise.tables.formats.columns import held_type
 
-__all__ = ["COLUMNS", "Column", "Values", "read_columns"]
+__all__ = ["COLUMNS", "Column", "Values", "fitted", "fitting", "read_columns"]
 
 # The type as it is written, the name of the type beneath (of a domain its own), and the labels of an enum.
 COLUMNS = (
@@ -45,6 +46,8 @@ _DATED = {
     "timestamptz": pa.timestamp("us", "UTC"),
     "time": pa.time64("us"),
 }
+# The digits that Arrow has room for.
+_MOST_DIGITS = 76
 # The first and the last day that Python has, counted as Arrow and Unix count them.
 _FIRST, _LAST = (
     day.toordinal() - datetime.date(1970, 1, 1).toordinal() for day in (datetime.date.min, datetime.date.max)
@@ -69,9 +72,17 @@ class Column:
         """Return what stands in a query: the column as values where it is ``typed``, else so that none is lost."""
         return f"{quoted(self.name)}::pg_catalog.{self._read_as(typed)[0]}"
 
-    def field(self, typed: bool) -> Any:
-        """Return the field of Arrow that it becomes."""
+    def field(self, typed: bool, digits: tuple[int, int] | None = None) -> Any:
+        """Return the field of Arrow that it becomes: of decimal numbers where it has so many digits, if Arrow can."""
+        if digits is not None and digits[0] <= _MOST_DIGITS:
+            return pa.field(self.name, (pa.decimal128 if digits[0] <= 38 else pa.decimal256)(*digits))
         return pa.field(self.name, self._read_as(typed)[1])
+
+    @property
+    def digits(self) -> tuple[int, int] | None:
+        """How many digits its decimal numbers have, and how many of them after the point, where that is declared."""
+        found = re.fullmatch(r"numeric\((\d+),(\d+)\)", self.kind)
+        return None if found is None else (int(found[1]), int(found[2]))
 
     @property
     def holds(self) -> type | None:
@@ -114,13 +125,60 @@ class Values(Mapping[str, Any]):
             _refuse_beyond(column, name)
         return column
 
+    def of_type(self, name: str, kind: Any) -> Any:
+        """Return a column as an array of a type that its values have, such as decimal numbers of so many digits."""
+        if not pa.types.is_decimal(kind):
+            # Of numbers that are too long for Arrow the texts.
+            return self[name] if self._columns[name].beneath != "numeric" else self._batch.column(name)
+        texts = self._batch.column(name)
+        _refuse_infinite(texts.unique().to_pylist(), name)
+        return pc.if_else(pc.equal(texts, "NaN"), pa.scalar(None, texts.type), texts).cast(kind)
+
+
+def fitting(schema: Any) -> Any:
+    """Return a schema with the types that PostgreSQL has the like of, in the place of others with the same values."""
+    return pa.schema([pa.field(field.name, _like(field.type)) for field in schema])
+
+
+def _like(kind: Any) -> Any:
+    if isinstance(kind, pa.BaseExtensionType):
+        return _like(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _like(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_time(kind):
+        return pa.time64("us")
+    if pa.types.is_uint64(kind):
+        return pa.decimal128(20, 0)
+    return pa.date32() if pa.types.is_date(kind) else kind
+
+
+def fitted(column: Any, field: Any) -> Any:
+    """Return a column in the type of a field that fits; a value that would not be itself there is an error."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
+    try:
+        return column if column.type == field.type else column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise InvalidInput(
+            f"Column {field.name!r} ({column.type}) cannot be written to a table of PostgreSQL, which has times to the "
+            f"microsecond only: {error}. Round it first."
+        ) from error
+
+
+def _refuse_infinite(texts: Sequence[str | None], name: str) -> None:
+    if any(text is not None and text.endswith("Infinity") for text in texts):
+        raise InvalidInput(f"Column {name!r} contains infinity, which no domain can name. Replace it first.")
+
 
 def _decimals(column: Any, name: str) -> Any:
     """Texts as decimal numbers; what is not a number is missing, as it is everywhere."""
     coded = column.dictionary_encode()
+    _refuse_infinite(coded.dictionary.to_pylist(), name)
     known = [decimal.Decimal(text) for text in coded.dictionary.to_pylist()]
-    if any(value.is_infinite() for value in known):
-        raise InvalidInput(f"Column {name!r} contains infinity, which no domain can name. Replace it first.")
     values = [None if value.is_nan() else value for value in known]
     try:
         return pa.DictionaryArray.from_arrays(coded.indices, pa.array(values)).dictionary_decode()

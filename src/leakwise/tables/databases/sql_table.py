@@ -30,7 +30,7 @@ from leakwise.types import Array, Counts
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = ["CheckedTable", "SqlTable", "check_table", "refuse_table", "release_table"]
+__all__ = ["CheckedTable", "SqlTable", "check_table", "reading", "refuse_place", "refuse_table", "release_table"]
 
 
 class _Moment:
@@ -111,7 +111,7 @@ class SqlTable:
     @property
     def identity(self) -> tuple[Any, ...] | None:
         """What no other table has, however it is named; None where there is no such table."""
-        with _reading(self) as source:
+        with reading(self) as source:
             return source.identity(self.table) if source.has(self.table) else None
 
     @property
@@ -119,12 +119,12 @@ class SqlTable:
         """The columns of the table."""
         if self._moment is not None:
             return self._moment.names
-        with _reading(self) as source:
+        with reading(self) as source:
             return source.names(self.table)
 
     def holds(self, name: str) -> type | None:
         """Return ``str`` or ``bool`` where the database says that a column holds nothing else."""
-        with _reading(self) as source:
+        with reading(self) as source:
             return source.holds(self.table, name)
 
     @property
@@ -132,12 +132,12 @@ class SqlTable:
         """What the table carries beside its rows: on a server the mechanism, in a comment; elsewhere nothing."""
         if self._moment is not None:
             return self._moment.metadata
-        with _reading(self) as source:
+        with reading(self) as source:
             return source.metadata(self.table)
 
     def batches(self, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
         """Return the named columns, a batch at a time."""
-        with _reading(self) as source:
+        with reading(self) as source:
             yield from source.batches(self.table, names)
 
     def encode(self, column: Any, alphabet: Alphabet, *, name: str, outside: bool = False) -> Array:
@@ -171,7 +171,7 @@ class SqlTable:
         """Whether the database makes the rows each time that they are read."""
         if self._moment is not None:
             return self._moment.is_view
-        with _reading(self) as source:
+        with reading(self) as source:
             return source.is_view(self.table)
 
     def __str__(self) -> str:
@@ -203,7 +203,7 @@ def check_table(
     """Read the secret columns of a table whole, and refuse what is outside the declared domain."""
     columns = tuple(str(name) for name in names)
     check = RowCheck(columns, alphabet, what=what, watch=watch, beside=beside)
-    with _reading(source) as database:
+    with reading(source) as database:
         frames.check_names(database.names(source.table), check.reads)
         total = database.rows(source.table)
         for batch in database.batches(source.table, check.reads):
@@ -220,8 +220,10 @@ def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
     """Everything about the place of the output that can be known to be wrong beforehand."""
     if not isinstance(target, SqlTable):
         raise InvalidInput(
-            f"out must be a table of a database too: lw.SqlTable(database, table). Got {target!r}. Export the released "
-            "table afterwards."
+            "out must be a table of a database too: lw.SqlTable(database, table)"
+            + (", or the path of a file" if source.on_server else "")
+            + f". Got {target!r}."
+            + ("" if source.on_server else " Export the released table afterwards.")
         )
     kind = kind_of(source.database, "the source")
     if source.on_server != target.on_server:
@@ -229,23 +231,9 @@ def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
     if isinstance(target.database, Address) or target.database.exists():
         if kind_of(target.database, "out") != kind:
             raise _of_another_kind(source, kind)
-        with _reading(target) as database:
-            there = database.has(target.table)
-            found = database.identity(target.table) if there else None
-            database.check_place(target.table)
-        if there and found == source.identity:
-            raise InvalidInput(
-                f"out must not be the table itself: {target.table!r}. The true values would be lost. Choose another "
-                "name."
-            )
-        if there and not overwrite:
-            raise InvalidInput(
-                f"The table {target.table!r} exists already in {str(target.database)!r}. A second release of the same "
-                "secret reveals more than the first alone; if it is to take the first one's place, say overwrite "
-                "(overwrite=True, --overwrite)."
-            )
+        there = refuse_place(target, source, overwrite=overwrite)
         if there and kind == "DuckDB" and not _same(source, target):
-            with _reading(target) as database:
+            with reading(target) as database:
                 if not database.holds_only(target.table):
                     raise InvalidInput(
                         f"{str(target.database)!r} holds more than {target.table!r}, and DuckDB keeps the rows of a "
@@ -256,6 +244,25 @@ def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:
         raise InvalidInput(
             f"Cannot write {str(target.database)!r}: the folder {str(target.database.parent)!r} does not exist."
         )
+
+
+def refuse_place(target: SqlTable, source: SqlTable | None = None, *, overwrite: bool) -> bool:
+    """Refuse a table that is not to be replaced, or is the source; return whether there is one."""
+    with reading(target) as database:
+        there = database.has(target.table)
+        found = database.identity(target.table) if there else None
+        database.check_place(target.table)
+    if there and source is not None and found == source.identity:
+        raise InvalidInput(
+            f"out must not be the table itself: {target.table!r}. The true values would be lost. Choose another name."
+        )
+    if there and not overwrite:
+        raise InvalidInput(
+            f"The table {target.table!r} exists already in {str(target.database)!r}. A second release of the same "
+            "secret reveals more than the first alone; if it is to take the first one's place, say overwrite "
+            "(overwrite=True, --overwrite)."
+        )
+    return there
 
 
 def _of_another_kind(source: SqlTable, kind: str) -> InvalidInput:
@@ -314,7 +321,7 @@ def release_table(
         with _place(source, target, kind) as path, contextlib.ExitStack() as stack:
             into = stack.enter_context(open_database(path, kind, write=True))
             # One connection where source and target are one file: two would lock each other out.
-            outof = into if _same(source, target) else stack.enter_context(_reading(source))
+            outof = into if _same(source, target) else stack.enter_context(reading(source))
             into.rewrite(outof, source.table, target.table, exchange, told, checks, reorder, carried, replace=overwrite)
     finally:
         source.let_go()
@@ -344,7 +351,8 @@ def _place(source: SqlTable, target: SqlTable, kind: str) -> Iterator[Path | Add
 
 
 @contextlib.contextmanager
-def _reading(table: SqlTable) -> Iterator[Database]:
+def reading(table: SqlTable) -> Iterator[Database]:
+    """Open the database of a table to read it, at its moment where it has one."""
     kind, snapshot = kind_of(table.database, "database"), None if table._moment is None else table._moment.name
     with open_database(table.database, kind, write=False, snapshot=snapshot) as database:
         yield database

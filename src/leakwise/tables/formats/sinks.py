@@ -7,7 +7,7 @@ batch of it, ended.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -23,7 +23,7 @@ from leakwise.tables.formats.names import Kind, kind_of
 from leakwise.tables.formats.survey.writing import survey_sink
 from leakwise.tables.kinds.arrow_buffers import without_hidden
 
-__all__ = ["Sink", "refuse_types", "regrouped", "sink_for", "write_as"]
+__all__ = ["Sink", "refuse_types", "regrouped", "released_pieces", "sink_for", "write_as"]
 
 _ROWS = 1 << 17
 
@@ -44,22 +44,28 @@ def write_as(
     reorder: Reorder | None = None,
 ) -> Iterator[int]:
     """Write a table with columns exchanged and dropped in the kind of file that a name says; yields rows written."""
-    schema = _schema(table, out, exchange)
+    schema, pieces = released_pieces(table, _schema(table, out, exchange), exchange, carried)
+    with sink_for(out, target, schema) as sink:
+        for piece in regrouped(pieces if reorder is None else reorder(pieces)):
+            sink.write(piece)
+            yield piece.num_rows
+
+
+def released_pieces(
+    table: TableFile, schema: Any, exchange: Exchange, carried: Mapping[bytes, bytes]
+) -> tuple[Any, Generator[Any, None, None]]:
+    """Return the schema of a released table, and its rows as Arrow tables; ``schema`` is that of the source."""
     others = pa.schema([field for field in schema if field.name not in exchange.outputs])
     replacement = Replacement(schema, exchange.outputs, carried, drop=exchange.dropped)
     names = replacement.schema.names
 
-    def released() -> Iterator[Any]:
+    def released() -> Generator[Any, None, None]:
         for read, batch in table.pieces(exchange.reads, others):
             new = exchange(read)
             arrays = [replacement.make[name](new[name][0]) if name in new else batch.column(name) for name in names]
             yield pa.Table.from_arrays(arrays, schema=replacement.schema)
 
-    pieces = released()
-    with sink_for(out, target, replacement.schema) as sink:
-        for piece in regrouped(pieces if reorder is None else reorder(pieces)):
-            sink.write(piece)
-            yield piece.num_rows
+    return replacement.schema, released()
 
 
 def _schema(table: TableFile, out: Path, exchange: Exchange) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote
 
 import numpy as np
@@ -33,6 +34,7 @@ from leakwise.types import Counts
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
+    from leakwise.tables.databases.sql_table import SqlTable
 
 __all__ = ["CheckedFile", "Progress", "StrataCounts", "check_file", "refuse_partition", "release_file"]
 
@@ -118,7 +120,7 @@ def _read(table: TableFile, names: Sequence[str], *, remembers: bool) -> Iterato
 
 def release_file(
     checked: Sequence[tuple[CheckedFile, AnyMechanism]],
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | SqlTable,
     *,
     stream: SecureStream | None = None,
     overwrite: bool = False,
@@ -129,14 +131,16 @@ def release_file(
     drop: Sequence[Any] = (),
     memo: Memo | None = None,
     drawn: DrawnColumns | None = None,
-) -> Path:
-    """Write the released table of one file, of which every secret was checked, and give back its path.
+) -> Path | SqlTable:
+    """Write the released table of one file, of which every secret was checked, and give back its place.
 
     Outcomes that were ``drawn`` already are written as they are.
     """
     table = checked[0][0].table
-    target = Path(out)
-    refuse_target(table, target, overwrite=overwrite)
+    server = None if is_path(out) else cast("SqlTable", out)
+    target = None if server is not None else Path(cast(Any, out))
+    if target is not None:
+        refuse_target(table, target, overwrite=overwrite)
     secrets = [(one.names, mechanism) for one, mechanism in checked]
     exchange = Exchanger(
         secrets,
@@ -158,23 +162,37 @@ def release_file(
     if shuffle:
         from leakwise.tables.release.shuffle import shuffler
 
-        reorder = shuffler(target.parent, stream)
+        reorder = shuffler(Path(tempfile.gettempdir()) if target is None else target.parent, stream)
     done = 0
-    with created_like(*table.files, target), written_aside(target) as file:
-        for rows in table.rewrite(file, target, exchange, carried, reorder):
-            done += rows
-            if progress is not None:
-                progress("writing", done, checked[0][0].rows)
+
+    def told(rows: int) -> None:
+        nonlocal done
+        done += rows
+        if progress is not None:
+            progress("writing", done, checked[0][0].rows)
+
+    def checks() -> None:
         if done != checked[0][0].rows or table.changed:
             raise InvalidInput(
                 f"{str(table.path)!r} was changed while it was released. Nothing was written; try again."
             )
+
+    if server is not None:
+        from leakwise.tables.databases.server_table import write_to_server
+
+        write_to_server(table, server, exchange, carried, reorder, told, checks, replace=overwrite)
+        return server
+    assert target is not None
+    with created_like(*table.files, target), written_aside(target) as file:
+        for rows in table.rewrite(file, target, exchange, carried, reorder):
+            told(rows)
+        checks()
     return target
 
 
-def _told_before(table: TableFile, target: Path, secrets: Sequence[Sequence[str]]) -> Mapping[bytes, bytes]:
+def _told_before(table: TableFile, target: Path | None, secrets: Sequence[Sequence[str]]) -> Mapping[bytes, bytes]:
     """What the table carries, or says in files next to it, about an earlier release that the target is to carry on."""
-    if KEY in table.metadata or not kind_of(target).carries:
+    if KEY in table.metadata or (target is not None and not kind_of(target).carries):
         return table.metadata
     from leakwise.tables.estimate.beside import earlier_release, released_beside
 
@@ -209,12 +227,17 @@ def refuse_target(table: TableFile, target: Path, *, overwrite: bool) -> None:
         raise InvalidInput(f"Cannot write {str(target)!r}: the folder {str(folder)!r} is not open for writing.")
 
 
-def refuse_columns(table: TableFile, out: Path, others: Sequence[Hashable]) -> None:
+def refuse_columns(table: TableFile, out: Path | SqlTable, others: Sequence[Hashable]) -> None:
     """Refuse columns that the kind of the released file cannot hold; ``others`` do not go out as they are."""
-    if not table.keeps(out):
+    names = [name for name in table.names if name not in others]
+    if not isinstance(out, Path):
+        from leakwise.tables.databases import server_table
+
+        server_table.refuse_types(table, out, names)
+    elif not table.keeps(out):
         from leakwise.tables.formats.sinks import refuse_types
 
-        refuse_types(table, out, [name for name in table.names if name not in others])
+        refuse_types(table, out, names)
 
 
 def refuse_partition(paths: Iterable[Any], names: Iterable[Hashable]) -> None:

@@ -74,8 +74,8 @@ def release(
         Where the released file goes; its name says of which kind it is. Of the source's own kind, it keeps every byte
         that is not exchanged, or the types and the compression; into another kind every value is converted without
         loss (a column of texts becomes numbers or dates only where they are written the one way those are). A table of
-        a database goes into a database of the same kind. All are written atomically; Parquet and Arrow files contain
-        their mechanism in the metadata.
+        a database goes into a database of the same kind; PostgreSQL takes and gives files, too. All are written
+        atomically; Parquet and Arrow files contain their mechanism in the metadata, tables of PostgreSQL in a comment.
     overwrite
         Whether a file that exists already may be replaced.
     order

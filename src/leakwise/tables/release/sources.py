@@ -14,7 +14,7 @@ from leakwise.alphabet import Alphabet, Bins, GivenColumns
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism
 from leakwise.tables.address import refuse_address
-from leakwise.tables.databases.sql_table import SqlTable, check_table, refuse_table, release_table
+from leakwise.tables.databases.sql_table import SqlTable, check_table, refuse_place, refuse_table, release_table
 from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
 from leakwise.tables.formats.remote import Upload, uri_of
@@ -59,8 +59,13 @@ def open_source(
     """Return the data, with everything refused that can be without reading its rows."""
     if isinstance(data, Opened):
         return cast(Source, data)
-    if is_path(out) and not is_path(data) and not isinstance(data, SqlTable):
+    if (is_path(out) or isinstance(out, SqlTable)) and not is_path(data) and not isinstance(data, SqlTable):
         data = in_a_file(data)
+    if isinstance(data, SqlTable) and data.on_server and is_path(out):
+        from leakwise.tables.databases.server_table import ServerTable
+
+        order = data.order(order)
+        data = ServerTable(data)
     if is_path(data) or isinstance(data, SqlTable):
         return _Stored(data, out, overwrite, progress, order, drop, coarsen or {})
     if out is not None or overwrite:
@@ -243,17 +248,22 @@ class _Stored:
                 raise InvalidInput(
                     f"out must be given: the path of the file that the release of {str(Path(data))!r} is written to."
                 )
-            if isinstance(out, SqlTable):
-                raise InvalidInput(
-                    f"out must be a file like {str(Path(data))!r}. Got a table of a database. Import it afterwards."
-                )
             table = open_table(data, "data")
-            refuse_address(out, "out")
-            self._upload = None if (uri := uri_of(out)) is None else Upload(uri, overwrite=overwrite)
-            self._out = Path(out) if self._upload is None else self._upload.file
             self._check, self._write, self._table = check_file, release_file, table
             self.name, self.names, self.order = table.title, table.names, order
-            refuse_target(table, self._out, overwrite=overwrite)
+            if isinstance(out, SqlTable):
+                if not out.on_server:
+                    raise InvalidInput(
+                        f"out must be a file, as {str(Path(data))!r} is, or a table of PostgreSQL. Got {out!r}. Import "
+                        "the released file afterwards."
+                    )
+                self._out, self.order = out, out.order(order)
+                refuse_place(out, overwrite=overwrite)
+            else:
+                refuse_address(out, "out")
+                self._upload = None if (uri := uri_of(out)) is None else Upload(uri, overwrite=overwrite)
+                self._out = Path(out) if self._upload is None else self._upload.file
+                refuse_target(table, self._out, overwrite=overwrite)
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []
         self._drawn = DrawnColumns()
@@ -350,5 +360,6 @@ class _Stored:
         if shuffle:
             for (one, mechanism), each in zip(secrets, after, strict=False):
                 outcomes = plain_alphabet(mechanism.output_alphabet)
-                self._check(done, one.names, outcomes, what="outputs", watch=[lambda codes, _, see=each: see(codes)])
+                again: Callable[..., Any] = check_table if isinstance(done, SqlTable) else check_file
+                again(done, one.names, outcomes, what="outputs", watch=[lambda codes, _, see=each: see(codes)])
         return done if self._upload is None else self._upload.put()

@@ -165,7 +165,7 @@ def release(
             "-o",
             metavar="FILE",
             help="The released table, of any kind that TABLE can be, or - for the standard output [default: "
-            "TABLE.released.…]; with --from-sql a name [default: TABLE_released].",
+            "TABLE.released.…]; in a database a name [default: TABLE_released]. PostgreSQL takes and gives files, too.",
         ),
     ] = None,
     format: FormatOption = None,
@@ -276,6 +276,7 @@ def release(
     leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
     leakwise release people --from-sql postgresql://ada@db.example/clinic -o public.people_released -c smokes --lift 2 \
       --prior no=0.8,yes=0.2 --drop name
+    leakwise release survey.csv --to-sql postgresql://ada@db.example/clinic -c smokes --lift 2 --prior no=0.8,yes=0.2
     """
     from leakwise.documents import created_like
     from leakwise.report import Protection
@@ -283,7 +284,7 @@ def release(
     from leakwise.tables.formats import open_table
     from leakwise.workflow.protect import protect
 
-    pipe = standard_output(ctx, table, out, format, out_format, tables=from_sql is not None)
+    pipe = standard_output(ctx, table, out, format, out_format, tables=bool(from_sql or to_sql))
     data, target = source_and_target(ctx, table, out if pipe is None else str(pipe.path), from_sql, to_sql, format)
     several = read_protect(each, column)
     page, keep = report, save_mechanism
