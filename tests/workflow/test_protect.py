@@ -300,7 +300,7 @@ def test_an_interrupt_leaves_the_entry_standing(tmp_path):
         ({"prior": PRIOR, "lift": 2, "column": None}, "column must say"),
         ({"prior": PRIOR, "lift": 2, "domain": ["no"]}, "letters"),
         ({"prior": lw.Prior.uniform(["no", "x"]), "lift": 2}, "outside the declared domain"),
-        ({"prior": PRIOR, "lift": 2, "out": "x.csv"}, "out must be left out"),
+        ({"prior": PRIOR, "lift": 2, "overwrite": True}, "out must be left out"),
         ({"prior": PRIOR, "lift": 2, "ledger": "l.db"}, "dataset must name"),
     ],
 )

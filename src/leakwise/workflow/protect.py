@@ -170,7 +170,8 @@ def protect(
     time_limit
         Seconds for the design; the best mechanism found by then is used, with a warning and a proven gap.
     out, overwrite
-        For files: where the released one goes, and whether it may replace another.
+        Where the released file goes (for a file, or for what gives its rows in Arrow: a data frame, a plan, a dataset),
+        and whether it may replace another.
     order
         The order of the rows is a column that goes out with them. Left out, they keep it, and a table whose order
         reveals the secret (sorted or split by it) is refused; the rows of a view in a database are shuffled.

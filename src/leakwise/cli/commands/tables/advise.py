@@ -26,7 +26,8 @@ def advise(
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="A CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern.",
+            help="A CSV, TSV, Parquet, Arrow, JSON-lines, Stata or SPSS file, its address (s3://...), a folder "
+            "of them or a pattern.",
             show_default=False,
         ),
     ],

@@ -46,8 +46,8 @@ def estimate(
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern ('r/*.csv'), "
-            "- for the standard input, or with --from-sql the name of a table.",
+            help="A released CSV, TSV, Parquet, Arrow, JSON-lines, Stata or SPSS file, its address (s3://...), a "
+            "folder of them or a pattern ('r/*.csv'), - for the standard input; with --from-sql the name of a table.",
         ),
     ],
     mechanism: Annotated[

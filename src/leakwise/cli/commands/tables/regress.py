@@ -34,8 +34,8 @@ def regress(
         Path,
         typer.Argument(
             metavar="TABLE",
-            help="A released CSV, TSV, Parquet, Arrow or JSON-lines file, a folder of them or a pattern, or - for the "
-            "standard input; with --from-sql the name of a table.",
+            help="A released CSV, TSV, Parquet, Arrow, JSON-lines, Stata or SPSS file, its address (s3://...), a "
+            "folder of them or a pattern, or - for the standard input; with --from-sql the name of a table.",
         ),
     ],
     mechanism: Annotated[

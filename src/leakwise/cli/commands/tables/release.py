@@ -63,8 +63,9 @@ def release(
         str,
         typer.Argument(
             metavar="TABLE",
-            help="A CSV, TSV, Parquet, Arrow or JSON-lines file (also .csv.gz, .csv.zst), a folder of them (Hive too) "
-            "or a pattern ('data/*.csv'), or - for the standard input; with --from-sql the name of a table.",
+            help="A CSV, TSV, Parquet, Arrow, JSON-lines, Stata or SPSS file (also .csv.gz, .csv.zst), its address "
+            "(s3://...), a folder of them (Hive too) or a pattern ('data/*.csv'), or - for the standard input; with "
+            "--from-sql the name of a table.",
         ),
     ],
     column: Annotated[

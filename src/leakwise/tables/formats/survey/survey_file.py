@@ -6,7 +6,6 @@ import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -67,6 +66,7 @@ class SurveyTable(TableFile):
         self.names: list[str] = list(found.column_names)
         self._rows: int | None = found.number_rows
         self._declared = {name: _variable(name, found, self.ending) for name in self.names}
+        self._seen: dict[str, Variable] = {}
 
     def _read(self, **choice: Any) -> tuple[dict[str, list[Any]], Any]:
         read = self._reader.read_dta if self.ending == "dta" else self._reader.read_sav
@@ -83,14 +83,13 @@ class SurveyTable(TableFile):
     def rows(self) -> int | None:
         return self._rows
 
-    @cached_property
-    def variables(self) -> Mapping[str, Variable]:
-        """What the file says of its columns, and where extended missing values occur, which only its rows say."""
-        if self.ending != "dta":
-            return self._declared
-        numbers = [name for name, one in self._declared.items() if one.kind != "text"]
-        tagged = {name for _, found in self._parts(numbers) for name in found.missing_user_values}
-        return {name: replace(one, tagged=name in tagged) for name, one in self._declared.items()}
+    def variables(self, names: Sequence[str]) -> dict[str, Variable]:
+        """Return what the file says of columns, and where extended missing values occur, which only the rows say."""
+        unseen = [] if self.ending != "dta" else [one for one in dict.fromkeys(names) if one not in self._seen]
+        if numbers := [name for name in unseen if self._declared[name].kind != "text"]:
+            tagged = {name for _, found in self._parts(numbers) for name in found.missing_user_values}
+            self._seen |= {name: replace(self._declared[name], tagged=name in tagged) for name in numbers}
+        return {name: self._seen.get(name, self._declared[name]) for name in names}
 
     def holds(self, name: str) -> type | None:
         one = self._declared[name]
@@ -101,7 +100,7 @@ class SurveyTable(TableFile):
         return float if one.kind == "number" and not one.labels else None
 
     def labels(self, name: str) -> Mapping[Any, str]:
-        one = self.variables[name]
+        one = self.variables([name])[name]
         return {one.shown(code): text for code, text in one.labels.items()}
 
     def _parts(self, names: Sequence[str]) -> Iterator[tuple[dict[str, list[Any]], Any]]:
@@ -122,7 +121,7 @@ class SurveyTable(TableFile):
             start += rows
 
     def _columns(self, values: Mapping[str, list[Any]], names: Sequence[str]) -> Columns:
-        return {name: SurveyColumn(self.variables[name], values[name]) for name in names}
+        return {name: SurveyColumn(one, values[name]) for name, one in self.variables(names).items()}
 
     def batches(self, names: Sequence[str]) -> Iterator[Columns]:
         for values, _ in self._parts(names):
@@ -132,12 +131,13 @@ class SurveyTable(TableFile):
 
     def arrow_schema(self, names: Sequence[str], drawn: Sequence[str] = ()) -> Any:
         # That extended missing values occur in a secret is not for its reader to know.
-        known = {name: (self._declared if name in drawn else self.variables)[name] for name in names}
-        return pa.schema([(name, _arrow_type(one)) for name, one in known.items()])
+        known = {**self._declared, **self.variables([name for name in names if name not in drawn])}
+        return pa.schema([(name, _arrow_type(known[name])) for name in names])
 
     def pieces(self, reads: Sequence[str], schema: Any) -> Iterator[tuple[Columns, Any]]:
+        known = self.variables([*reads, *schema.names])
         for values, _ in self._parts([*reads, *schema.names]):
-            arrays = [_shown_array(self.variables[name], values[name]) for name in schema.names]
+            arrays = [_shown_array(known[name], values[name]) for name in schema.names]
             yield self._columns(values, reads), pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     # -- into a file of the same program ------------------------------------------------------------------------
@@ -156,6 +156,7 @@ class SurveyTable(TableFile):
         kept = [name for name in self.names if name not in exchange.dropped]
         stored = {name: self._declared[name].stored(labels) for name, labels in exchange.outputs.items()}
         others = [name for name in kept if name not in stored]
+        known = {**self._declared, **self.variables([*exchange.reads, *others])}
 
         def released() -> Iterator[Any]:
             for values, _ in self._parts([*exchange.reads, *others]):
@@ -166,12 +167,12 @@ class SurveyTable(TableFile):
                         codes = pa.array(new[name][0])
                         arrays |= {key: one.take(codes) for key, one in stored_arrays[name].items()}
                     else:
-                        arrays |= _raw_arrays(self.variables[name], values[name])
+                        arrays |= _raw_arrays(known[name], values[name])
                 yield pa.table(arrays)
 
         stored_arrays = {name: _stored_arrays(self._declared[name], one) for name, one in stored.items()}
         pieces = list(released() if reorder is None else reorder(released()))
-        written = [_written(self.variables[name], stored.get(name)) for name in kept]
+        written = [_written(known[name], stored.get(name)) for name in kept]
         write_survey(target, kind_of(out), pa.concat_tables(pieces), written)
         yield sum(piece.num_rows for piece in pieces)
 
