@@ -207,33 +207,32 @@ def _part_kernel(part: Mechanism, count: int) -> tuple[Array, int]:
     return weights, denominator**count
 
 
-def _type_weights(row: list[int], total: int) -> Iterator[int]:
-    """multinomial(c) Π_j row_j^{c_j} for every count vector, in the order of :func:`_count_vectors`."""
+def _type_weights(row: list[int], total: int, factor: int = 1) -> Iterator[int]:
+    """multinomial(c) Π_j row_j^{c_j} for every count vector, times a factor, in the order of :func:`_count_vectors`."""
     if len(row) == 1:
-        yield row[0] ** total
+        yield factor * row[0] ** total
         return
     if len(row) == 2:
-        yield from _binomial_weights(row[0], row[1], total)
+        yield from _binomial_weights(row[0], row[1], total, factor)
         return
     powers = [1]
     for _ in range(total):
         powers.append(powers[-1] * row[0])
     for first in range(total, -1, -1):
-        factor = powers[first] * math.comb(total, first)
-        if factor == 0:
+        here = factor * powers[first] * math.comb(total, first)
+        if here == 0:
             yield from (0 for _ in range(math.comb(total - first + len(row) - 2, len(row) - 2)))
             continue
-        for rest in _type_weights(row[1:], total - first):
-            yield factor * rest
+        yield from _type_weights(row[1:], total - first, here)
 
 
-def _binomial_weights(a: int, b: int, total: int) -> Iterator[int]:
-    """C(n,k) a^(n-k) b^k for k = 0..n: each from the one before, by short factors only."""
+def _binomial_weights(a: int, b: int, total: int, factor: int) -> Iterator[int]:
+    """C(n,k) a^(n-k) b^k for k = 0..n, times a factor: each from the one before, by short factors only."""
     if a == 0:
         yield from (0 for _ in range(total))
-        yield b**total
+        yield factor * b**total
         return
-    weight = a**total
+    weight = factor * a**total
     yield weight
     for k in range(1, total + 1):
         weight = weight * (b * (total - k + 1)) // (a * k)

@@ -262,7 +262,12 @@ def test_delta_must_be_a_probability(delta: object) -> None:
         lw.ldp(lw.identity(2), delta)
 
 
-def test_of_many_releases_the_least_epsilon_is_found_in_a_few_looks_at_the_long_integers(monkeypatch):
+@pytest.mark.parametrize(
+    "many",
+    [lw.randomized_response(2, epsilon=0.1).repeat(200), lw.Mechanism([[0.9, 0.1], [0.2, 0.8]]).repeat(450)],
+    ids=["little", "beyond floats"],
+)
+def test_of_many_releases_the_least_epsilon_is_found_in_a_few_looks_at_the_long_integers(many, monkeypatch):
     looks = []
     line = profile.PrivacyProfile._line
 
@@ -271,10 +276,20 @@ def test_of_many_releases_the_least_epsilon_is_found_in_a_few_looks_at_the_long_
         return line(self, t, right=right)
 
     monkeypatch.setattr(profile.PrivacyProfile, "_line", counted)
-    many = lw.randomized_response(2, epsilon=0.1).repeat(200)
     found = lw.ldp(many, F(1, 10**6))
     assert len(looks) <= 8
     assert max(looks) <= 2048
     # On both sides of what it says, by the profile itself.
     exact = profile.PrivacyProfile(many)
     assert exact.delta(found) <= 1e-6 < exact.delta(found * (1 - 1e-12))
+
+
+@given(channels(), factors, deltas)
+def test_logarithms_of_long_integers_say_what_the_integers_say(channel: Channel, t: F, delta: F) -> None:
+    expected = lw.ldp(channel[0], delta)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profile, "_LONG", 4)  # so that all of these are long
+        found = profile.PrivacyProfile(channel[0])
+        assert just_above(found.delta(lift=t), brute.delta_of(channel[0], t), 1e-15)
+        assert found.corners()[0][0] == 1
+        assert found.epsilon(delta) == pytest.approx(expected, rel=1e-14, abs=1e-14)

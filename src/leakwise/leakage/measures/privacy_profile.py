@@ -3,12 +3,16 @@
 For two letters, Σ_j (p_xj - t p_x'j)₊ is A - B·t on each piece, with A and B sums over the outcomes of ratio above t.
 The profile is the maximum over all pairs. On the integers every value, every corner and the inverse are exact; beyond
 SMALL_PAIRS terms floats with a proven bound take over.
+
+Of many releases the integers have thousands of digits. Their logarithms in floats tell where the root is, and which
+outcomes count; the integers themselves are compared only where floats cannot tell, and added up.
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +21,10 @@ from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
-from leakwise.exact import float_above, level, log_lower, log_upper
+from leakwise.exact import float_above, last_that_holds, level, log_lower, log_upper
 from leakwise.leakage.measures.arguments import ULP, checked_delta, wide
 from leakwise.mechanism import CommonLawKernel, Mechanism
-from leakwise.types import Indices
+from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["SMALL_PAIRS", "PrivacyProfile"]
 
@@ -31,7 +35,7 @@ SMALL_PAIRS = 100_000
 _FEW = 16
 # Integers of more bits are long: what is computed with them is kept short where nothing is lost by it.
 _LONG = 1024
-_FAR = 1e300
+_HALVINGS = 60
 
 
 class _Line(NamedTuple):
@@ -127,9 +131,8 @@ class PrivacyProfile(Drawn):
         up, down = t.numerator, t.denominator
         best: tuple[int, int] | None = None
         line = _Line(0, 0)
-        for row in self._weights:
-            left, scaled = row * down, self._weights * up
-            counted = left > scaled if right else left >= scaled
+        for place, row in enumerate(self._weights):
+            counted = self._counted(place, t, right)
             constants = np.where(counted, row, 0).sum(axis=1)
             slopes = np.where(counted, self._weights, 0).sum(axis=1)
             for constant, slope in zip(constants.tolist(), slopes.tolist(), strict=True):
@@ -138,6 +141,39 @@ class PrivacyProfile(Drawn):
                 if best is None or rank > best:
                     best, line = rank, _Line(constant, slope)
         return line
+
+    def _counted(self, place: int, t: Fraction, right: bool) -> Bools:
+        """Which outcomes have a ratio of this letter to others above t (or not below it); letters × outcomes."""
+        assert self._weights is not None
+        row, up, down = self._weights[place], t.numerator, t.denominator
+        if not self._long:
+            left, scaled = row * down, self._weights * up
+            return np.asarray(left > scaled if right else left >= scaled, dtype=bool)
+        # Impossible outcomes have a weight of 0 to add up, whatever is said of them.
+        with np.errstate(invalid="ignore"):
+            above = self._logs[place] - self._logs - (math.log(up) - math.log(down))
+        counted = above > 0
+        for other, column in zip(*np.nonzero(np.abs(above) <= self._unsure), strict=True):
+            left, scaled = row[column] * down, self._weights[other, column] * up
+            counted[other, column] = left > scaled if right else left >= scaled
+        return np.asarray(counted, dtype=bool)
+
+    @property
+    def _long(self) -> bool:
+        return self.mechanism.denominator.bit_length() > _LONG
+
+    @cached_property
+    def _logs(self) -> Floats:
+        """The logarithms of the probabilities; -∞ for 0."""
+        assert self._weights is not None
+        scale = math.log(self.mechanism.denominator)
+        logs = [math.log(weight) - scale if weight else -math.inf for weight in self._weights.ravel().tolist()]
+        return np.array(logs).reshape(self._weights.shape)
+
+    @property
+    def _unsure(self) -> float:
+        """More than what floats may miss of the logarithm of a ratio, by far."""
+        return 1e-12 * (1 + math.log(self.mechanism.denominator))
 
     def _last_ratio(self) -> Fraction:
         """The largest finite ratio of two entries of a column, where the profile becomes constant."""
@@ -169,14 +205,26 @@ class PrivacyProfile(Drawn):
             t = _short_above((line.constant - wanted) / line.slope)
 
     def _start(self, delta: Fraction, wanted: Fraction) -> Fraction:
-        """A factor to the left of the root, near it where floats can tell; 1 where they cannot, or need not."""
-        if self.mechanism.denominator.bit_length() <= _LONG:
+        """A factor to the left of the root, near it where the integers are long; 1 where they are not."""
+        if self._structured or not self._long:
             return Fraction(1)
-        found = self._float_newton(float_above(delta), 1.0, None)
-        if found is None or not 1 < found < _FAR:
-            return Fraction(1)
-        near = Fraction(found) * Fraction(_LONG - 1, _LONG)
+        exponent = self._log_inverse(float_above(delta))
+        powers = math.floor(exponent / math.log(2))
+        near = Fraction(math.exp(exponent - powers * math.log(2))) * (1 << powers) * Fraction(_LONG - 1, _LONG)
         return near if near > 1 and self._line(near, right=True).at(near) > wanted else Fraction(1)
+
+    def _log_inverse(self, delta: float) -> float:
+        """About the least ε for a δ, or the largest finite privacy loss if that is less; however large both are."""
+        with np.errstate(invalid="ignore"):
+            loss = np.nan_to_num(self._logs[:, None] - self._logs, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+        mass = np.exp(self._logs)[:, None]
+
+        def exceeds(epsilon: float) -> bool:
+            excess = np.where(loss > epsilon, -np.expm1(np.minimum(epsilon - loss, 0.0)), 0.0)
+            return float((mass * excess).sum(axis=2).max()) > delta
+
+        largest = float(loss.max(where=np.isfinite(loss), initial=0.0))
+        return last_that_holds(exceeds, 0.0, largest, _HALVINGS)
 
     # -- in floats ----------------------------------------------------------------------------------------------
 
