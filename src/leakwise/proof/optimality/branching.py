@@ -17,13 +17,14 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leakwise.priors import PriorSet
+from leakwise.priors import Ball, Box, PriorSet
 from leakwise.proof.optimality.functions import Function, Late, chords, fill, highest, never, sum_up
-from leakwise.proof.optimality.members import first_members, worst_member
+from leakwise.proof.optimality.members import first_members, member_near, worst_member
 from leakwise.types import Floats
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ Sums = Sequence[tuple[Floats, float]]
 _SCALE = 1e4  # the solver's tolerances are absolute
 _CUTS, _CUTS_LATER = 80, 4
 _ACCURACY = 1e-8
+_NEAR = 1e-11  # of the optimum, what is not worth another prior
 
 
 @dataclass
@@ -59,6 +61,7 @@ class Region:
         self.most = np.array([most for _, most in sums])
         self.members = np.eye(self.size) if priors is None else first_members(priors)
         self._program = self._built()
+        self._scale = priors.scale_rows() if isinstance(priors, (Ball, Box)) else None
 
     def _built(self) -> LinearProgram:
         from leakwise.lp import LinearProgram  # the solver loads when it is first needed
@@ -75,8 +78,13 @@ class Region:
         top = float(self.high.max())
         return LinearProgram(np.zeros(size + 1), rows, lower, upper, 0.0, [*self.high, top], maximize=True)
 
-    def _relaxed(self, costs: Floats, node: _Node, cuts: int) -> tuple[float, Floats, float] | None:
-        """A number above costs·λ in a node, with the solver's λ and s; None where the box is empty."""
+    def _relaxed(
+        self, costs: Floats, node: _Node, cuts: int, enough: float = -math.inf
+    ) -> tuple[float, Floats, float] | None:
+        """A number above costs·λ in a node, with the solver's λ and s; None where the box is empty.
+
+        Below ``enough`` it need not come.
+        """
         size = self.size
         if (node.low > node.high).any() or node.scale[0] > node.scale[1]:
             return None
@@ -94,13 +102,12 @@ class Region:
                 return min(best, highest([self._by_duality(costs, node, np.abs(ray) * push)])), point, 1.0
             best = min(best, highest([self._by_duality(costs, node, np.abs(solution.duals) / _SCALE)]))
             point, scale = np.clip(solution.x[:size], node.low, node.high), float(solution.x[size])
-            enough = scale * (1 - 1e-10) - 1e-13
-            member = None if self.priors is None else worst_member(self.priors, point, enough)
+            least = scale * (1 - 1e-10) - 1e-13
+            done = self.priors is None or best <= enough
+            member = None if self.priors is None or done else worst_member(self.priors, point, least)
             if member is None:
                 return best, point, scale
-            self.members = np.concatenate([self.members, member[None, :]])
-            row = np.concatenate([-member, [1.0]])[None, :]
-            self._program.add_rows(row, np.full(1, -np.inf), np.zeros(1))
+            self._with_member(member)
         return best, point, scale
 
     def _by_duality(self, costs: Floats, node: _Node, multipliers: Floats) -> float:
@@ -118,9 +125,52 @@ class Region:
     def _root(self) -> _Node:
         return _Node(self.low, self.high, (0.0, float(self.high.max())))
 
+    def _with_member(self, row: Floats) -> None:
+        self.members = np.concatenate([self.members, row[None, :]])
+        self._program.add_rows(np.concatenate([-row, [1.0]])[None, :], np.full(1, -np.inf), np.zeros(1))
+
+    @cached_property
+    def _whole(self) -> LinearProgram | None:
+        """The program with what the set itself says of its least mass, where it does: it has no priors to look for."""
+        from leakwise.lp import LinearProgram
+
+        if self._scale is None:
+            return None
+        size, width = self.size, self._scale.shape[1]
+        rows = np.zeros((1 + size + len(self.sums), width))
+        rows[0, :size] = self.p
+        rows[1 : 1 + size, :size], rows[1 : 1 + size, size] = np.eye(size), -self.ratio
+        rows[1 + size :, :size] = self.sums
+        lower = np.full(len(rows) + len(self._scale), -np.inf)
+        upper = np.concatenate([[1.0], np.zeros(size), self.most, np.zeros(len(self._scale))])
+        lower[0] = 1.0
+        high = np.full(width, np.inf)
+        high[:size] = self.high
+        floor = np.concatenate([self.low, np.zeros(width - size)])
+        every = np.concatenate([rows, self._scale])
+        return LinearProgram(np.zeros(width), every, lower, upper, floor, high, maximize=True)
+
+    def _mixed(self, costs: Floats) -> tuple[Floats | None, float]:
+        """The mixture of priors that matters for a linear function, by the multipliers of that program; about its top.
+
+        Neither is relied on: a prior that is inside makes a valid bound, whatever it came from.
+        """
+        if self._whole is None or self._scale is None or self.priors is None:
+            return None, -math.inf
+        self._whole.change_costs(costs * _SCALE, np.arange(self.size))
+        solution = self._whole.solve()
+        if not solution.optimal:
+            return None, -math.inf
+        taken = np.abs(solution.duals[-len(self._scale) :]) @ self._scale[:, : self.size + 1]
+        top = solution.objective / _SCALE
+        return member_near(self.priors, -taken[:-1] / taken[-1]) if taken[-1] > 0 else None, top
+
     def linear(self, costs: Floats) -> float:
         """Return a number above costs·λ over the region."""
-        answer = self._relaxed(costs, self._root(), _CUTS)
+        mixed, top = self._mixed(costs)
+        if mixed is not None:
+            self._with_member(mixed)
+        answer = self._relaxed(costs, self._root(), _CUTS, top + _NEAR * (1 + abs(top)))
         return -math.inf if answer is None else answer[0]
 
     def tightened(self, late: Late = never) -> tuple[Floats, Floats]:

@@ -14,9 +14,10 @@ from leakwise.exact import last_that_holds
 from leakwise.priors import Ball, Box, Hull, KLBall, PriorSet
 from leakwise.types import Floats
 
-__all__ = ["first_members", "nominal_inside", "worst_member"]
+__all__ = ["first_members", "member_near", "nominal_inside", "worst_member"]
 
 PRECISION = 128
+_SHARES = (1e-13, 1e-11, 1e-9, 1e-6, 1e-3)
 
 
 def nominal_inside(priors: PriorSet) -> bool:
@@ -53,6 +54,33 @@ def worst_member(priors: PriorSet, column: Floats, mass: float) -> Floats | None
     if isinstance(priors, KLBall):
         return _tilted(priors, column, mass)
     return None
+
+
+def member_near(priors: PriorSet, masses: Floats) -> Floats | None:
+    """A prior that is surely inside a ball or a box, near some masses: pulled towards the nominal one until it is."""
+    if not isinstance(priors, (Ball, Box)) or not np.isfinite(masses).all() or not masses.max() > 0:
+        return None
+    p = priors.nominal.probabilities
+    for share in _SHARES:
+        member = _normalised((1 - share) * np.maximum(masses, 0.0) + share * p)
+        if _inside(priors, member):
+            return _floats(member)
+    return None
+
+
+def _inside(priors: Ball | Box, masses: Sequence[Fraction]) -> bool:
+    if isinstance(priors, Box) and not all(
+        low <= mass <= high for low, mass, high in zip(priors.lower, masses, priors.upper, strict=True)
+    ):
+        return False
+    moved = sum((abs(a - b) for a, b in zip(masses, priors.nominal.fractions, strict=True)), Fraction(0))
+    return priors.beta is None or moved <= priors.beta
+
+
+def _normalised(values: Floats) -> list[Fraction]:
+    weights = [Fraction(float(value)) for value in values]
+    total = sum(weights, Fraction(0))
+    return [weight / total for weight in weights]
 
 
 def _floats(masses: Sequence[Fraction]) -> Floats:
@@ -107,10 +135,8 @@ def _tilted(priors: KLBall, column: Floats, mass: float) -> Floats | None:
         chosen = at(math.exp(last_that_holds(lambda gap: at(math.exp(gap))[1] <= radius, high, low, 90)))[0]
     if float(chosen @ column) >= mass:
         return None
-    for share in (1e-13, 1e-11, 1e-9, 1e-6, 1e-3):
-        weights = [Fraction(float(value)) for value in (1 - share) * chosen + share * p]
-        total = sum(weights, Fraction(0))
-        member = [weight / total for weight in weights]
+    for share in _SHARES:
+        member = _normalised((1 - share) * chosen + share * p)
         if _divergence_within(priors.nominal.fractions, member, priors.radius):
             return _floats(member)
     return None
