@@ -139,6 +139,25 @@ def test_odd_requests_are_refused(words, options):
         lw.simulate(lw.Prior([0.5, 0.5]))
 
 
+def test_each_of_several_secrets_is_simulated_beside_the_outcomes_before_it(people):
+    domain = {"ill": ["no", "yes"], "sex": ["f", "m"]}
+    asked = {"domain": domain, "prior": "table", "failure": 1e-3, "margin": 0.05, "order": "keep"}
+    made = lw.protect(people, {"sex": None, "ill": None}, **asked, dry_run=True)
+    for column in ("sex", "ill"):
+        found = lw.simulate(made, column=column, repeats=1000)
+        assert list(found.labels) == domain[column]
+        assert found.analyst.coverage == pytest.approx([0.95] * 2, abs=0.025)
+        # What was asked for is what an analyst gets.
+        assert 1.96 * found.analyst.standard_error == pytest.approx([0.05] * 2, rel=0.1)
+        assert found.attacker.lift <= found.guaranteed < 2
+    assert lw.simulate(made, column="ill", repeats=20, between="sex").tests
+    assert lw.simulate(made, column="sex", repeats=20).attacker.stratum == ()
+    with pytest.raises(lw.InvalidInput, match="column must name one of the secrets that were released: 'sex', 'ill'"):
+        lw.simulate(made)
+    with pytest.raises(lw.InvalidInput, match="table must be left out"):
+        lw.simulate(made, people, column="ill")
+
+
 def test_people_like_a_few_rows_are_not_copies_of_them():
     """In strata of one row each, a guess would be right for every row, and no release would seem to tell anything."""
     generator = np.random.default_rng(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from leakwise.alphabet import GivenColumns, Label
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.priors import Prior, PriorByStratum, PriorSet
-from leakwise.report import Protection
+from leakwise.report import Protection, SeveralProtection
 from leakwise.report.comparison import Part, pooled_worth
 from leakwise.report.expected import Group, expected_guesses, groups_of, leaning
 from leakwise.report.simulation import Analyst, Attacker, GroupTest, Simulation
@@ -43,7 +43,7 @@ class _Cell:
 
 
 def simulate(
-    release: Protection | Design | StratifiedDesign,
+    release: Protection | SeveralProtection | Design | StratifiedDesign,
     table: Any = None,
     repeats: int = 1000,
     *,
@@ -67,7 +67,8 @@ def simulate(
     repeats
         How many releases are simulated.
     column
-        For a design with a table: its secret column, where the mechanism does not name it.
+        For a release of several secrets: which one. What is told about it is by its own outcomes, beside those drawn
+        before it. For a design with a table: its secret column, where the mechanism does not name it.
     rows
         For a design without a table: the rows of each release.
     between
@@ -89,12 +90,13 @@ def simulate(
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 2:
         raise InvalidInput(f"repeats must be a whole number, at least 2. Got {repeats!r} instead.")
-    cells, columns, of_table = _cells(release, table, column, rows, between)
-    mechanism = release.mechanism
+    known = _released(release, table, column)
+    cells, columns, of_table = _cells(known, table, column, rows, between)
+    mechanism = known.mechanism
     if between is not None and (columns is None or between not in columns.names):
-        known = "" if columns is None else f", such as {some_of(columns.names)}"
+        such = "" if columns is None else f", such as {some_of(columns.names)}"
         raise InvalidInput(
-            f"between must name a column that goes out beside the secret{known}. Got {between!r} instead."
+            f"between must name a column that goes out beside the secret{such}. Got {between!r} instead."
         )
     if len(mechanism.inputs) > 1000:
         raise InvalidInput(
@@ -124,7 +126,7 @@ def simulate(
         analyst,
         _attacker(cells, drawn),
         () if columns is None or between is None else _tests(cells, outcomes, columns, between, repeats),
-        _guaranteed(release),
+        known.lift if isinstance(known, _Released) else math.exp(known.certificate.epsilon_upper),
         _CONFIDENCE,
         of_table,
         determined,
@@ -132,6 +134,35 @@ def simulate(
 
 
 # -- what is simulated ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Released:
+    """What was released of one secret: its mechanism, how often each value occurs by stratum, and its lift."""
+
+    mechanism: AnyMechanism
+    counts: Mapping[Label, Sequence[int]]
+    lift: float
+
+
+def _released(release: Any, table: Any, column: Hashable) -> Any:
+    """What is simulated: a release of one secret, one of those of several, or a design as it is."""
+    if isinstance(release, Protection):
+        return _Released(release.mechanism, release.counts, float(release.facts.promised))
+    if not isinstance(release, SeveralProtection):
+        return release
+    names = list(release.mechanism)
+    if column not in names:
+        raise InvalidInput(
+            f"column must name one of the secrets that were released: {some_of(names, 12)}. Got {column!r} instead."
+        )
+    if table is not None:
+        raise InvalidInput(
+            "table must be left out with a release of several secrets: mechanisms are by outcomes that were drawn for "
+            "its own rows."
+        )
+    facts = release.facts.parts[names.index(column)]
+    return _Released(release.mechanism[column], release.counts[column], float(facts.promised))
 
 
 def _cells(
@@ -145,7 +176,7 @@ def _cells(
             f"{type(release).__name__} instead."
         )
     given = mechanism.given_columns if isinstance(mechanism, StratifiedMechanism) else None
-    if isinstance(release, Protection) and table is None:
+    if isinstance(release, _Released) and table is None:
         groups = groups_of(mechanism, release.counts)
         found = [(one.stratum, one.counts / one.rows, one.rows) for one in groups]
         return _leaning([_cell(mechanism, *one) for one in found]), given, True
@@ -207,12 +238,6 @@ def _column(table: Any, name: Hashable) -> Any:
 
 def _prior(cell: _Cell) -> Prior:
     return Prior(dict(zip(cell.mechanism.inputs, cell.law.tolist(), strict=True)))
-
-
-def _guaranteed(release: Any) -> float:
-    if isinstance(release, Protection):
-        return float(release.facts.promised)
-    return math.exp(release.certificate.epsilon_upper)
 
 
 # -- draws and estimates --------------------------------------------------------------------------------------------
