@@ -156,6 +156,14 @@ def test_a_report_that_fails_is_told_before_anything_is_sent(monkeypatch):
     assert "was drawn, and was not sent, but its report could not be written" in said
 
 
+def test_settings_do_not_keep_that_a_table_came_through_a_pipe():
+    words = ("--save-config", "s.toml", "--save-mechanism", "m.json")
+    assert run("release", "-", "--format", "csv", *READING, *words, "--out-format", "jsonl")[0] == 0
+    assert "format" not in Path("s.toml").read_text()
+    Path("t.csv").write_bytes(CSV)
+    assert run("release", "t.csv", "--config", "s.toml")[0] == 0
+
+
 def test_a_dry_run_sends_nothing():
     code, sent, said = run("release", "-", "--format", "csv", *READING, "-o", "-", "--dry-run")
     assert code == 0
@@ -219,7 +227,6 @@ def test_an_output_that_breaks_off_is_told(temporary):
     assert not list(temporary.iterdir())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="files without a name are Linux's")
 def test_a_process_that_is_killed_leaves_no_row_behind(temporary):
     code = "import sys; from leakwise.cli import app; app(sys.argv[1:])"
     words = [sys.executable, "-c", code, "release", "-", "--format", "csv", *READING]

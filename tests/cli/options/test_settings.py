@@ -142,7 +142,7 @@ def test_settings_that_an_editor_saved_with_a_byte_order_mark_and_carriage_retur
 COMMANDS = get_command(app)
 RELEASE = COMMANDS.get_command(typer.Context(COMMANDS), "release")
 NEVER_SAVED = {"config", "save_config", "overwrite", "dry_run", "as_json", "help"}
-OF_ONE_RELEASE = {"table", "out", "report", "steward_report", "certificate", "save_mechanism"}
+OF_ONE_RELEASE = {"table", "out", "report", "steward_report", "certificate", "save_mechanism", "format", "out_format"}
 
 
 @pytest.mark.parametrize(

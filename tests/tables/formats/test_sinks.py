@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import gzip
 import itertools
 from pathlib import Path
 
@@ -83,6 +84,11 @@ CSV_TYPES = [
     (["2020-02-29 10:00:00", "1970-01-01 00:00:00"], pa.timestamp("s")),
     (["2020-02-29T10:00:00", "1970-01-01T00:00:00"], pa.timestamp("s")),
     (["12345678901234567890", "1"], pa.string()),
+    (["9007199254740993", "1"], pa.int64()),
+    (["9007199254740993", "1.5"], pa.string()),
+    (["5", "1.0"], pa.string()),
+    (["5", "true"], pa.string()),
+    (["20200101", "2020-01-01"], pa.string()),
     (['""', "1"], pa.string()),
     (['"1"', "2"], pa.int64()),
     (["", ""], pa.string()),
@@ -103,6 +109,27 @@ def test_a_column_of_texts_has_a_type_only_where_nothing_is_lost(fields, kind, t
     if kind == pa.string():
         assert column.to_pylist() == empty
     assert [value is None for value in column.to_pylist()] == [field is None for field in empty]
+
+
+def test_the_type_is_that_of_all_rows_whatever_comes_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "_BLOCK", 64)
+    for name, fields, kind in (
+        ("whole", ["1"] * 50 + ["2.5"] * 50, pa.float64()),
+        ("points", ["1.0"] * 50 + ["2"] * 50, pa.string()),
+        ("dates", ["2020-01-01"] * 50 + ["x"] * 50, pa.string()),
+    ):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["v,answer", *(f"{field},no" for field in fields), ""]))
+        lw.release(tmp_path / f"{name}.csv", IDENTITY, "answer", out=tmp_path / f"{name}.parquet")
+        assert pq.read_schema(tmp_path / f"{name}.parquet").field("v").type == kind
+
+
+@pytest.mark.parametrize("target", [".parquet", ".tsv", ".jsonl", ".arrow"])
+def test_two_columns_of_one_name_are_refused_before_anything_is_drawn(target, tmp_path):
+    (tmp_path / "a.csv").write_text("answer,b,b\nno,1,2\nyes,3,4\n")
+    with pytest.raises(lw.InvalidInput, match="has 'b' more than once"):
+        lw.release(tmp_path / "a.csv", IDENTITY, "answer", out=tmp_path / f"b{target}")
+    same = lw.release(tmp_path / "a.csv", IDENTITY, "answer", out=tmp_path / "b.csv.gz")
+    assert gzip.decompress(same.read_bytes()) == (tmp_path / "a.csv").read_bytes()
 
 
 def test_types_never_come_from_the_values_of_the_secret(tmp_path):

@@ -19,7 +19,7 @@ __all__ = ["ConfigOption", "SaveConfigOption", "saved_settings"]
 # What is said of one call of a command, and not of every one.
 _OF_ONE_CALL = ("config", "save-config", "overwrite", "dry-run", "json", "help")
 # The files of one release: the next one has others. They may be in a file of settings, but are not saved in one.
-_FILES = ("table", "out", "report", "steward-report", "certificate", "save-mechanism")
+_FILES = ("table", "out", "report", "steward-report", "certificate", "save-mechanism", "format", "out-format")
 # A number that is read as the text it was; -0 would lose its sign.
 _NUMBER = re.compile(r"(?!-0\Z)-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 

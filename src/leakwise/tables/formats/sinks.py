@@ -71,8 +71,11 @@ def released_pieces(
 def _schema(table: TableFile, out: Path, exchange: Exchange) -> Any:
     """The schema of all columns that go out, as the source has it; fields of text stay as they were written in CSV."""
     kept = [name for name in table.names if name not in exchange.dropped]
-    as_it_is = table.text_format == kind_of(out).format == "delimited"
-    return table.arrow_schema(kept, kept if as_it_is else list(exchange.outputs))
+    return table.arrow_schema(kept, kept if _as_it_is(table, out) else list(exchange.outputs))
+
+
+def _as_it_is(table: TableFile, out: Path) -> bool:
+    return table.text_format == kind_of(out).format == "delimited"
 
 
 def refuse_types(table: TableFile, out: Path, names: Sequence[str]) -> None:
@@ -82,6 +85,13 @@ def refuse_types(table: TableFile, out: Path, names: Sequence[str]) -> None:
     """
     if table.keeps(out):
         return
+    if twice := {name for name in table.names if table.names.count(name) > 1}:
+        raise InvalidInput(
+            f"{str(table.path)!r} has {some_of(sorted(twice))} more than once, and a file of another kind names its "
+            "columns apart. Rename one of them, or release into the same kind of file."
+        )
+    if _as_it_is(table, out):
+        return  # texts fit
     for field in table.arrow_schema(names):
         try:
             with sink_for(out, io.BytesIO(), pa.schema([field])) as sink:

@@ -24,6 +24,11 @@ __all__ = ["ColumnType", "JsonType", "TextTable", "TextType"]
 
 _WHOLE = r"^-?\d+$"
 _DECIMAL_DIGITS = 38
+# Digits and a sign of whole numbers that floats hold exactly, and that are written without an exponent.
+_EXACT_DIGITS = 15
+# Where most of so many texts are different, it is no use to look for those that are the same.
+_SAMPLE = 1024
+_FEW = 16
 
 
 class ColumnType(Protocol):
@@ -99,8 +104,15 @@ class TextType:
             return
         if self._alive is None:
             self._alive = _readings(texts[0].as_py())
-        texts = texts.unique()
-        self._alive = [one for one in self._alive if one.fits(texts)]
+        if len(texts[:_SAMPLE].unique()) < min(len(texts), _SAMPLE) // 2:
+            texts = texts.unique()
+        # Arrow reads all texts, and words an error for each that fails: so a few of them come first.
+        alive = [one for one in self._alive if one.fits(texts[:_FEW])]
+        if alive and isinstance(alive[0], _Whole) and alive[0].fits(texts):
+            # What is a whole number is nothing else but, maybe, a float: written as such, if it has few enough digits.
+            self._alive = [alive[0], *(one for one in alive if isinstance(one, _Floats) and one.fits_whole(texts))]
+        else:
+            self._alive = [one for one in alive if not isinstance(one, _Whole) and one.fits(texts)]
 
     @property
     def found(self) -> Any:
@@ -128,6 +140,33 @@ class _Reading:
         return bool(written.equals(texts))
 
 
+class _Whole(_Reading):
+    """Whole numbers."""
+
+
+class _Floats(_Reading):
+    """Numbers, all as Arrow writes them or all as most programs do; that is found out once for both."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.float64())
+        self._forms: list[Callable[[Any], Any]] = [_as_arrow, _with_point]
+
+    def fits(self, texts: Any) -> bool:
+        try:
+            written = self.values(texts).cast(pa.string())
+        except pa.ArrowInvalid:
+            return False
+        self._forms = [form for form in self._forms if form(written).equals(texts)]
+        return bool(self._forms)
+
+    def fits_whole(self, texts: Any) -> bool:
+        """Return whether texts of whole numbers fit."""
+        if pc.max(pc.binary_length(texts)).as_py() > _EXACT_DIGITS:
+            return self.fits(texts)
+        self._forms = [form for form in self._forms if form is _as_arrow]
+        return bool(self._forms)
+
+
 class _Capital(_Reading):
     """Truth values as Python writes them."""
 
@@ -138,11 +177,10 @@ class _Capital(_Reading):
 def _readings(first: str) -> list[_Reading]:
     """The readings that a column with this text in it can have."""
     found = [
-        _Reading(pa.int64()),
+        _Whole(pa.int64()),
         _Reading(pa.bool_()),
         _Capital(pa.bool_(), pc.utf8_capitalize),
-        _Reading(pa.float64()),
-        _Reading(pa.float64(), _with_point),
+        _Floats(),
         _Reading(pa.date32()),
     ]
     for unit in ("s", "ms", "us", "ns"):
@@ -150,6 +188,10 @@ def _readings(first: str) -> list[_Reading]:
     if 0 < (places := len(first.partition(".")[2])) < _DECIMAL_DIGITS:
         found.append(_Reading(pa.decimal128(_DECIMAL_DIGITS, places)))
     return found
+
+
+def _as_arrow(texts: Any) -> Any:
+    return texts
 
 
 def _with_point(texts: Any) -> Any:
