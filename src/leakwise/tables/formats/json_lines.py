@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ __all__ = ["JsonLinesTable"]
 _LINES = 1 << 14
 
 _Object = dict[str, msgspec.Raw]
-_ENCODER = msgspec.json.Encoder()
+_ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(_Object)
 
 
 class JsonLinesTable(TextTable):
@@ -43,27 +44,39 @@ class JsonLinesTable(TextTable):
 
     def _objects(self) -> Iterator[tuple[int, list[_Object]]]:
         """Parsed lines, and the number of the first of them."""
-        decoder = msgspec.json.Decoder(_Object)
-        objects: list[_Object] = []
         first = 1
         with opened(self.path) as stream:
-            for number, line in enumerate(stream, 1):
-                if number == 1:
-                    line = line.removeprefix(b"\xef\xbb\xbf")
-                text = line.strip()
-                if not text:
-                    continue  # a blank line is no row
-                try:
-                    found = decoder.decode(text)
-                except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                    raise InvalidInput(f"Line {number} of {str(self.path)!r} is not a JSON object: {error}.") from error
-                self._refuse_repeated(text, found, number)
-                objects.append(found)
-                if len(objects) == _LINES:
+            while lines := list(itertools.islice(stream, _LINES)):
+                if first == 1:
+                    lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+                if objects := self._compact(lines) or self._one_by_one(lines, first):
                     yield first, objects
-                    objects, first = [], number + 1
-        if objects:
-            yield first, objects
+                first += len(lines)
+
+    def _compact(self, lines: Sequence[bytes]) -> list[_Object] | None:
+        """The objects, if these lines are what writing them gives, byte for byte: then nothing was lost."""
+        text = b"".join(lines)
+        try:
+            objects = _DECODER.decode_lines(text)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None  # which line it is, and why, is found one by one
+        written = _ENCODER.encode_lines(objects)
+        whole = text if text.endswith(b"\n") else text + b"\n"
+        return objects if len(objects) == len(lines) and written == whole else None
+
+    def _one_by_one(self, lines: Sequence[bytes], first: int) -> list[_Object]:
+        objects: list[_Object] = []
+        for number, line in enumerate(lines, first):
+            text = line.strip()
+            if not text:
+                continue  # a blank line is no row
+            try:
+                found = _DECODER.decode(text)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise InvalidInput(f"Line {number} of {str(self.path)!r} is not a JSON object: {error}.") from error
+            self._refuse_repeated(text, found, number)
+            objects.append(found)
+        return objects
 
     def _refuse_repeated(self, text: bytes, found: _Object, number: int) -> None:
         """A name that stands twice would lose one of its values."""

@@ -20,7 +20,7 @@ from leakwise.types import Array, Bools, Indices
 
 __all__ = ["BOM", "Parts", "Records", "blocks"]
 
-_BLOCK = 4 << 20
+_BLOCK = 2 << 20
 _LONGEST_RECORD = 64 << 20
 # Just below the size beyond which the C library never keeps memory.
 _KEPT_MEMORY = (32 << 20) - (8 << 10)
