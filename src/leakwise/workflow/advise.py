@@ -22,6 +22,7 @@ from leakwise.guarantee import at_most, percent
 from leakwise.report import Protection
 from leakwise.report.better_choices import Option, typed_bins, typed_list
 from leakwise.report.steward import STEWARD
+from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.formats import is_path
 from leakwise.workflow.advice import round_bins
 from leakwise.workflow.columns import MOST_VALUES
@@ -223,7 +224,9 @@ order='shuffle', dry_run=True)
 
     asked = Fraction(level(lift=lift).below)
     # A file is tried as if it were released beside itself.
-    out = released_path(Path(data), "leakwise.released") if is_path(data) else None
+    out: Any = released_path(Path(data), "leakwise.released") if is_path(data) else None
+    if isinstance(data, SqlTable):
+        out = SqlTable(data.database, f"{data.table}_released")
     source = open_source(data, out, overwrite=out is not None, progress=None, order="shuffle")
     if isinstance(column, tuple | list) or column is None:
         raise InvalidInput(f"column must name one secret column. Got {column!r} instead.")
@@ -260,6 +263,8 @@ order='shuffle', dry_run=True)
         )
     assumed += [f"Not possible: {one}" for one in refused]
     start = ["leakwise", "release", os.fspath(data)] if is_path(data) else None
+    if isinstance(data, SqlTable):
+        start = ["leakwise", "release", data.table, "--from-sql", str(data.database)]
     return Advised(settings, assumed, start, str(secret), letters, failure)
 
 

@@ -168,6 +168,22 @@ def test_files_of_a_release_that_failed_are_taken_away(guarded, clinic, tmp_path
     assert clinic.ask("SELECT to_regclass('people_released') IS NULL") == [(True,)]
 
 
+def test_advice_is_given_for_a_table_of_a_server(guarded, clinic, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["advise", "people", "--from-sql", guarded, "-c", "smokes", "--drop", "id,age", "--time-limit", "1"]
+    told = CliRunner().invoke(app, words)
+    assert told.exit_code == 0, told.output
+    assert (
+        f"leakwise release people --from-sql 'postgresql://guarded@/clinic?host={clinic.server.folder}'" in told.output
+    )
+    assert hidden(told.output)
+    assert os.listdir(tmp_path) == []
+    piped = CliRunner().invoke(
+        app, ["release", "people", "--from-sql", guarded, "-o", "-", "-c", "smokes", "--lift", "2"]
+    )
+    assert "--out must be the name of a table or a file" in piped.output
+
+
 def test_a_dry_run_writes_nothing(guarded, clinic, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["release", "people", "--from-sql", guarded, "-c", "smokes", "--domain", "no,yes", "--lift", "2"]

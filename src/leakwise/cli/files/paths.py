@@ -38,6 +38,8 @@ def source_and_target(
     """Return the files, or the tables of databases, that are read and written."""
     from leakwise.tables import SqlTable
 
+    if out == "-" and (from_sql is not None or to_sql is not None):
+        raise InvalidInput("--out must be the name of a table or a file beside --from-sql and --to-sql. Got '-'.")
     if from_sql is None:
         refuse_address(table, "TABLE")
         refuse_address(out, "--out")

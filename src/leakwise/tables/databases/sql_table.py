@@ -205,7 +205,7 @@ def check_table(
     check = RowCheck(columns, alphabet, what=what, watch=watch, beside=beside)
     with reading(source) as database:
         frames.check_names(database.names(source.table), check.reads)
-        total = database.rows(source.table)
+        total = None if progress is None else database.rows(source.table)
         for batch in database.batches(source.table, check.reads):
             check.add(batch)
             if progress is not None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from leakwise.cli.options.database import FromSqlOption
 from leakwise.cli.options.reading import number
 from leakwise.cli.options.row import DropOption, read_names
 from leakwise.cli.options.secret import read_letters
@@ -27,7 +28,7 @@ def advise(
         typer.Argument(
             metavar="TABLE",
             help="A CSV, TSV, Parquet, Arrow, JSON-lines, Stata or SPSS file, its address (s3://...), a folder "
-            "of them or a pattern.",
+            "of them or a pattern; with --from-sql the name of a table.",
             show_default=False,
         ),
     ],
@@ -44,6 +45,7 @@ def advise(
         float, typer.Option("--failure", metavar="PROBABILITY", help="The probability that the rows mislead.")
     ] = 1e-6,
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for the design of each setting.")] = 5.0,
+    from_sql: FromSqlOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show a few sensible ways to release a table, with accuracy and guarantee, as commands to copy.
@@ -55,13 +57,14 @@ def advise(
     leakwise advise clinic.csv -c diagnosis
     leakwise advise clinic.csv -c diagnosis --domain flu,HIV,none --lift 1.5 --drop name,street
     """
+    from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.formats import open_table
     from leakwise.workflow.advise import advise as run
 
-    opened = open_table(table, "TABLE")
+    opened = open_table(table, "TABLE") if from_sql is None else SqlTable(from_sql, str(table))
     letters = read_letters(opened, [column], None if domain is None else [domain], None)
     found = run(
-        str(table),
+        str(table) if from_sql is None else opened,
         column,
         domain=letters,
         lift=number(lift, "--lift"),
