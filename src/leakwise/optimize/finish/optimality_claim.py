@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from leakwise.leakage.measures.divergences import DIVERGENCES
+from leakwise.lp.blas_threads import one_blas_thread
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.limits import Found, Limits
@@ -37,6 +38,7 @@ def bound_of(cone: Cone, found: Found) -> float:
     return found.bound + (margin(cone, found.duals) if found.proven is None else 0.0)
 
 
+@one_blas_thread()
 def optimality_claim(
     draft: OptimalityClaim,
     utility: Utility,

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from leakwise.errors import InvalidInput, NotConverged
+from leakwise.lp.blas_threads import one_blas_thread
 from leakwise.optimize.pricing.vertex_list import list_vertices, vertex_count
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.utilities import FInformation, Frequencies
 from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.any_cone import search_any, search_vertices
-from leakwise.optimize.search.blas_threads import one_blas_thread
 from leakwise.optimize.search.exact_windows import search_windows, windows_fit
 from leakwise.optimize.search.frequencies import Aim, search_frequencies
 from leakwise.optimize.search.labelled import search_labelled

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -26,6 +27,7 @@ __all__ = ["GAP", "Inversion", "invert", "invert_structured", "most_likely"]
 
 Method: TypeAlias = Literal["inverse", "linear", "maximum_likelihood", "pooled"]
 
+_THREADED = 2500  # entries of a matrix
 GAP = 1e-9
 """Largest certified loss of log-likelihood per row at which an answer counts as converged."""
 
@@ -135,21 +137,22 @@ def invert(counts: ArrayLike, matrix: ArrayLike, *, confidence: float = 0.95, si
     group = group.reshape(-1)
     size = np.bincount(group)
 
-    x, method = most_likely(laws, c, n)
-    q = x @ laws
-    seen = c > 0
-    gap = likelihood_gap(laws[:, seen], c[seen] / n, x)
-    linear = LinearEstimates.of(laws, q, n)
-    alone = linear.identified[group] & (size == 1)[group]
-    pinned = bool(linear.identified.all()) and (bool(seen.all()) or _full_rank(laws[x > 0][:, seen]))
-    # One claim for each score interval, and one for the box that all linear programs share.
-    claims = int(linear.identified.sum()) + int(not linear.identified.all()) if simultaneous else 1
-    low, high = linear.intervals(c / n, x, n, delta / claims)
-    if not linear.identified.all():
-        low, high = program_interval(laws, c, n, q, delta / claims, ~linear.identified, low, high)
-    shared = size > 1
-    ends = np.stack((np.where(shared, 0.0, low)[group], high[group]), axis=1)
-    variance = np.where(alone, linear.variance(x, q, n)[group], np.nan)
+    with _one_thread(laws.size):
+        x, method = most_likely(laws, c, n)
+        q = x @ laws
+        seen = c > 0
+        gap = likelihood_gap(laws[:, seen], c[seen] / n, x)
+        linear = LinearEstimates.of(laws, q, n)
+        alone = linear.identified[group] & (size == 1)[group]
+        pinned = bool(linear.identified.all()) and (bool(seen.all()) or _full_rank(laws[x > 0][:, seen]))
+        # One claim for each score interval, and one for the box that all linear programs share.
+        claims = int(linear.identified.sum()) + int(not linear.identified.all()) if simultaneous else 1
+        low, high = linear.intervals(c / n, x, n, delta / claims)
+        if not linear.identified.all():
+            low, high = program_interval(laws, c, n, q, delta / claims, ~linear.identified, low, high)
+        shared = size > 1
+        ends = np.stack((np.where(shared, 0.0, low)[group], high[group]), axis=1)
+        variance = np.where(alone, linear.variance(x, q, n)[group], np.nan)
 
     return Inversion(
         frequencies=(x / size)[group],
@@ -250,6 +253,15 @@ def invert_structured(
 
 
 # Functions of the module, so that an estimate can be pickled.
+
+
+def _one_thread(entries: int) -> AbstractContextManager[None]:
+    """One thread of linear algebra, where libraries would use several: they would wait for each other."""
+    if entries < _THREADED:
+        return nullcontext()
+    from leakwise.lp.blas_threads import one_blas_thread  # which loads libraries that small matrices do not need
+
+    return one_blas_thread()
 
 
 def _dense_covariance(
