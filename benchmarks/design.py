@@ -1,6 +1,7 @@
 """Optimal mechanisms: how close to the bound, how fast, in how much memory, beside the paper's own algorithm; one run.
 
-Run ``python benchmarks/design.py`` (``--quick`` leaves out the largest alphabets). Every case runs in a process of its
+Run ``python benchmarks/design.py`` (``--quick`` leaves out the largest alphabets, ``--only TEXT`` runs the cases whose
+arguments contain the text and leaves the figures of others as they were). Every case runs in a process of its
 own, so that its peak memory is its own; an interpreter with Leakwise loaded takes about 60 MB of it. Times are
 wall-clock seconds of ``lw.design`` as a user calls it, certificate included.
 
@@ -501,6 +502,7 @@ def _verdict(answer: dict[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="only the small cases")
+    parser.add_argument("--only", metavar="TEXT", help="only cases whose arguments contain this; others' figures stay")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.case:
@@ -541,6 +543,7 @@ def main() -> int:
         plan += [("structured", {"kind": kind}) for kind in ("Theorem 3", "randomized response")]
     plan += [("random_designs", {"count": 50 if options.quick else 500})]
 
+    plan = [case for case in plan if not options.only or options.only in json.dumps(case)]
     table = Table(title="Designs")
     for name in ("case", "value", "gap", "relative gap", "seconds", "peak MB", "target", "more"):
         table.add_column(name)
@@ -572,11 +575,31 @@ def main() -> int:
     every = [kept for answer in answers for _, kept in targets(answer)]
     console.print(f"{len(answers)} cases in {spent:.0f} s; {sum(every)} of {len(every)} targets are kept.")
     if not options.quick:
-        RESULTS.parent.mkdir(exist_ok=True)
-        machine = {"python": platform.python_version(), "processor": platform.machine()}
-        RESULTS.write_text(json.dumps({"machine": machine, "seconds": spent, "cases": answers}, indent=1) + "\n")
-        _book(answers).close()
+        keep(answers, spent, others=bool(options.only))
     return 1 if wrong else 0
+
+
+def keep(answers: list[dict[str, Any]], spent: float, *, others: bool) -> None:
+    """Write the figures down, if asked with those of others from earlier runs; new cases come after those like them."""
+    if others:
+        before = json.loads(RESULTS.read_text())
+        cases, spent = before["cases"], before["seconds"] + spent
+        for answer in answers:
+            places = [place for place, case in enumerate(cases) if case["case"] == answer["case"]]
+            like = [
+                place
+                for place, case in enumerate(cases)
+                if case["case"].split(",")[:2] == answer["case"].split(",")[:2]
+            ]
+            if places:
+                cases[places[0]] = answer
+            else:
+                cases.insert(like[-1] + 1 if like else len(cases), answer)
+        answers = cases
+    RESULTS.parent.mkdir(exist_ok=True)
+    machine = {"python": platform.python_version(), "processor": platform.machine()}
+    RESULTS.write_text(json.dumps({"machine": machine, "seconds": spent, "cases": answers}, indent=1) + "\n")
+    _book(answers).close()
 
 
 def _book(answers: list[dict[str, Any]]) -> Book:

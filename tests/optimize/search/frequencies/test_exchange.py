@@ -93,7 +93,7 @@ def test_subset_selection_is_hardly_better_than_the_listed_outcomes():
 
 def test_the_rounds_are_fewer_where_they_are_dear():
     assert rounds_of(50, True) == 400
-    assert rounds_of(1000, True) == 25
+    assert rounds_of(1000, True) == 40
     assert rounds_of(50, False) == 20
 
 
