@@ -97,3 +97,16 @@ def test_a_claim_of_fewer_mechanisms_or_a_better_bound_is_rejected():
     ):
         with pytest.raises(lw.CertificateRejected):
             check_optimality(forged, mechanism, prior)
+
+
+@pytest.mark.parametrize("kind", ["all priors", "values without mass", "a looser limit beside it"])
+def test_what_amounts_to_ldp_alone_is_proven_the_same_way(kind):
+    weights = np.append(1 / np.arange(1, 25), np.zeros(2 if kind == "values without mass" else 0))
+    prior = lw.Prior(weights / weights.sum())
+    if kind == "all priors":
+        design = lw.design(lw.AllPriors(prior), lift=1.6, utility="frequencies")
+    else:
+        lift = 3 if kind == "a looser limit beside it" else None
+        design = lw.design(prior, anyone=1.6, lift=lift, utility="frequencies")
+    assert len(design.certificate.verify().optimality.duals) == 4 * 24
+    assert design.gap < 0.02 * -design.bound
