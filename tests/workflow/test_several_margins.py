@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,9 +13,9 @@ import numpy as np
 import pytest
 
 import leakwise as lw
-from leakwise.errors import CertificateRejected, InvalidInput
+from leakwise.errors import CertificateRejected, InvalidInput, LeakwiseWarning
 from leakwise.mechanism import StratifiedMechanism
-from leakwise.proof import LIFTS, lift_of_few_digits
+from leakwise.proof import LIFTS, SecretPart, certify, lift_of_few_digits
 from leakwise.report import SeveralProtection
 
 Z = 1.959963984540054
@@ -137,6 +138,16 @@ def test_given_columns_and_priors_by_stratum() -> None:
         made.certificate.verify()
 
 
+def test_sets_around_another_sample_are_public_and_choose_nothing() -> None:
+    counts = {"a": {"x": 5000, "y": 3000, "z": 2000}, "b": {"p": 2900, "q": 3000, "r": 4100}}
+    sets = {key: lw.Prior.from_counts(own).confidence(1e-6, "layer-cake") for key, own in counts.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LeakwiseWarning)  # of the gap of a design for a set
+        made = released(prior=sets, margin=0.03)
+    assert made.certificate.verify().exact_failure == 2 * Fraction(1e-6)
+    assert known_within(made, "b") == pytest.approx(0.03, rel=0.03)
+
+
 def test_a_dry_run_finds_about_the_same_lifts_and_draws_nothing() -> None:
     tried, made = released(prior=JOINT, dry_run=True), made_by("joint")
     assert tried.table is None
@@ -168,6 +179,15 @@ def test_lifts_that_the_rows_decide_are_few_and_all_of_them_are_counted() -> Non
     assert made.certificate.exact_failure == shares[1] + first.possible * shares[0]
 
 
+def test_too_many_combinations_meet_the_margin_by_what_earlier_guarantees_imply(monkeypatch: Any) -> None:
+    monkeypatch.setattr("leakwise.workflow.several._MOST_STRATA", 1)
+    made = released(**COUNTED)
+    second = made.certificate.verify().parts[1]
+    assert second.alone is not None
+    assert second.certificate.limits.level.below == lift_of_few_digits(second.certificate.limits.level.below)
+    assert known_within(made, "b") == pytest.approx(0.03, rel=0.03)
+
+
 def test_a_certificate_that_forgets_the_lifts_is_rejected(tmp_path: Any) -> None:
     made = made_by("table")
     path = tmp_path / "proof.json"
@@ -177,6 +197,12 @@ def test_a_certificate_that_forgets_the_lifts_is_rejected(tmp_path: Any) -> None
     forgotten = replace(made.certificate, parts=(replace(first, possible=first.possible // LIFTS), second))
     with pytest.raises(CertificateRejected, match=r"counts .* mechanisms that its rows could have chosen"):
         forgotten.verify()
+    # Also of a mechanism that holds for every prior, the rows decided the lift.
+    response = lw.randomized_response(A, lift=2)
+    every = certify(response, lw.AllPriors(lw.Prior.uniform(A)), lift=2)
+    part = SecretPart(("a",), every, None, LIFTS - 1, least=True)
+    with pytest.raises(CertificateRejected, match=f"and there may be {LIFTS:,}"):
+        replace(made.certificate, parts=(part, second)).verify()
     # A lift of more digits is one of more.
     asked = released({"a": Fraction("1.40001"), "b": 1.4}, margin=None, **COUNTED).certificate
     claimed = [replace(part, least=True, possible=part.possible * LIFTS) for part in asked.parts]

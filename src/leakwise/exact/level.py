@@ -52,7 +52,7 @@ class Level:
         if self.above > 10**300:
             return f"lift = {exact}"
         short = float(self.above)
-        decimal = len(exact) > 12 or (self.above.denominator >= 100 and Fraction(str(short)) == self.above)
+        decimal = len(exact) > 12 or (self.above.denominator >= 10 and Fraction(str(short)) == self.above)
         return f"lift = {short if decimal else exact}"
 
     @property

@@ -8,8 +8,9 @@ lift above t_1 t_2 … from all outcomes together, for anyone who knows u (the m
 drawn, ``row_law`` finds the priors and the largest lifts of a joint prior by going through all of its rows.
 """
 
-from leakwise.proof.several.certificate import SecretPart, SeveralCertificate
+from leakwise.proof.several.certificate import SeveralCertificate
 from leakwise.proof.several.links import EIGHTHS, LIFTS, lift_of_few_digits, roundings, shares_of_a_total
+from leakwise.proof.several.part import SecretPart
 from leakwise.proof.several.several_file import load_several_certificate
 from leakwise.proof.several.words import row_guarantee
 

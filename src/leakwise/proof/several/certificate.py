@@ -18,18 +18,18 @@ from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, Prior, PriorByStratum
 from leakwise.proof.certificate import Certificate
-from leakwise.proof.kept_limits import every_prior_ratio
 from leakwise.proof.several.links import (
-    Known,
     check_implied,
     check_possible,
     columns_in_words,
+    failure_of,
     follows,
     given_of,
     sets_of,
     shares_of_a_total,
     uncovered,
 )
+from leakwise.proof.several.part import SecretPart
 from leakwise.proof.several.row_law import MOST_CELLS, RowLaw
 from leakwise.proof.several.words import row_guarantee
 from leakwise.proof.shown import ShownCertificate
@@ -37,56 +37,7 @@ from leakwise.proof.stratified import StratifiedCertificate
 from leakwise.proof.stratum_limits import prior_cost
 from leakwise.proof.tails import check_failure
 
-__all__ = ["SecretPart", "SeveralCertificate"]
-
-
-@dataclass(frozen=True)
-class SecretPart:
-    """One of several secrets.
-
-    Attributes
-    ----------
-    names
-        Its columns.
-    certificate
-        What its outcome adds, for the priors that count once the outcomes of the earlier secrets were drawn.
-    alone
-        What was known of it without them, where those priors are all that the earlier guarantees leave possible.
-    possible
-        How many mechanisms the rows of the table could have chosen for a row of it; 1 where they choose none.
-    least
-        Whether its lift is the least that meets margins, so that the rows may have chosen it as well.
-    """
-
-    names: tuple[Hashable, ...]
-    certificate: Certificate | StratifiedCertificate
-    alone: Known | None = None
-    possible: int = 1
-    least: bool = False
-
-    @property
-    def title(self) -> str:
-        """The columns in words."""
-        return joined(self.names)
-
-    @property
-    def mechanism(self) -> Mechanism | StratifiedMechanism:
-        """What its outcomes are drawn from."""
-        return self.certificate.mechanism
-
-    @property
-    def known(self) -> Known:
-        """The priors that the certificate is about."""
-        found = self.certificate
-        return found.priors if isinstance(found, StratifiedCertificate) else found.prior
-
-    @property
-    def anyone(self) -> Fraction | None:
-        """The largest lift for any prior whatever; None where it has no bound."""
-        found = self.certificate
-        if isinstance(found, StratifiedCertificate):
-            return found.every_prior
-        return every_prior_ratio(found.mechanism.kernel)[0]
+__all__ = ["SeveralCertificate"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,9 +133,7 @@ class SeveralCertificate(ShownCertificate):
         """
         found, chosen = list[Fraction](), 1
         for part in self.parts:
-            known = part.known if part.alone is None else part.alone
-            share = sum((getattr(one, "exact_failure", Fraction(0)) for one in sets_of(known)), Fraction(0))
-            found.append(share * (chosen if part.alone is None else 1))
+            found.append(failure_of(part.before) * (chosen if part.alone is None else 1))
             chosen *= part.possible
         return tuple(found)
 
@@ -215,7 +164,7 @@ class SeveralCertificate(ShownCertificate):
     @property
     def who(self) -> str:
         """For whom the guarantee holds."""
-        kinds = [one for part in self.parts for one in sets_of(part.known if part.alone is None else part.alone)]
+        kinds = [one for part in self.parts for one in sets_of(part.before)]
         if all(isinstance(one, AllPriors) for one in kinds):
             return "for anyone, whatever they knew"
         knew = "" if self.exact_failure else " and knew the priors"
@@ -288,11 +237,12 @@ class SeveralCertificate(ShownCertificate):
 
     def _check_possible(self, place: int) -> None:
         part = self.parts[place]
-        known = part.known if part.alone is None else part.alone
+        if not any(one.alone is None and failure_of(one.known) for one in self.parts[place + 1 :]):
+            return  # no frequencies are counted beside its outcomes
         split = not place and self.total is not None
         shares = shares_of_a_total(len(one.mechanism.inputs) for one in self.parts) if split else 1
         found = [part.certificate.limits.level] if part.least else []
-        check_possible(known, part.possible, part.title, shares=shares, found=found)
+        check_possible(part.before, part.possible, part.title, shares=shares, found=found)
 
     def _check_link(self, place: int, lift: Fraction, anyone: Fraction | None) -> None:
         part = self.parts[place]

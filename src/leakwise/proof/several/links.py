@@ -22,6 +22,7 @@ __all__ = [
     "check_implied",
     "check_possible",
     "columns_in_words",
+    "failure_of",
     "follows",
     "given_of",
     "lift_of_few_digits",
@@ -48,6 +49,11 @@ def sets_of(known: Known) -> Iterator[PriorSet]:
 def given_of(known: Known) -> tuple[Hashable, ...]:
     """The columns that priors are by."""
     return known.given if isinstance(known, PriorByStratum) else ()
+
+
+def failure_of(known: Known) -> Fraction:
+    """Return the probability that a sample misleads about priors, those of all strata together."""
+    return sum((getattr(one, "exact_failure", Fraction(0)) for one in sets_of(known)), Fraction(0))
 
 
 def columns_in_words(names: Iterable[Hashable]) -> str:
@@ -98,10 +104,7 @@ def check_possible(known: Known, possible: int, name: str, *, shares: int, found
     Frequencies of the rows may also have decided how a total was shared out, in so many ways (``shares``), and a lift
     that was ``found`` for margins, which then is one of :data:`LIFTS`.
     """
-    least = mechanisms_possible(known)
-    if least == 1:
-        return
-    least *= shares * LIFTS ** len(found)
+    least = mechanisms_possible(known) * shares * LIFTS ** len(found)
     if possible < least:
         raise CertificateRejected(
             f"The proof about {name} counts {possible:,} mechanisms that its rows could have chosen, and there may be "

@@ -16,8 +16,9 @@ from leakwise.priors.prior import PriorBody
 from leakwise.priors.sets.files import SetBody, set_from_body, set_to_body
 from leakwise.proof.certificate import Certificate, LimitedBody, certificate_from_body
 from leakwise.proof.limits_file import LevelBody, level_body, level_from_body
-from leakwise.proof.several.certificate import SecretPart, SeveralCertificate
+from leakwise.proof.several.certificate import SeveralCertificate
 from leakwise.proof.several.links import Known
+from leakwise.proof.several.part import SecretPart
 from leakwise.proof.stratified_file import (
     StratifiedCertificateBody,
     stratified_body,
