@@ -115,6 +115,11 @@ class SparkSource(Opened):
         self.coarsen: Mapping[Any, Bins] = {}
         self._checked: list[_Counted] = []
 
+    @property
+    def table(self) -> Any:
+        """The source itself: its rows are counted on Spark."""
+        return self
+
     def row_labels(self) -> list[str]:
         """Return nothing: rows of a DataFrame have no labels."""
         return []

@@ -73,6 +73,10 @@ class Source(Protocol):
     written: bool
     """Whether the released table is in its place already, where others may see it."""
 
+    @property
+    def table(self) -> Any:
+        """The table as it was opened: read again it gives the same rows, where a plan or a stream might not."""
+
     def plain(self, name: Hashable) -> Iterator[Any]:
         """Return a column in plain values, a batch at a time."""
 

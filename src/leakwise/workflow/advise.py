@@ -24,6 +24,7 @@ from leakwise.report.better_choices import Option, typed_bins, typed_list
 from leakwise.report.steward import STEWARD
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.formats import is_path
+from leakwise.tables.formats.remote import shown_uri
 from leakwise.workflow.advice import round_bins
 from leakwise.workflow.columns import MOST_VALUES
 from leakwise.workflow.protect import protect
@@ -245,7 +246,7 @@ order='shuffle', dry_run=True)
     options |= {"order": "shuffle", "out": out, "overwrite": out is not None}
     while True:
         try:
-            settings, refused = _tried(data, secret, first, asked, options, progress)
+            settings, refused = _tried(source.table, secret, first, asked, options, progress)
             break
         except SecretInClear as error:
             told = _most_telling(source, secret, letters, error.columns, first.coarsen)
@@ -262,7 +263,7 @@ order='shuffle', dry_run=True)
             "prior. A prior from public sources (--prior) would make it more accurate."
         )
     assumed += [f"Not possible: {one}" for one in refused]
-    start = ["leakwise", "release", os.fspath(data)] if is_path(data) else None
+    start = ["leakwise", "release", shown_uri(os.fspath(data))] if is_path(data) else None
     if isinstance(data, SqlTable):
         start = ["leakwise", "release", data.table, "--from-sql", str(data.database)]
     return Advised(settings, assumed, start, str(secret), letters, failure)

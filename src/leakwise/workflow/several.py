@@ -112,7 +112,7 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     certificate, shown = steps.certificates()
     certificate.verify()
     # What would do better is told to the owner of the table, and stands in no report. Nothing has gone out yet.
-    advice = advice_on_secrets(data, secrets, joint, by, certificate, seen[0].rows)
+    advice = advice_on_secrets(source.table, secrets, joint, by, certificate, seen[0].rows)
     if asked.certified is not None and not asked.dry_run:
         with created_like(files["data"]):
             asked.certified(certificate)

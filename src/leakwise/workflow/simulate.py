@@ -184,6 +184,9 @@ def _cells(
         secret = column if column is not None else getattr(mechanism, "secret", None)
         if secret is None:
             raise InvalidInput("column must name the secret column of the table.")
+        from leakwise.tables.kinds.streams import rows_at_hand
+
+        table = rows_at_hand(table)
         names = [] if given is None else list(given.names)
         names += [between] if between is not None and between not in names else []
         known: Any = {} if given is None else dict(zip(given.names, given.domains, strict=True))

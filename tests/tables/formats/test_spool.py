@@ -216,3 +216,29 @@ def test_what_cannot_be_read_is_an_error_in_words(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="plan of the LazyFrame"):
         lw.release(wrong.select("none"), RESPONSE, "smokes")
     assert not (tmp_path / "r.csv").exists()
+
+
+def test_advice_and_several_secrets_read_a_stream_once() -> None:
+    domain = {"smokes": ["no", "yes"], "ill": ["no", "yes"]}
+    both = table().append_column("ill", table().column("smokes").take(pa.array(list(reversed(range(ROWS))))))
+    for ask in (
+        lambda data: lw.advise(data, "smokes", domain=["no", "yes"], drop=["id", "ill"]),
+        lambda data: lw.protect(
+            data, {"smokes": 2, "ill": 2}, domain=domain, prior="table", failure=0.01, drop=["id"], order="shuffle"
+        ),
+    ):
+        stream = Stream(both)
+        assert ask(stream) is not None
+        assert stream.read == 1
+
+
+def test_several_secrets_of_a_plan_are_of_one_run(tmp_path: Path) -> None:
+    runs: list[int] = []
+    two = plan(runs).with_columns(pl.col("smokes").reverse().alias("ill"))
+    domain = {"smokes": ["no", "yes"], "ill": ["no", "yes"]}
+    for out in (None, tmp_path / "r.parquet"):
+        lw.protect(
+            two, {"smokes": 2, "ill": 2}, domain=domain, prior="table", failure=0.01, drop=["id"], order="shuffle",
+            out=out,
+        )  # fmt: skip
+    assert runs == [0, 1]

@@ -97,6 +97,10 @@ class _InMemory:
         # A lazy table is collected once: run again, its plan could give other rows than were checked.
         return self._given if self.names is None else frames.hold(self._given)
 
+    @property
+    def table(self) -> Any:
+        return self._held
+
     @cached_property
     def _columns(self) -> ColumnsInMemory:
         return ColumnsInMemory(self._held)
@@ -267,6 +271,10 @@ class _Stored:
         self._overwrite, self._progress = overwrite, progress
         self._checked: list[Any] = []
         self._drawn = DrawnColumns()
+
+    @property
+    def table(self) -> Any:
+        return self._table
 
     def plain(self, name: Hashable) -> Iterator[Any]:
         for batch in self._table.batches([str(name)]):
