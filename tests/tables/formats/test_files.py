@@ -534,14 +534,20 @@ except lw.InvalidInput as error:
 """
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow", "a.jsonl"])
-def test_a_full_disk_leaves_nothing(name, tmp_path):
+IN_AND_OUT = [
+    *((f"a{ending}", f"out{ending}") for ending in (".csv", ".parquet", ".arrow", ".jsonl")),
+    *(("a.csv", f"out{ending}") for ending in (".csv.gz", ".csv.zst", ".parquet", ".jsonl.gz")),
+    ("a.parquet", "out.csv"),
+]
+
+
+@pytest.mark.parametrize(("name", "target"), IN_AND_OUT)
+def test_a_full_disk_leaves_nothing(name, target, tmp_path):
     """The limit on the size of a file fails a write as a full disk does."""
     assert resource.RLIMIT_FSIZE is not None
     source = write(table(3000), tmp_path / name)
     before = source.read_bytes()
-    out = tmp_path / f"out{source.suffix}"
-    words = [sys.executable, "-c", CHILD, "full", str(source), str(out)]
+    words = [sys.executable, "-c", CHILD, "full", str(source), str(tmp_path / target)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert "Cannot write" in done.stdout
@@ -549,11 +555,11 @@ def test_a_full_disk_leaves_nothing(name, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow", "a.jsonl"])
-def test_a_kill_in_the_middle_leaves_nothing(name, tmp_path):
+@pytest.mark.parametrize(("name", "target"), IN_AND_OUT)
+def test_a_kill_in_the_middle_leaves_nothing(name, target, tmp_path):
     source = write(table(3000), tmp_path / name)
     before = source.read_bytes()
-    words = [sys.executable, "-c", CHILD, "kill", str(source), str(tmp_path / f"out{source.suffix}")]
+    words = [sys.executable, "-c", CHILD, "kill", str(source), str(tmp_path / target)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "writing\n"

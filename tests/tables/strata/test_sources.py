@@ -440,7 +440,8 @@ def test_a_stream_of_batches_is_released_by_strata() -> None:
 
 
 def test_every_kind_of_file_is_tried() -> None:
-    assert set(SUFFIXES) - set(FILES) == {".pq", ".ipc", ".ndjson"}  # other names for kinds that are
+    names = {".pq", ".ipc", ".ndjson"}  # other names for kinds that are
+    assert set(SUFFIXES) - set(FILES) == {*names, ".dta", ".sav", ".zsav"}  # the last ones are tried by themselves
 
 
 def test_values_of_another_type_are_warned_of_and_not_taken_for_other_strata(tmp_path: Path) -> None:
