@@ -180,6 +180,8 @@ def _delimited(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
 
     def quoted(texts: Any) -> Any:
         odd = pc.or_(pc.match_substring_regex(texts, special), pc.equal(pc.binary_length(texts), 0))
+        if not pc.any(odd).as_py():
+            return texts
         doubled = pc.replace_substring(texts, '"', '""')
         return pc.if_else(odd, _joined_texts('"', doubled, '"'), texts)
 
