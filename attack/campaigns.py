@@ -19,6 +19,7 @@ from cases import letters, random_level, random_mechanism, random_prior
 from forgeries import forgeries, wrong_methods
 from masks import masks
 from orders import orders
+from readers import damage, readers
 from roundings import roundings
 from rows import all_rows_together, rows
 from truth import must
@@ -171,7 +172,7 @@ def files(generator: Generator) -> None:
         read(path)
         data = bytearray(path.read_bytes())
         for _ in range(int(generator.integers(1, 4))):
-            _damage(data, generator)
+            damage(data, generator)
         path.write_bytes(bytes(data))
         try:
             read(path)
@@ -179,27 +180,12 @@ def files(generator: Generator) -> None:
             return
 
 
-def _damage(data: bytearray, generator: Generator) -> None:
-    where, kind = int(generator.integers(len(data))) if data else 0, generator.integers(5)
-    if kind == 0 and data:
-        data[where] ^= 1 << int(generator.integers(8))
-    elif kind == 1 and data:
-        data[where : where + 1] = b"0123456789abcdef"[int(generator.integers(16))].to_bytes()
-    elif kind == 2:
-        data[where:where] = generator.bytes(int(generator.integers(1, 9)))
-    elif kind == 3:
-        del data[where : where + int(generator.integers(1, 40))]
-    else:
-        piece = bytes(data[where : where + 20])
-        place = int(generator.integers(len(data) + 1))
-        data[place:place] = piece
-
-
 CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "audits": audits,
     "designs": designs,
     "programs": programs,
     "files": files,
+    "readers": readers,
     "forgeries": forgeries,
     "methods": wrong_methods,
     "budgets": budgets,

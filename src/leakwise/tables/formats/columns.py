@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from leakwise.alphabet import Alphabet, encode_column
+from leakwise.errors import InvalidInput
 from leakwise.tables.formats import Columns, TableFile
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.arrow_buffers import without_hidden
@@ -28,6 +29,15 @@ class ArrowColumns(TableFile):
     """
 
     _schema: Any
+
+    def _names(self) -> list[str]:
+        """The names of the schema, as texts."""
+        try:
+            return list(self._schema.names)
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                f"{str(self.path)!r} is damaged: the name of a column is not a text ({error})."
+            ) from error
 
     @abstractmethod
     def arrow_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:

@@ -27,7 +27,7 @@ class IpcTable(ArrowColumns):
             self._is_stream = stream.read(6) != b"ARROW1"
         with self._open() as reader:
             self._schema = reader.schema
-        self.names: list[str] = list(self._schema.names)
+        self.names: list[str] = self._names()
 
     @contextmanager
     def _open(self, names: Sequence[str] | None = None) -> Iterator[Any]:
@@ -58,11 +58,11 @@ class IpcTable(ArrowColumns):
 
     def _read(self, reader: Any) -> Iterator[Any]:
         try:
-            if self._is_stream:
-                yield from reader
-            else:
-                for place in range(reader.num_record_batches):
-                    yield reader.get_batch(place)
+            batches = reader if self._is_stream else map(reader.get_batch, range(reader.num_record_batches))
+            for batch in batches:
+                # Buffers are taken as the file has them: damaged ones would be read beyond their ends.
+                batch.validate(full=True)
+                yield batch
         except (pa.ArrowException, OSError) as error:
             raise InvalidInput(f"Cannot read {str(self.path)!r}: {error}.") from error
 

@@ -49,9 +49,20 @@ class JsonLinesTable(TextTable):
             while lines := list(itertools.islice(stream, _LINES)):
                 if first == 1:
                     lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+                self._refuse_other_codings(lines, first)
                 if objects := self._compact(lines) or self._one_by_one(lines, first):
                     yield first, objects
                 first += len(lines)
+
+    def _refuse_other_codings(self, lines: Sequence[bytes], first: int) -> None:
+        """Values are not looked into when lines are parsed: what is no text is found here."""
+        for number, line in enumerate(lines, first):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                raise InvalidInput(
+                    f"Line {number} of {str(self.path)!r} is not in UTF-8. Save the file as UTF-8 first."
+                ) from None
 
     def _compact(self, lines: Sequence[bytes]) -> list[_Object] | None:
         """The objects, if these lines are what writing them gives, byte for byte: then nothing was lost."""
@@ -79,14 +90,17 @@ class JsonLinesTable(TextTable):
         return objects
 
     def _refuse_repeated(self, text: bytes, found: _Object, number: int) -> None:
-        """A name that stands twice would lose one of its values."""
+        """A name that comes twice would lose one of its values."""
         # No longer than what was found, written without a space: nothing was lost. Most other files put one space after
         # every comma and colon.
         if len(text) == len(_ENCODER.encode(found)):
             return
         if text == b"{" + b", ".join([b'"%b": %b' % (name.encode(), bytes(raw)) for name, raw in found.items()]) + b"}":
             return
-        pairs = json.loads(text, object_pairs_hook=lambda pairs: [name for name, _ in pairs])
+        try:
+            pairs = json.loads(text, object_pairs_hook=lambda pairs: [name for name, _ in pairs])
+        except (ValueError, RecursionError) as error:  # inside values, which were not looked at so far
+            raise InvalidInput(f"Line {number} of {str(self.path)!r} is not a JSON object: {error}.") from error
         if len(pairs) != len(found):
             twice = {name for name in pairs if pairs.count(name) > 1}
             raise InvalidInput(f"Line {number} of {str(self.path)!r} has {some_of(twice)} more than once.")

@@ -46,7 +46,7 @@ class ParquetTable(ArrowColumns):
         with self._open() as file:
             self._schema = file.schema_arrow
             self._meta = file.metadata
-        self.names: list[str] = list(self._schema.names)
+        self.names: list[str] = self._names()
 
     def _open(self, names: Sequence[str] = ()) -> Any:
         try:
