@@ -31,6 +31,7 @@ __all__ = [
     "did_you_mean",
     "require",
     "some_of",
+    "written",
 ]
 
 
@@ -132,8 +133,23 @@ def some_of(values: Iterable[object], most: int = 5) -> str:
     "'a', 'b', 'c' and 4 more"
     """
     items = list(values)
-    shown = ", ".join(repr(value) for value in items[:most])
+    shown = ", ".join(written(value) for value in items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def written(value: object) -> str:
+    """Return a value as a message shows it: a text in quotes, a date or a number as people write it.
+
+    >>> import datetime, decimal
+    >>> written("a"), written(datetime.date(2024, 1, 31)), written(decimal.Decimal("1.50")), written(None)
+    ("'a'", '2024-01-31', '1.50', 'missing')
+    """
+    if value is None:
+        return "missing"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(written, value))})"
+    plain = type(value).__module__ in ("datetime", "decimal", "fractions", "numpy", "pandas._libs.tslibs.timestamps")
+    return str(value) if plain else repr(value)
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
@@ -144,6 +160,8 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     """
     import difflib
 
-    by_text = {str(candidate): candidate for candidate in known}
-    close = difflib.get_close_matches(str(name), by_text, n=1)
-    return f" Did you mean {by_text[close[0]]!r}?" if close else ""
+    by_text = {str(candidate): candidate for candidate in known if candidate is not None}
+    # A name that differs in case alone is the nearest, however short it is.
+    same = [text for text in by_text if text.casefold() == str(name).casefold()]
+    close = same or difflib.get_close_matches(str(name), by_text, n=1)
+    return f" Did you mean {written(by_text[close[0]])}?" if close else ""

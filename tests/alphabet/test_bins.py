@@ -94,7 +94,7 @@ MISSING: dict[str, Any] = {
 
 @pytest.mark.parametrize("kind", MISSING)
 def test_missing_numbers_are_refused(kind: str) -> None:
-    with pytest.raises(InvalidInput, match=r"2 missing values among 3 rows.*bins:0,100,5,"):
+    with pytest.raises(InvalidInput, match=r"2 missing values among 3 rows.*with_missing\(\) \(--missing\)"):
         encode_column(MISSING[kind], TENS)
 
 

@@ -106,7 +106,8 @@ def test_only_the_first_few_are_named() -> None:
 
 @pytest.mark.parametrize("kind", TEXTS)
 def test_missing_and_outside_at_once(kind: str) -> None:
-    with pytest.raises(InvalidInput, match=r"2 of 3 rows with values outside.*None|2 of 3 rows.*nan|2 of 3 rows.*NA"):
+    said = r"2 of 3 rows with values outside.*missing|2 of 3 rows.*nan|2 of 3 rows.*NA"
+    with pytest.raises(InvalidInput, match=said):
         encode_column(TEXTS[kind](["a", None, "q"]), Alphabet(["a", "b"]))
 
 

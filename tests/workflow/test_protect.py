@@ -289,7 +289,7 @@ def test_an_interrupt_leaves_the_entry_standing(tmp_path):
     ("options", "message"),
     [
         ({"lift": 2}, "prior must be chosen"),
-        ({"lift": 2, "prior": "uniform"}, r"lw\.Prior\.uniform\(domain\)"),
+        ({"lift": 2, "prior": "uniform"}, "domain .--domain. must be declared"),
         ({"lift": 2, "prior": "table", "domain": ["no", "yes"]}, "must be given where the prior is estimated"),
         ({"lift": 2, "prior": "table", "failure": 0.1}, "must be declared: every value"),
         ({"lift": 2, "prior": PRIOR, "failure": 2}, "failure must be a probability"),

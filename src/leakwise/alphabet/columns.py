@@ -15,10 +15,10 @@ import numpy as np
 
 from leakwise.alphabet.bins import Bins
 from leakwise.alphabet.labels import Alphabet, code_dtype, is_missing, plain_value
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.types import Array, Codes, Floats, Words
 
-__all__ = ["encode_column", "encode_distinct", "found_domain", "way_out_of_missing"]
+__all__ = ["encode_column", "encode_distinct", "found_domain", "outside_domain", "way_out_of_missing"]
 
 
 # Whole numbers that span at most this much are looked up in a table instead of being sorted.
@@ -104,12 +104,12 @@ class _Found:
         bad = list(self.outside.values())
         if all(is_missing(value) for value in bad):
             raise InvalidInput(
-                f"{name} has {self.rows} missing values among {total} rows, and the declared domain has no None. "
-                + way_out_of_missing(self.alphabet)
+                f"{name} has {self.rows} missing values among {total} rows, and the declared domain has no place for "
+                f"them. {way_out_of_missing(self.alphabet)}"
             )
         raise InvalidInput(
-            f"{name} has {self.rows} of {total} rows with values outside the declared domain: {some_of(bad)}. The "
-            f"domain is {some_of(self.alphabet.labels)}. Declare every value that can occur, or clean the column."
+            f"{name} has {self.rows} of {total} rows with values outside the declared domain: "
+            + outside_domain(bad, self.alphabet)
         )
 
 
@@ -343,9 +343,18 @@ def _encode_numbers(values: Floats, alphabet: Bins, found: _Found) -> Codes:
     return codes
 
 
+def outside_domain(values: Sequence[Any], alphabet: Alphabet) -> str:
+    """Return which values are outside of a domain, what the domain is, and what to do: the end of a message."""
+    meant = next(filter(None, (did_you_mean(value, alphabet.labels) for value in values[:5] if value is not None)), "")
+    return (
+        f"{some_of(values)}. The domain is {some_of(alphabet.labels)}.{meant} Declare every value that can occur, or "
+        "clean the column."
+    )
+
+
 def way_out_of_missing(alphabet: Alphabet) -> str:
     """Return what to do about missing values that have no place in a domain."""
-    way = "Add None to the domain (in --domain an empty value: no,yes,)"
+    way = "Add None to the domain (--missing)"
     if isinstance(alphabet, Bins):
-        way = "Give them a place: lw.bins(…).with_missing() (in --domain a last comma: bins:0,100,5,)"
+        way = "Give them a place: lw.bins(…).with_missing() (--missing)"
     return f"{way} to treat missing as a value of its own, or remove those rows."

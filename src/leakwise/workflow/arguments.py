@@ -11,12 +11,13 @@ from typing import Any
 from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.errors import InvalidInput, LeakwiseWarning, did_you_mean, some_of
 from leakwise.mechanism import Mechanism, StratifiedMechanism
-from leakwise.priors import Prior, PriorByStratum, PriorSet, over_letters
+from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet, over_letters
 from leakwise.priors.sets.noisy import checked_cost
 from leakwise.tables.kinds.joint_columns import Product
 from leakwise.tables.release.secret_columns import check_mechanism as check_one
 
 __all__ = [
+    "PRIOR_WORDS",
     "Accuracy",
     "asked_accuracy",
     "check_costs",
@@ -24,10 +25,13 @@ __all__ = [
     "check_prior",
     "check_use",
     "declared_values",
+    "prior_in_words",
     "public_prior",
 ]
 
 _USES = ("statistics", "reading")
+PRIOR_WORDS = ("uniform", "unknown")
+"""The priors that are known by a word: every value is as likely as any other, and every prior is possible."""
 
 
 def check_use(use: Any) -> None:
@@ -52,14 +56,18 @@ def check_prior(prior: Any, failure: Any) -> None:
             "from values to probabilities), or prior='table' with failure=… to estimate it from the table and treat "
             "that as public."
         )
-    if isinstance(prior, str) and prior != "table":
-        hint = " Use lw.Prior.uniform(domain)." if prior == "uniform" else ""
-        raise InvalidInput(f"prior must be a Prior, probabilities, or 'table'. Got {prior!r} instead.{hint}")
-    if isinstance(prior, str) and failure is None:
+    if isinstance(prior, str) and prior not in (*PRIOR_WORDS, "table"):
+        raise InvalidInput(
+            "prior must be a Prior, probabilities, or one of the words 'uniform', 'unknown' and 'table'. Got "
+            f"{prior!r} instead.{did_you_mean(prior, (*PRIOR_WORDS, 'table'))}"
+        )
+    if isinstance(prior, str) and prior == "table" and failure is None:
         raise InvalidInput(
             "failure (--failure) must be given where the prior is estimated from the table: the probability that the "
             "rows mislead about it, such as 1e-6."
         )
+    if failure is not None and isinstance(prior, str) and prior == "unknown":
+        raise InvalidInput("failure (--failure) must not be given with prior='unknown': every prior is allowed for.")
     if failure is not None and isinstance(prior, PriorByStratum):
         raise InvalidInput("failure must not be given with priors by stratum: their sets, if any, have their own.")
     if failure is not None and isinstance(prior, PriorSet) and not isinstance(prior, Prior):
@@ -95,6 +103,13 @@ def check_costs(prior: Any, least_rows: Any, prior_cost: Any) -> Fraction | None
     return checked_cost(prior_cost)
 
 
+def prior_in_words(prior: Any, letters: Alphabet) -> Any:
+    """Return the prior that a word stands for, over the declared values; anything else as it is."""
+    if isinstance(prior, str) and prior in PRIOR_WORDS:
+        return Prior.uniform(letters) if prior == "uniform" else AllPriors(letters)
+    return prior
+
+
 def public_prior(prior: Any, letters: Alphabet) -> PriorSet | PriorByStratum | str:
     """Return the prior over the declared values; ``"table"`` where it is to be estimated."""
     if isinstance(prior, str):
@@ -118,8 +133,9 @@ def declared_values(
             return mechanism.input_alphabet
         if isinstance(prior, str):
             raise InvalidInput(
-                "domain (--domain) must be declared: every value that can occur. One read off the private column "
-                "reveals which occur."
+                "domain (--domain) must be declared: every value that can occur, such as ['no', 'yes'] (--domain "
+                "no,yes, or @values.csv for a file of them), lw.bins(0, 100, 10) for numbers (bins:0,100,10). One read "
+                "off the private column reveals which occur."
             )
         return prior.alphabet if isinstance(prior, PriorByStratum) else _as_prior(prior).alphabet
     if isinstance(domain, Mapping):

@@ -24,6 +24,7 @@ from leakwise.workflow.arguments import (
     check_prior,
     check_use,
     declared_values,
+    prior_in_words,
     public_prior,
 )
 from leakwise.workflow.choice import Request
@@ -114,8 +115,9 @@ def protect(
         maps columns, ``prior`` is ``"table"``, maps secrets, or is of all of them together (over tuples), ``anyone``
         and ``margin`` may map secrets, and a :class:`leakwise.results.SeveralProtection` comes back.
     domain
-        Every value that can occur, whether it does or not: a list, ``lw.bins(low, high, count)`` for numbers; for a
-        joint secret a mapping from its columns to such domains, or a list of tuples. Left out: that of the prior.
+        Every value that can occur, whether it does or not: a list (None in it is a missing value), or ``lw.bins`` for
+        numbers; for a joint secret a mapping from its columns to such domains, or a list of tuples. Left out: that of
+        the prior.
     epsilon, lift
         The most that an outcome may reveal: ε in nats, or e^ε, "at most ``lift`` times as likely".
     anyone
@@ -128,8 +130,9 @@ def protect(
         those whose lift is None: one margin for all of them, or a mapping from secrets, as ``values`` is.
     prior
         What is known beforehand, from public sources: a prior, or a set of priors for all of which the guarantee then
-        holds. Or ``"table"`` to estimate it from the table: the mechanism is designed for rounded frequencies, which
-        are treated as public, and certified for every prior that the rows leave possible; ``failure`` must be given.
+        holds; ``"uniform"``, or ``"unknown"`` for every prior (:class:`leakwise.AllPriors`). Or ``"table"`` to
+        estimate it from the table: the mechanism is designed for rounded frequencies, which are treated as public, and
+        certified for every prior that the rows leave possible; ``failure`` must be given.
     failure
         With ``prior="table"``: the probability, over the rows, that the guarantee rests on a wrong prior.
     given, unrelated, drop
@@ -227,11 +230,15 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     from leakwise.tables.release.draw import seeded_stream
     from leakwise.tables.release.file import refuse_partition
     from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
-    from leakwise.tables.release.secret_columns import secret_columns
+    from leakwise.tables.release.secret_columns import secret_columns, with_known_columns
     from leakwise.tables.release.sources import open_source
 
     started = time.perf_counter()
+    data = with_known_columns(data, column)
     check_mechanism(mechanism)
+    check_prior(prior, failure)
+    letters = declared_values(domain, prior, mechanism, column)
+    prior = prior_in_words(prior, letters)
     limits_at = partial(
         release_limits,
         anyone=anyone,
@@ -243,10 +250,8 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     )
     accuracy = asked_accuracy(margin, values, lift if epsilon is None else epsilon, use, prior_cost)
     asked = limits_at(epsilon, lift) if accuracy is None or mechanism is not None else NO_LIMITS
-    check_prior(prior, failure)
     cost = check_costs(prior, least_rows, prior_cost)
     check_use(use)
-    letters = declared_values(domain, prior, mechanism, column)
     public = public_prior(prior, letters)
     files = {"data": file_of(data), "out": file_of(out)}
     account = ledger.path if isinstance(ledger, LedgerBook) else None if ledger is None else Path(ledger)

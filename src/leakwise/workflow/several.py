@@ -20,6 +20,7 @@ from leakwise.tables.release.draw import seeded_stream
 from leakwise.tables.release.file import StrataCounts, refuse_partition
 from leakwise.tables.release.paths import file_of
 from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
+from leakwise.tables.release.secret_columns import with_known_columns
 from leakwise.tables.release.sources import Checked, Source, open_source
 from leakwise.tables.row_columns import RowColumns
 from leakwise.types import Counts
@@ -84,6 +85,7 @@ def protect_several(data: Any, asked: SeveralRequest) -> SeveralProtection:
     thrown away.
     """
     started = time.perf_counter()
+    data = with_known_columns(data, *asked.lifts)
     _check(asked)
     files = {"data": file_of(data), "out": file_of(asked.out)}
     account = Account.of(asked.ledger, files, dry_run=asked.dry_run)

@@ -14,7 +14,14 @@ from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 from leakwise.proof import NO_LIMITS, AskedLimits
 from leakwise.tables.kinds.joint_columns import Product
 from leakwise.tables.release.secret_columns import secret_columns
-from leakwise.workflow.arguments import Accuracy, asked_accuracy, declared_values, public_prior
+from leakwise.workflow.arguments import (
+    PRIOR_WORDS,
+    Accuracy,
+    asked_accuracy,
+    declared_values,
+    prior_in_words,
+    public_prior,
+)
 from leakwise.workflow.limits import TEN_TIMES, release_limits
 
 __all__ = ["Named", "PriorOfAll", "SeveralRequest", "as_one_secret", "prior_for_columns", "read_secrets"]
@@ -125,7 +132,10 @@ class SeveralRequest:
                 f"{some_of(given)} must be left out beside a mapping from secrets to lifts: it is about one secret. "
                 "Release that one by itself, or leave it out."
             )
-        return cls(**{name: options[name] for name in own})
+        asked = {name: options[name] for name in own}
+        if not options["joint"] and isinstance(asked["prior"], str) and asked["prior"] in PRIOR_WORDS:
+            asked["prior"] = dict.fromkeys(options["lifts"], asked["prior"])
+        return cls(**asked)
 
     @property
     def most(self) -> Level | None:
@@ -192,12 +202,12 @@ def read_secrets(known: Sequence[Hashable] | None, asked: SeveralRequest) -> tup
     accuracies = _accuracies(asked, names)
     found = []
     for key, lift in lifts.items():
-        own = priors[key]
-        letters = domains.get(key)
+        own, letters = priors[key], domains.get(key)
         if letters is None:
             letters = (
                 _letters_of(joint, names, key) if joint is not None else declared_values(None, own, None, names[key])
             )
+        own = prior_in_words(own, letters)
         public = None if joint is not None else public_prior(own, letters)
         one = Named(key, names[key], letters, NO_LIMITS, public, limits[key], accuracies[key])
         if one.accuracy is None:
@@ -292,10 +302,16 @@ def read_priors(prior: Any, names: Mapping[Any, tuple[Hashable, ...]]) -> tuple[
     if isinstance(prior, Mapping) and all(key in names for key in prior):
         if missing := [key for key in names if key not in prior]:
             raise InvalidInput(f"prior must have one for each secret. Those of {some_of(missing)} are missing.")
-        if "table" in [one for one in prior.values() if isinstance(one, str)]:
+        words = [one for one in prior.values() if isinstance(one, str)]
+        if "table" in words:
             raise InvalidInput("prior must be 'table' for all secrets or for none.")
+        if strange := [one for one in words if one not in PRIOR_WORDS]:
+            raise InvalidInput(
+                f"prior must be priors or the words {some_of(PRIOR_WORDS)}. Got {some_of(strange)}."
+                + did_you_mean(strange[0], PRIOR_WORDS)
+            )
         return {
-            key: one if isinstance(one, (PriorSet, PriorByStratum)) else Prior(one) for key, one in prior.items()
+            key: one if isinstance(one, (PriorSet, PriorByStratum, str)) else Prior(one) for key, one in prior.items()
         }, None
     if isinstance(prior, (Prior, PriorByStratum)):
         return dict.fromkeys(names), prior

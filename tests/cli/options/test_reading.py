@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import leakwise as lw
-from leakwise.cli.options.reading import read_domain, read_mechanism, read_prior
+from leakwise.cli.options.domain import read_domain
+from leakwise.cli.options.reading import read_mechanism, read_prior
 
 F = Fraction
 
@@ -275,8 +276,9 @@ def test_truth_values_are_matched_however_they_are_written() -> None:
     m = lw.randomized_response([True, False], lift=2)
     assert read_prior("true=0.25,FALSE=0.75", mechanism=m).labels == (True, False)
     assert read_prior("0=0.25,1=0.75", mechanism=m).labels == (False, True)
-    with pytest.raises(lw.InvalidInput, match="Only the prior has 'yes', 'no'"):
-        read_prior("yes=0.25,no=0.75", mechanism=m)
+    assert read_prior("yes=0.25,no=0.75", mechanism=m).labels == (True, False)
+    with pytest.raises(lw.InvalidInput, match="Only the prior has 'ja', 'nein'"):
+        read_prior("ja=0.25,nein=0.75", mechanism=m)
 
 
 def test_counts_are_read_from_a_file(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from leakwise.cli.options.reading import named_after, read_domain
+from leakwise.cli.options.domain import read_domain
+from leakwise.cli.options.reading import named_after
 from leakwise.cli.options.row import read_any_mechanism
 from leakwise.cli.screen.output import show
 from leakwise.errors import InvalidInput

@@ -33,7 +33,7 @@ def is_json(path: Path) -> bool:
 def read_distribution(path: Path) -> tuple[Row, list[Any], bool]:
     """Return labels, values, and whether the values are counts, from rows of ``label,probability`` or ``label,count``.
 
-    A header that says count decides; without one, whole numbers are counts.
+    A header that says count decides; otherwise whole numbers that sum to more than 1 are counts.
     """
     rows = filled_rows(path)
     name = repr(str(path))
@@ -47,8 +47,8 @@ def read_distribution(path: Path) -> tuple[Row, list[Any], bool]:
         raise InvalidInput(f"The second column of {name} must contain finite numbers. Got {some_of(bad) or 'none'}.")
     numbers = [value for value in values if value is not None]
     whole = all(value.denominator == 1 for value in numbers)
-    counts = head[1].lower() in _COUNT_WORDS if head is not None else whole
-    return [text for text, _ in body], [v.numerator if whole else v for v in numbers], counts or whole
+    counts = (head is not None and head[1].lower() in _COUNT_WORDS) or (whole and sum(numbers) > 1)
+    return [text for text, _ in body], [v.numerator if whole else v for v in numbers], counts
 
 
 # ------------------------------------------------------------------------------------------------------ a table

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from leakwise.cli.options.reading import label, number
+from leakwise.cli.options.typed import label, number
 from leakwise.errors import InvalidInput
 
 __all__ = [

@@ -1,14 +1,12 @@
 """Mechanisms and priors as they are written on a command line.
 
-Shared by every command: the options, and what turns their texts into objects. A text that reads as a whole number is
-taken as that number wherever it names a value, so that ``0=0.5,1=0.5`` and a file with numbered values agree.
+Shared by every command: the options, and what turns their texts into objects.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli.options import csv_files
+from leakwise.cli.options.domain import read_domain
+from leakwise.cli.options.typed import is_number, label, number, typed_words, whole
 from leakwise.documents.csv_matrix import read_labelled_matrix
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from leakwise.priors import Prior, PriorSet
 
 __all__ = [
+    "PRIOR_WORDS",
     "TRUTH",
     "ColumnOption",
     "CountsOption",
     "DataOption",
-    "DomainOption",
     "FailureOption",
     "MechanismArgument",
     "PriorOption",
+    "PriorsOption",
     "every_prior_left",
     "named_after",
-    "read_domain",
     "read_mechanism",
     "read_prior",
-    "typed_words",
+    "with_labels_of",
 ]
 
 MechanismArgument = Annotated[
@@ -56,7 +56,19 @@ PriorOption = Annotated[
         "-p",
         metavar="PRIOR",
         help="0.5,0.3,0.2 or a=0.5,b=0.5 or 'uniform', a file that save() wrote, or a CSV of label,probability "
-        "(or label,count) rows.",
+        "(or label,count) rows. Whole numbers that sum to more than 1 are counts.",
+    ),
+]
+PriorsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prior",
+        "-p",
+        metavar="PRIOR",
+        help="What is publicly known beforehand: no=0.7,yes=0.3 (whole numbers are counts), 'uniform' (every value is "
+        "as likely as any other), 'unknown' (nothing is known: the guarantee holds for every prior), a file that "
+        "save() wrote, or a CSV of label,probability or label,count rows. With --protect one for each secret, or one "
+        "of all together.",
     ),
 ]
 CountsOption = Annotated[
@@ -71,16 +83,6 @@ DataOption = Annotated[
     Path | None, typer.Option("--data", metavar="FILE", help="A CSV table; with --column and --domain.")
 ]
 ColumnOption = Annotated[str | None, typer.Option("--column", metavar="NAME", help="The column of --data.")]
-DomainOption = Annotated[
-    str | None,
-    typer.Option(
-        "--domain",
-        metavar="VALUES",
-        help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,20 (20 bins). A "
-        "value with a comma goes in double quotes; an empty one (no,yes, or bins:0,100,20,) is a missing value.",
-    ),
-]
-
 FailureOption = Annotated[
     str | None,
     typer.Option(
@@ -91,30 +93,12 @@ FailureOption = Annotated[
     ),
 ]
 
-_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
-# A name in double quotes (and, in a prior, its number), or all up to the next comma.
-_WORD = re.compile(r'\s*"((?:[^"]|"")*)"\s*(=[^,]*)?(?=,|\Z)|[^,]*')
-TRUTH = {"true": True, "false": False, "1": True, "0": False}
+PRIOR_WORDS = ("uniform", "unknown")
+"""The priors that a release knows by a word: all values as likely as each other, and every prior."""
+# Probabilities that are typed may miss 1 by this much; more is taken for a mistake.
+_SUM_TOLERANCE = Fraction(1, 10**9)
+TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 """The words for truth values in a column that contains nothing else."""
-
-
-def label(text: str) -> Label:
-    """Return a label as typed: a whole number where it reads as one."""
-    word = text.strip()
-    return int(word) if _WHOLE.fullmatch(word) else word or None
-
-
-def typed_words(text: str) -> Iterator[tuple[str | None, str]]:
-    """Yield what is written between commas: a name in double quotes, or None, and the text after it.
-
-    A quoted name may contain commas; ``""`` in it is one quote, as in CSV.
-    """
-    place = 0
-    while place <= len(text):
-        found = _WORD.match(text, place)
-        assert found is not None  # its second way matches everything
-        yield (None, found[0].strip()) if found[1] is None else (found[1].replace('""', '"'), found[2] or "")
-        place = found.end() + 1
 
 
 # ----------------------------------------------------------------------------------------------------- mechanisms
@@ -172,14 +156,8 @@ def _named_mechanism(text: str, make: Callable[..., Mechanism], parameters: str)
         )
     letters = given.pop("letters")
     if "k" in given:
-        given["k"] = _whole(given["k"], "k")
-    return make(_whole(letters, "n") if "/" not in letters else [label(word) for word in letters.split("/")], **given)
-
-
-def _whole(text: str, name: str) -> int:
-    if not _WHOLE.fullmatch(text):
-        raise InvalidInput(f"{name} must be a whole number. Got {text!r} instead.")
-    return int(text)
+        given["k"] = whole(given["k"], "k")
+    return make(whole(letters, "n") if "/" not in letters else [label(word) for word in letters.split("/")], **given)
 
 
 # --------------------------------------------------------------------------------------------------------- priors
@@ -214,7 +192,7 @@ def read_prior(
     else:
         assert prior is not None
         found = _from_text(prior, mechanism)
-    return found if mechanism is None else _with_labels_of(found, mechanism.input_alphabet)
+    return found if mechanism is None else with_labels_of(found, mechanism.input_alphabet)
 
 
 def named_after(mechanism: Mechanism, prior: Prior) -> Mechanism:
@@ -246,23 +224,54 @@ def _from_text(text: str, mechanism: Mechanism | None) -> Prior:
     path = Path(text)
     word, _, size = text.strip().partition(":")
     if word == "uniform" and (size or mechanism is not None):
-        return Prior.uniform(_whole(size, "uniform:") if size else mechanism.input_alphabet)  # type: ignore[union-attr]
+        return Prior.uniform(whole(size, "uniform:") if size else mechanism.input_alphabet)  # type: ignore[union-attr]
+    if word == "unknown":
+        raise InvalidInput(
+            "--prior unknown (every prior) goes with leakwise release. Here --anyone (for a design also --ldp) limits "
+            "the lift for every prior, and an audit always shows it."
+        )
     if csv_files.exists(path):
         if csv_files.is_json(path):
             return Prior.load(path)
-        labels, values, whole = csv_files.read_distribution(path)
-        make = Prior.from_counts if whole else Prior
-        return make(values, labels=[label(name) for name in labels])
+        labels, values, counted = csv_files.read_distribution(path)
+        return _weighed(values, [label(name) for name in labels], f"--prior {text}", counted)
     if word == "uniform":
         raise InvalidInput(
             "--prior uniform must say over which values: uniform:4 for four; in a release, --domain VALUES."
         )
-    if "=" not in text and not any(_is_number(part) for part in text.split(",")):
+    if "=" not in text and not any(is_number(part) for part in text.split(",")):
         raise InvalidInput(
-            f"--prior must be numbers such as 0.5,0.3,0.2 or a=0.5,b=0.5, or 'uniform', or a file. There is no file "
-            f"{text!r}."
+            "--prior must be probabilities such as no=0.7,yes=0.3 (or 0.7,0.3), counts, 'uniform', 'unknown' (in a "
+            f"release), or a file of them. There is no file {text!r}.{_near(path)}"
         )
-    return _from_pairs(text, Prior, "--prior")
+    return _weighed(*_pairs(text, "--prior"), "--prior", False)
+
+
+def _near(path: Path) -> str:
+    """A word, or a file beside the one that is not there, which may have been meant."""
+    try:
+        files = [one.name for one in path.parent.iterdir() if one.suffix.lower() in (".csv", ".json")]
+    except (OSError, ValueError):
+        files = []
+    return did_you_mean(path.name, [*PRIOR_WORDS, *files])
+
+
+def _weighed(values: list[Any], labels: list[Label] | None, name: str, counted: bool) -> Prior:
+    """A prior from probabilities; whole numbers that are more than one in all are counts, which is said."""
+    from leakwise.priors import Prior
+
+    total = sum(values)
+    if counted or (total > 1 and all(isinstance(value, int) for value in values)):
+        found = Prior.from_counts(values, labels=labels)
+        typer.echo(f"Note: {name} is taken as counts, of {found.sample_size:,} rows in all.", err=True)
+        return found
+    if abs(total - 1) > _SUM_TOLERANCE:
+        way = "Divide percentages by 100" if total > 1 else "Give every value its probability"
+        raise InvalidInput(
+            f"{name} must be probabilities that sum to 1, or counts, which are whole numbers. They sum to "
+            f"{float(total):.12g}. {way}."
+        )
+    return Prior(values, labels=labels)
 
 
 def _from_counts(text: str) -> Prior:
@@ -271,21 +280,23 @@ def _from_counts(text: str) -> Prior:
 
     path = Path(text)
     if not csv_files.exists(path):
-        if "=" not in text and not any(_is_number(part) for part in text.split(",")):
+        if "=" not in text and not any(is_number(part) for part in text.split(",")):
             raise InvalidInput(
                 f"--counts must be numbers such as 500,300 or a=500,b=300, or a file. There is no file {text!r}."
             )
-        return _from_pairs(text, Prior.from_counts, "--counts")
+        values, labels = _pairs(text, "--counts")
+        return Prior.from_counts(values, labels=labels)
     if csv_files.is_json(path):
         found = Prior.load(path)
         if found.sample_size is None:
             raise InvalidInput(f"--counts: the prior in {text!r} was not counted. Give it with --prior.")
         return found
-    labels, values, _ = csv_files.read_distribution(path)
-    return Prior.from_counts(values, labels=[label(name) for name in labels])
+    names, values, _ = csv_files.read_distribution(path)
+    return Prior.from_counts(values, labels=[label(name) for name in names])
 
 
-def _from_pairs(text: str, make: Callable[..., Prior], option: str) -> Prior:
+def _pairs(text: str, option: str) -> tuple[list[Any], list[Label] | None]:
+    """The numbers that are typed, and the values that they are of, if they are named."""
     words = list(typed_words(text))
     named = ["=" in rest for _, rest in words]
     if any(named) and not all(named):
@@ -295,44 +306,8 @@ def _from_pairs(text: str, make: Callable[..., Prior], option: str) -> Prior:
         )
     values = [number(rest.rpartition("=")[2], option) for _, rest in words]
     if not any(named):
-        return make(values)
-    labels = [label(rest.rpartition("=")[0]) if quoted is None else quoted for quoted, rest in words]
-    return make(values, labels=labels)
-
-
-def number(text: str, name: str) -> int | Fraction:
-    """Return a number as typed, exact: 3, 0.25, 1/3."""
-    from leakwise.exact import exact_fraction
-
-    value = exact_fraction(text, name)
-    return value.numerator if _WHOLE.fullmatch(text.strip()) else value
-
-
-def _is_number(text: str) -> bool:
-    try:
-        number(text, "number")
-    except InvalidInput:
-        return False
-    return True
-
-
-def read_domain(text: str) -> Alphabet:
-    """Return the declared values of a column: ``no,yes``, or ``bins:low,high,count`` for numbers.
-
-    After a last comma there is a place for missing values: ``no,yes,`` and ``bins:low,high,count,``.
-    """
-    from leakwise.alphabet import Alphabet, bins
-
-    kind, colon, rest = text.partition(":")
-    if kind == "bins" and colon:
-        parts = rest.split(",")
-        missing = len(parts) == 4 and not parts[3].strip()
-        if len(parts) != 3 + missing:
-            raise InvalidInput(f"--domain bins needs low,high,count, such as bins:0,100,10. Got {text!r}.")
-        low, high = (float(number(part, "--domain")) for part in parts[:2])
-        found = bins(low, high, _whole(parts[2].strip(), "the number of bins"))
-        return found.with_missing() if missing else found
-    return Alphabet([label(rest) if word is None else word + rest for word, rest in typed_words(text)], name="--domain")
+        return values, None
+    return values, [label(rest.rpartition("=")[0]) if quoted is None else quoted for quoted, rest in words]
 
 
 def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
@@ -352,23 +327,24 @@ def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
     return Prior.from_data([label(word) if word else None for word in values], letters)
 
 
-def _with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
+def with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
     """Return the prior with the labels of a mechanism where the two differ only in kind, such as '1' and 1."""
     from leakwise.alphabet import Alphabet
     from leakwise.priors import Prior
 
     if not prior.alphabet.declared or not letters.declared or set(prior.labels) == set(letters.labels):
         return prior
-    by_text = {str(name): name for name in letters}
-    texts = [str(name) for name in prior.labels]
+    by_text = {_text(name): name for name in letters}
+    texts = [_text(name) for name in prior.labels]
     if any(isinstance(name, bool) for name in letters):
-        texts = [str(TRUTH.get(text.lower(), text)) for text in texts]
+        texts = [_text(TRUTH.get(str(text).lower(), text)) for text in texts]
     if len(by_text) < len(letters) or set(texts) != set(by_text):
-        missing, extra = _difference(by_text, texts), _difference(texts, by_text)
+        lacking, extra = _difference(by_text, texts), _difference(texts, by_text)
         raise InvalidInput(
             "The values of the prior must be those of the mechanism or of --domain."
-            + (f" The prior lacks {some_of(missing)}." if missing else "")
-            + (f" Only the prior has {some_of(extra)}." if extra else "")
+            + (f" The prior lacks {some_of(lacking)}." if lacking else "")
+            + (" A missing value has its probability without a name: no=0.6,yes=0.3,=0.1." if None in lacking else "")
+            + (f" Only the prior has {some_of(extra)}.{did_you_mean(extra[0], lacking)}" if extra else "")
         )
     return Prior.from_integers(
         Alphabet([by_text[text] for text in texts]),
@@ -377,6 +353,10 @@ def _with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
     )
 
 
-def _difference(left: Iterable[str], right: Iterable[str]) -> Sequence[str]:
+def _text(name: Label) -> str | None:
+    return None if name is None else str(name)
+
+
+def _difference(left: Iterable[str | None], right: Iterable[str | None]) -> Sequence[str | None]:
     there = set(right)
     return [text for text in left if text not in there]

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli.options import csv_files
-from leakwise.cli.options.reading import read_domain, read_mechanism, typed_words
+from leakwise.cli.options.domain import read_domain
+from leakwise.cli.options.reading import read_mechanism
+from leakwise.cli.options.typed import typed_words
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli.options.limits import read_margin
-from leakwise.cli.options.reading import number, read_prior
-from leakwise.cli.options.row import read_prior_by_stratum
-from leakwise.cli.options.secret import read_known, read_letters
+from leakwise.cli.options.secret import over_values, read_known, read_letters, read_public
+from leakwise.cli.options.typed import number
 from leakwise.errors import InvalidInput, some_of
 
 if TYPE_CHECKING:
@@ -154,17 +153,23 @@ def read_secret(
     priors: list[str] | None,
     from_table: bool,
     mechanism: AnyMechanism | None,
+    *,
+    missing: bool = False,
 ) -> TypedSecret:
     """Return the secret, or the secrets, with their values and what is known of them."""
+    from leakwise.workflow.arguments import declared_values
+
     if several is not None:
-        return TypedSecret(dict(several), *_read_each(table, several, domains, priors, from_table))
+        return TypedSecret(dict(several), *_read_each(table, several, domains, priors, from_table, missing))
     if priors is not None and len(priors) > 1:
         raise InvalidInput(f"--prior must be given once for one secret. Got {len(priors)}.")
-    prior = priors[0] if priors else None
-    letters = read_letters(table, columns, domains, prior if mechanism is None else None)
+    known = read_known(priors[0] if priors else None, from_table)
+    letters = read_letters(table, columns, domains, known if mechanism is None else None, missing=missing)
     values = letters if letters is not None or mechanism is None else mechanism.input_alphabet
     column = columns[0] if len(columns) == 1 else tuple(columns)
-    return TypedSecret(column, values, read_known(prior, from_table, values), values)
+    known = over_values(table, columns, known, values)
+    declared_values(values, known, mechanism, column)  # what is wrong with the domain is told before the files
+    return TypedSecret(column, values, known, values)
 
 
 def _read_each(
@@ -173,6 +178,7 @@ def _read_each(
     domains: list[str] | None,
     priors: list[str] | None,
     from_table: bool,
+    missing: bool,
 ) -> tuple[dict[str, Alphabet] | None, Any]:
     """Return the declared values of each column, and what is known of the secrets beforehand."""
     names = {key: key if isinstance(key, tuple) else (key,) for key in secrets}
@@ -186,7 +192,7 @@ def _read_each(
             )
         values = {}
         for name, text in zip(columns, domains, strict=True):
-            letters = read_letters(table, [name], [text], None)
+            letters = read_letters(table, [name], [text], missing=missing)
             assert letters is not None
             values[name] = letters
     if (not priors) != from_table:
@@ -198,12 +204,21 @@ def _read_each(
     if not priors:
         return values, "table"
     if len(priors) == 1 and len(secrets) > 1:
-        return values, read_prior_by_stratum(priors[0]) or read_prior(priors[0])
+        return values, read_public(priors[0])
     if len(priors) != len(secrets):
         raise InvalidInput(
             f"--prior must be given once for each secret, or once for all of them together. Got {len(priors)} for "
             f"{len(secrets)} secrets."
         )
-    return values, {
-        key: read_prior_by_stratum(text) or read_prior(text) for key, text in zip(secrets, priors, strict=True)
-    }
+    known = {}
+    for (key, own), text in zip(names.items(), priors, strict=True):
+        public = read_public(text)
+        letters = read_letters(table, own, None, public) if values is None else _joined([values[one] for one in own])
+        known[key] = over_values(table, own, public, letters)
+    return values, known
+
+
+def _joined(parts: list[Alphabet]) -> Alphabet:
+    from leakwise.tables.kinds.joint_columns import Product
+
+    return parts[0] if len(parts) == 1 else Product(parts)

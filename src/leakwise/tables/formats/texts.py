@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, code_dtype
-from leakwise.alphabet.columns import way_out_of_missing
+from leakwise.alphabet.columns import outside_domain, way_out_of_missing
 from leakwise.errors import InvalidInput, some_of
 from leakwise.tables.formats import Reorder
 from leakwise.types import Array
@@ -24,6 +24,8 @@ __all__ = ["TextCoder", "texts_of", "value_of", "write_reordered"]
 
 # Distinct fields whose codes are kept from one batch to the next.
 _REMEMBERED = 1 << 16
+
+_TRUTH = ("true", "false")
 
 
 def write_reordered(
@@ -54,11 +56,14 @@ def value_of(text: str, alphabet: Alphabet) -> Any:
             # Python takes 1 for True; a text does not.
             if value in index and isinstance(value, bool) == isinstance(alphabet.labels[index[value]], bool):
                 return value
+    # True, TRUE and true are one truth value, whichever of them was declared as a text.
+    if text.lower() in _TRUTH:
+        return next((one for one in index if isinstance(one, str) and one.lower() == text.lower()), text)
     return text
 
 
 def _truth(text: str) -> bool:
-    if text.lower() in ("true", "false"):
+    if text.lower() in _TRUTH:
         return text.lower() == "true"
     raise ValueError
 
@@ -115,12 +120,11 @@ class TextCoder:
         if all(value is None for value in bad):
             raise InvalidInput(
                 f"{name} has {rows} missing values among the {places.size} rows last read, and the declared domain has "
-                f"no None. {way_out_of_missing(self._alphabet)}"
+                f"no place for them. {way_out_of_missing(self._alphabet)}"
             )
         raise InvalidInput(
             f"{name} has {rows} of the {places.size} rows last read with values outside the declared domain: "
-            f"{some_of(bad)}. The domain is {some_of(self._alphabet.labels)}. Declare every value that can occur, or "
-            "clean the column."
+            + outside_domain(bad, self._alphabet)
         )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.guarantee import percent
 from leakwise.tables.ledger.ledger_file import ACCOUNTS, migrate, version_of
 from leakwise.types import Array
@@ -167,7 +167,7 @@ def known_as(db: sqlite3.Connection, dataset: str, people: People | None, known:
         if same not in set(known):
             raise InvalidInput(
                 f"same_as (--same-as) must be a dataset of the ledger: {some_of(sorted(known)) or 'it has none'}. Got "
-                f"{people.same_as!r}."
+                f"{people.same_as!r}.{did_you_mean(people.same_as, known)}"
             )
         if name not in (dataset, same):
             raise InvalidInput(

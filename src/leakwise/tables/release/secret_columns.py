@@ -10,7 +10,15 @@ from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.tables.kinds import frames
 
-__all__ = ["Secret", "check_data", "check_mechanism", "columns_among", "secret_columns", "secrets_of"]
+__all__ = [
+    "Secret",
+    "check_data",
+    "check_mechanism",
+    "columns_among",
+    "secret_columns",
+    "secrets_of",
+    "with_known_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ def _secret(known: Sequence[Hashable] | None, mechanism: Any, column: Hashable) 
     return Secret(secret_columns(known, mechanism.secret if column is None else column), mechanism)
 
 
-def secret_columns(known: Sequence[Hashable] | None, column: Any) -> tuple[Hashable, ...]:
+def secret_columns(known: Sequence[Hashable] | None, column: Any, where: str = "the table") -> tuple[Hashable, ...]:
     """Return the columns of the one secret that is meant, all of them known; none where the data is a bare column."""
     if known is None:
         if column is not None:
@@ -64,8 +72,30 @@ def secret_columns(known: Sequence[Hashable] | None, column: Any) -> tuple[Hasha
             f"column must say which column of the table is the secret. The columns are {some_of(known, 12)}."
         )
     names = columns_among(known, column)
-    frames.check_names(known, names)
+    frames.check_names(known, names, where)
     return names
+
+
+def with_known_columns(data: Any, *columns: Any) -> Any:
+    """Return the data, a file opened, with secrets refused whose columns it does not have: the first thing to be told.
+
+    What is neither a file nor a table that names its columns is left to those who open it.
+    """
+    from leakwise.tables.databases.sql_table import SqlTable
+    from leakwise.tables.formats import TableFile, is_path, open_table
+
+    if is_path(data):
+        data = open_table(data, "data")
+    known: Sequence[Hashable]
+    if isinstance(data, (TableFile, SqlTable)):
+        known, where = data.names, repr(str(data.path))
+    elif frames.is_table(data):
+        known, where = frames.column_names(data), "the table"
+    else:
+        return data
+    for column in columns:
+        secret_columns(known, column, where)
+    return data
 
 
 def columns_among(known: Sequence[Hashable], column: Any) -> tuple[Hashable, ...]:

@@ -166,7 +166,7 @@ def test_the_ledger_by_hand(survey, tmp_path):
             ("-c", "smokes", "--domain", "no,yes", "--lift", "2", "--prior-from-table"),
             "must be given where the prior is estimated",
         ),
-        (("-c", "smokes", "--lift", "2", "-p", "uniform"), "in a release, --domain VALUES"),
+        (("-c", "smokes", "--lift", "2", "-p", "uniform"), "domain (--domain) must be declared"),
         (("-c", "smokes", "--domain", "no,yes", "--lift", "0.5", "-p", "uniform"), "Got 1/2 instead"),
         (("-c", "smokes", "--domain", "no,yes", "-p", "uniform"), "or lift= (--lift, e^ε). Got neither"),
         (("-c", "smokes", "--domain", "no", "--lift", "2", "-p", "uniform"), "outside the declared domain"),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from leakwise.cli.options.audited_table import GivenOption, TableOption, audit_a_table
+from leakwise.cli.options.domain import DomainOption
 from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,
@@ -20,7 +21,6 @@ from leakwise.cli.options.reading import (
     ColumnOption,
     CountsOption,
     DataOption,
-    DomainOption,
     FailureOption,
     MechanismArgument,
     PriorOption,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli.options import csv_files
+from leakwise.cli.options.domain import DomainOption
 from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,
@@ -25,16 +26,8 @@ from leakwise.cli.options.limits import (
     read_masks,
     read_value_limits,
 )
-from leakwise.cli.options.reading import (
-    ColumnOption,
-    CountsOption,
-    DataOption,
-    DomainOption,
-    PriorOption,
-    label,
-    number,
-    read_prior,
-)
+from leakwise.cli.options.reading import ColumnOption, CountsOption, DataOption, PriorOption, read_prior
+from leakwise.cli.options.typed import label, number
 from leakwise.cli.screen.output import JsonOption, show
 from leakwise.cli.screen.search_progress import gap_bar
 from leakwise.documents.atomic import write_atomically

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakwise.cli.options.domain import DomainOption
 from leakwise.cli.options.reading import (
     ColumnOption,
     CountsOption,
     DataOption,
-    DomainOption,
     FailureOption,
     MechanismArgument,
     PriorOption,
     every_prior_left,
     named_after,
-    number,
     read_mechanism,
     read_prior,
 )
+from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import JsonOption, print_json, print_table, show
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from leakwise.cli.options.limits import (
     read_anyone,
     read_value_limits,
 )
-from leakwise.cli.options.reading import CountsOption, PriorOption, number, read_prior
+from leakwise.cli.options.reading import CountsOption, PriorOption, read_prior
+from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import JsonOption, show
 from leakwise.cli.screen.search_progress import count_bar
 

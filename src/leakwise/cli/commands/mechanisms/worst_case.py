@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakwise.cli.options.domain import DomainOption
 from leakwise.cli.options.limits import AnyoneOption, read_anyone
-from leakwise.cli.options.reading import (
-    ColumnOption,
-    CountsOption,
-    DataOption,
-    DomainOption,
-    PriorOption,
-    label,
-    read_prior,
-)
+from leakwise.cli.options.reading import ColumnOption, CountsOption, DataOption, PriorOption, read_prior
+from leakwise.cli.options.typed import label
 from leakwise.cli.screen.output import JsonOption, show
 from leakwise.errors import InvalidInput
 

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from leakwise.cli.options.database import FromSqlOption
-from leakwise.cli.options.reading import number
+from leakwise.cli.options.domain import DomainOption, MissingOption
 from leakwise.cli.options.row import DropOption, read_names
-from leakwise.cli.options.secret import read_letters
+from leakwise.cli.options.secret import check_columns, read_letters
+from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import JsonOption, print_json
 
 __all__ = ["register"]
@@ -33,10 +34,8 @@ def advise(
         ),
     ],
     column: Annotated[str, typer.Option("--column", "-c", metavar="NAME", help="The secret column.")],
-    domain: Annotated[
-        str | None,
-        typer.Option("--domain", metavar="VALUES", help="Every value the column can have [default: those that occur]."),
-    ] = None,
+    domain: DomainOption = None,
+    missing: MissingOption = False,
     lift: Annotated[
         str, typer.Option("--lift", metavar="LIFT", help="The limit to start from: LIFT times as likely.")
     ] = "2",
@@ -53,6 +52,8 @@ def advise(
     The table is read, and each setting is tried without a draw: nothing is written or spent. What is printed contains
     exact figures of the table, and is for its owner.
 
+    Without --domain the values that occur are taken.
+
     \b
     leakwise advise clinic.csv -c diagnosis
     leakwise advise clinic.csv -c diagnosis --domain flu,HIV,none --lift 1.5 --drop name,street
@@ -62,13 +63,15 @@ def advise(
     from leakwise.workflow.advise import advise as run
 
     opened = open_table(table, "TABLE") if from_sql is None else SqlTable(from_sql, str(table))
-    letters = read_letters(opened, [column], None if domain is None else [domain], None)
+    left_out = read_names(drop) or []
+    check_columns(opened, [column], left_out)
+    letters = read_letters(opened, [column], None if domain is None else [domain], missing=missing)
     found = run(
         str(table) if from_sql is None else opened,
         column,
         domain=letters,
         lift=number(lift, "--lift"),
-        drop=read_names(drop) or [],
+        drop=left_out,
         failure=failure,
         time_limit=time_limit,
         progress=_trying if sys.stderr.isatty() else None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from leakwise.cli.options.reading import number
+from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import JsonOption, print_json, print_table
 from leakwise.errors import InvalidInput
 

@@ -14,6 +14,7 @@ from leakwise.cli.files.paths import check_paths, files_beside, places_of_mechan
 from leakwise.cli.files.standard_streams import FormatOption, OutFormatOption, standard_output, warn_of_pipe
 from leakwise.cli.options.account import KeyOption, NewPeopleOption, OutcomeOption, SameAsOption, read_outcomes
 from leakwise.cli.options.database import FromSqlOption, ToSqlOption
+from leakwise.cli.options.domain import DomainsOption, MissingOption, domain_files
 from leakwise.cli.options.limits import (
     CeilingOption,
     FloorOption,
@@ -26,7 +27,7 @@ from leakwise.cli.options.limits import (
     read_masks,
     read_value_limits,
 )
-from leakwise.cli.options.reading import number
+from leakwise.cli.options.reading import PriorsOption
 from leakwise.cli.options.row import (
     ChangesOption,
     CoarsenOption,
@@ -41,8 +42,10 @@ from leakwise.cli.options.row import (
     read_coarsen,
     read_names,
 )
+from leakwise.cli.options.secret import check_columns
 from leakwise.cli.options.settings import ConfigOption, SaveConfigOption, saved_settings
 from leakwise.cli.options.several import JointOption, ProtectOption, TotalOption, read_protect, read_secret
+from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import JsonOption, tell_release
 from leakwise.cli.screen.progress import rows_bar
 from leakwise.errors import InvalidInput, LeakwiseError
@@ -75,16 +78,8 @@ def release(
     each: ProtectOption = None,
     total: TotalOption = None,
     joint: JointOption = False,
-    domain: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--domain",
-            metavar="VALUES",
-            help="Every value the column can have, whether it occurs or not: no,yes or bins:0,100,20 (20 bins). "
-            "A value with a comma goes in double quotes; an empty one (no,yes, or bins:0,100,20,) is a missing value. "
-            "One for each column.",
-        ),
-    ] = None,
+    domain: DomainsOption = None,
+    missing: MissingOption = False,
     lift: Annotated[
         str | None,
         typer.Option("--lift", metavar="LIFT", help="The limit: no guess becomes more than LIFT times as likely."),
@@ -127,16 +122,7 @@ def release(
     ] = False,
     forbidden: ForbiddenOption = None,
     keep_at_least: KeepAtLeastOption = None,
-    prior: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--prior",
-            "-p",
-            metavar="PRIOR",
-            help="What is publicly known beforehand: no=0.7,yes=0.3 or 'uniform', or a file that save() wrote, or a "
-            "CSV of label,probability rows. With --protect one for each secret, or one of all together.",
-        ),
-    ] = None,
+    prior: PriorsOption = None,
     prior_from_table: Annotated[
         bool,
         typer.Option(
@@ -263,6 +249,7 @@ def release(
     leakwise release t.csv -c hiv --lift 2 --prior no=0.9,yes=0.1 --unrelated zip --drop name,age
     leakwise release t.csv -c hiv --domain no,yes --margin 0.02 --prior-from-table --failure 1e-6
     leakwise release adult.csv -c marital_status --lift 2 --prior marital.csv --for reading
+    leakwise release t.csv -c ward --domain @wards.csv --missing --lift 2 --prior unknown
     leakwise release m.csv -c marital --lift 2 --prior m.csv --for reading --anyone none --forbidden widowed:single
     leakwise release clinic.csv -c diagnosis --domain HIV,flu,none --lift 3 --prior d.csv --ceiling HIV=0.05
     leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
@@ -285,26 +272,33 @@ def release(
     from leakwise.tables.formats import open_table
     from leakwise.workflow.protect import protect
 
+    # What is wrong is told in this order: the column, the domain and the prior, the files.
     pipe = standard_output(ctx, table, out, format, out_format, tables=bool(from_sql or to_sql))
     data, target = source_and_target(ctx, table, out if pipe is None else str(pipe.path), from_sql, to_sql, format)
     several = read_protect(each, column)
+    opened = data if isinstance(data, SqlTable) else open_table(data, "TABLE")
+    said: dict[str, Any] = {"given": read_names(given), "unrelated": read_names(unrelated), "drop": read_names(drop)}
+    coarse = read_coarsen(coarsen)
+    check_columns(opened, [*(column or []), *(several or {})], *said.values(), coarse)
+    chosen = None if mechanism is None else read_any_mechanism(mechanism)
+    named = read_secret(opened, column or [], several, domain, prior, prior_from_table, chosen, missing=missing)
     page, keep = report, save_mechanism
     if pipe is None:
         page, keep = files_beside(target, report, save_mechanism, settings=save_config is not None)
     else:
         warn_of_pipe(pipe.path, keep or mechanism, settings=save_config is not None)
     secrets = places_of_mechanisms(column or [], several, keep, joint=joint)
-    pages = {"--report": page, "--steward-report": steward_report}
     check_paths(
         data,
         {
             **{f"--prior{' ' * place}": text for place, text in enumerate(prior or [])},
+            **domain_files(domain),
             "--mechanism": mechanism,
             "--config": None if config is None else str(config),
             "--memo": None if memo is None else str(memo),
         },
         target,
-        pages,
+        {"--report": page, "--steward-report": steward_report},
         {
             **{f"--save-mechanism{' ' * place}": path for place, (_, path) in enumerate(secrets)},
             "--certificate": certificate,
@@ -317,9 +311,6 @@ def release(
         raise InvalidInput("--steward-report is about one secret: leave it out beside --protect.")
     if keep_frequencies and any_frequencies:
         raise InvalidInput("--keep-frequencies and --no-keep-frequencies exclude each other. Leave one out.")
-    chosen = None if mechanism is None else read_any_mechanism(mechanism)
-    opened = data if isinstance(data, SqlTable) else open_table(data, "TABLE")
-    named = read_secret(opened, column or [], several, domain, prior, prior_from_table, chosen)
     sources = [file_of(opened)] if isinstance(opened, SqlTable) else opened.files
     releasing = partial(
         protect,
@@ -335,10 +326,8 @@ def release(
         **named.read_margin(margin, values),
         prior=named.prior,
         failure=failure,
-        given=read_names(given),
-        unrelated=read_names(unrelated),
-        drop=read_names(drop),
-        coarsen=read_coarsen(coarsen),
+        **said,
+        coarsen=coarse,
         least_rows=least_rows,
         prior_cost=None if prior_cost is None else number(prior_cost, "--prior-cost"),
         use=use,
