@@ -163,7 +163,9 @@ def test_bins_too_narrow_for_floats() -> None:
         bins(1e16, 1e16 + 4, 10)
 
 
-@pytest.mark.parametrize("edges", [[1], [], [[1, 2]], [1, 1], [2, 1], [0, math.nan], [0, math.inf], ["a", "b"], None])
+@pytest.mark.parametrize(
+    "edges", [[1], [], [[1, 2]], [1, 1], [2, 1], [0, math.nan], [0, math.inf, math.inf], ["a", "b"], None]
+)
 def test_bad_edges(edges: Any) -> None:
     with pytest.raises(InvalidInput, match="edges"):
         Bins(edges)

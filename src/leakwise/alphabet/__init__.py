@@ -1,6 +1,6 @@
 """The finite labelled alphabet of a secret or of an outcome, and columns of data as codes in it."""
 
-from leakwise.alphabet.bins import Bins, alphabet_with_edges, bins, edges_of
+from leakwise.alphabet.bins import Bins, alphabet_with_edges, bins, edges_of, newest, numbered_edges
 from leakwise.alphabet.columns import encode_column, encode_distinct, found_domain
 from leakwise.alphabet.given import GivenBody, GivenColumns, joined
 from leakwise.alphabet.labels import (
@@ -34,4 +34,6 @@ __all__ = [
     "joined",
     "label_from_plain",
     "label_to_plain",
+    "newest",
+    "numbered_edges",
 ]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet.bins import Bins
+from leakwise.alphabet.dates import DateBins, days_in
 from leakwise.alphabet.labels import Alphabet, code_dtype, is_missing, plain_value
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.types import Array, Codes, Floats, Words
@@ -35,12 +36,14 @@ def encode_column(column: Any, alphabet: Alphabet, *, name: str = "column", outs
     A value that is not declared is an error; with ``outside`` it has the code -1, in the smallest signed type.
 
     Takes lists, NumPy arrays, pandas and polars Series (categoricals included), pyarrow arrays and chunked arrays
-    (dictionaries included). NaN and NaT are missing values, as None is. For bins the column may hold numbers, or the
-    names of the bins.
+    (dictionaries included). NaN and NaT are missing values, as None is. For bins the column may hold numbers (for bins
+    of dates: dates, times, or texts of them), or the names of the bins.
     """
     library = type(column).__module__.partition(".")[0]
     found = _Found(alphabet)
-    if isinstance(alphabet, Bins) and (values := _numbers(column, library, name)) is not None:
+    if isinstance(alphabet, DateBins) and (days := days_in(column, library)) is not None:
+        codes = _encode_days(days, alphabet, found)
+    elif type(alphabet) is Bins and (values := _numbers(column, library, name)) is not None:
         codes = _encode_numbers(values, alphabet, found)
     else:
         codes = _ENCODERS.get(library, _encode_values)(column, found, name)
@@ -133,9 +136,10 @@ def _lookup(alphabet: Alphabet, value: Any) -> int:
     if is_missing(value):
         return alphabet.index.get(None, -1)
     try:
-        return alphabet.index.get(value, -1)
+        code = alphabet.index.get(value, -1)
     except TypeError:  # a list or the like: certainly no label
         return -1
+    return alphabet.codes_of_values([value])[0] if code < 0 and isinstance(alphabet, DateBins) else code
 
 
 def _encode_values(column: Any, found: _Found, name: str) -> Codes:
@@ -340,6 +344,13 @@ def _encode_numbers(values: Floats, alphabet: Bins, found: _Found) -> Codes:
     codes = alphabet.codes_of_numbers(values)
     outside = codes < 0
     found.add_outside(np.unique(values[outside]).tolist(), int(outside.sum()))
+    return codes
+
+
+def _encode_days(days: Array, alphabet: DateBins, found: _Found) -> Codes:
+    codes = alphabet.codes_of_numbers(np.where(np.isnat(days), np.nan, days.astype(np.int64).astype(np.float64)))
+    outside = codes < 0
+    found.add_outside(list(np.unique(days[outside])), int(outside.sum()))
     return codes
 
 

@@ -27,7 +27,7 @@ __all__ = ["GivenBody", "GivenColumns", "joined"]
 
 class _DomainBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     labels: list[Any]
-    edges: list[float] | None = None
+    edges: list[float | str] | None = None
 
 
 class GivenBody(msgspec.Struct, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ import numpy as np
 
 from leakwise.alphabet import as_alphabet
 from leakwise.alphabet.bins import Bins
+from leakwise.alphabet.dates import DateBins
 from leakwise.alphabet.labels import plain_value
 from leakwise.blackbox.forms import Forms, form
 from leakwise.errors import InvalidInput
@@ -87,6 +88,8 @@ def declared_outcomes(outputs: Any) -> Outcomes:
     """Return the outcomes that the user says are all there are; an answer beyond them is an error."""
     letters = as_alphabet(outputs, name="outputs")
     names = [str(label) for label in letters.labels]
+    if isinstance(letters, DateBins):
+        raise InvalidInput("outputs must be labels, or bins of numbers. Got bins of dates.")
     if isinstance(letters, Bins):
         edges = np.asarray(letters.edges, dtype=np.float64)
         return Outcomes(names, lambda those: _binned(_numbers(those), edges), declared=True, binned=True)

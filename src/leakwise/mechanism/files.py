@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from leakwise.alphabet import alphabet_from_plain, alphabet_with_edges, edges_of, label_to_plain
+from leakwise.alphabet import alphabet_from_plain, alphabet_with_edges, edges_of, label_to_plain, newest
 from leakwise.documents import read_document, read_integer, to_plain, write_document, write_integer
 from leakwise.errors import InvalidInput
 from leakwise.mechanism.code_kernel import CodeKernel, Places
@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 FORMAT = "leakwise.mechanism"
-VERSION = 4  # 2: the edges of bins; 3: the digest of the outcomes that were released; 4: codes
+# 2: the edges of bins; 3: the digest of the outcomes that were released; 4: codes; 5: infinite edges, and dates
+CODES, VERSION = 4, 5
 
 NEXT = ".next"
 """Ends the name of a mechanism file while the table that it belongs to is being replaced."""
@@ -70,8 +71,8 @@ class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
     outputs: list[Any]
     outputs_declared: bool
     kernel: AnyBody
-    input_edges: list[float] | None = None
-    output_edges: list[float] | None = None
+    input_edges: list[float | str] | None = None
+    output_edges: list[float | str] | None = None
     outcomes_digest: str | None = None
 
 
@@ -154,7 +155,8 @@ def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str], *, outcom
     body.outcomes_digest = outcomes_digest
     binned = body.input_edges is not None or body.output_edges is not None
     version = 3 if outcomes_digest is not None else 2 if binned else 1
-    version = VERSION if isinstance(mechanism.kernel, CodeKernel) else version
+    version = CODES if isinstance(mechanism.kernel, CodeKernel) else version
+    version = newest(version, VERSION, mechanism.input_alphabet, mechanism.output_alphabet)
     write_document(path, FORMAT, version, body)
 
 

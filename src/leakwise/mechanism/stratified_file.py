@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from leakwise.alphabet import GivenBody, GivenColumns, label_from_plain, label_to_plain
+from leakwise.alphabet import GivenBody, GivenColumns, label_from_plain, label_to_plain, newest
 from leakwise.documents import document_format, read_document, to_plain, write_document
 from leakwise.errors import InvalidInput
 from leakwise.mechanism.files import (
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 FORMAT = "leakwise.stratified-mechanism"
-VERSION = 1
+VERSION = 2  # 2: bins with infinite edges, and of dates
 
 
 class StratumBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -105,7 +105,13 @@ def save_stratified(
     """Write the file, with the digest of the outcomes of the table that it belongs to, if there is one."""
     body = stratified_to_body(mechanism)
     body.outcomes_digest = outcomes_digest
-    write_document(path, FORMAT, VERSION, body)
+    write_document(path, FORMAT, version_of(mechanism), body)
+
+
+def version_of(mechanism: AnyMechanism, latest: int = VERSION) -> int:
+    """Return the version of a file that has a mechanism: the first, unless some bins need the latest."""
+    given = mechanism.given_columns.domains if isinstance(mechanism, StratifiedMechanism) else ()
+    return newest(1, latest, mechanism.input_alphabet, mechanism.output_alphabet, *given)
 
 
 def load_stratified(path: str | os.PathLike[str]) -> StratifiedMechanism:

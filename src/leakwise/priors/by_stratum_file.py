@@ -16,6 +16,7 @@ from leakwise.alphabet import (
     edges_of,
     label_from_plain,
     label_to_plain,
+    newest,
 )
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import InvalidInput
@@ -26,7 +27,7 @@ from leakwise.priors.sets.files import SetBody, set_from_body, set_to_body
 __all__ = ["PriorByStratumBody", "load", "priors_from_body", "priors_to_body", "save", "to_plain_data"]
 
 FORMAT = "leakwise.prior-by-stratum"
-VERSION = 1
+VERSION = 2  # 2: bins with infinite edges, and of dates
 
 
 class StratumBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -47,12 +48,13 @@ class PriorByStratumBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaul
     given: GivenBody
     strata: list[StratumBody]
     secret: Any = None
-    edges: list[float] | None = None
+    edges: list[float | str] | None = None
 
 
 def save(priors: PriorByStratum, path: str | os.PathLike[str]) -> None:
     """Write the file."""
-    write_document(path, FORMAT, VERSION, priors_to_body(priors))
+    version = newest(1, VERSION, priors.alphabet, *priors.given_columns.domains)
+    write_document(path, FORMAT, version, priors_to_body(priors))
 
 
 def to_plain_data(priors: PriorByStratum) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from leakwise.alphabet import (
     edges_of,
     encode_column,
     label_to_plain,
+    newest,
 )
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["Prior"]
 
 FORMAT = "leakwise.prior"
-VERSION = 2  # 2: the edges of bins
+VERSION = 3  # 2: the edges of bins; 3: infinite ones, and dates
 
 # Probabilities typed by a person may miss 1 by this much; more is taken for a mistake.
 _SUM_TOLERANCE = Fraction(1, 10**9)
@@ -59,7 +60,7 @@ class PriorBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     declared: bool
     weights: list[str]
     sample_size: int | None = None
-    edges: list[float] | None = None
+    edges: list[float | str] | None = None
 
 
 class Prior(Shown, PriorSet):
@@ -138,8 +139,8 @@ class Prior(Shown, PriorSet):
         """Return the empirical distribution of a column over a declared domain.
 
         The domain must be declared, because one inferred from the private column leaks which values occur.
-        ``column`` may be a list, a NumPy array, a pandas or polars Series, or a pyarrow array; for numbers declare
-        ``lw.bins(low, high, count)``. Values of the domain that never occur are kept with probability zero.
+        ``column`` may be a list, a NumPy array, a pandas or polars Series, or a pyarrow array; for numbers and dates
+        declare ``lw.bins(low, high, count)``. Values of the domain that never occur are kept with probability zero.
 
         >>> Prior.from_data(["no", "yes", "no"], domain=["no", "yes"]).probabilities.tolist()
         [0.6666666666666666, 0.3333333333333333]
@@ -207,7 +208,7 @@ class Prior(Shown, PriorSet):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the prior as versioned JSON with exact integers and a checksum."""
         body = self.to_body()
-        write_document(path, FORMAT, 1 if body.edges is None else VERSION, body)
+        write_document(path, FORMAT, newest(1 if body.edges is None else 2, VERSION, self.alphabet), body)
 
     def to_body(self) -> PriorBody:
         """Return the prior as a file body."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from leakwise.alphabet import Alphabet, Label
+from leakwise.alphabet import Alphabet, Label, newest
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import Level, float_above, log_upper
@@ -46,7 +46,7 @@ __all__ = ["Certificate", "LimitedBody", "certificate_from_body", "certify", "lo
 FORMAT = "leakwise.certificate"
 # 2 holds further limits, a proof among mechanisms that keep the frequencies, or new sets; 3 a mechanism of a code; 4 a
 # proof that margins are met, and that a smaller lift does not do.
-PLAIN, LIMITED, CODED, VERSION = 1, 2, 3, 4
+PLAIN, LIMITED, CODED, MARGIN, VERSION = 1, 2, 3, 4, 5
 
 
 class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -227,7 +227,8 @@ class Certificate(ShownCertificate):
         new = self.further or kept or isinstance(self.prior, NEW_SETS)
         version = LIMITED if new else PLAIN
         version = CODED if isinstance(self.mechanism.kernel, CodeKernel) else version
-        version = VERSION if self.optimality is not None and self.optimality.utility == "margin" else version
+        version = MARGIN if self.optimality is not None and self.optimality.utility == "margin" else version
+        version = newest(version, VERSION, self.mechanism.input_alphabet, self.mechanism.output_alphabet)
         write_document(path, FORMAT, version, self.to_body())
 
     def to_body(self) -> CertificateBody:

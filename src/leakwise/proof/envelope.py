@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from leakwise.alphabet import newest
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import float_above, log_upper
@@ -39,7 +40,7 @@ from leakwise.proof.tails import check_failure
 __all__ = ["EnvelopeCertificate", "load_envelope_certificate"]
 
 FORMAT = "leakwise.envelope"
-VERSION = 1
+VERSION = 2  # 2: bins with infinite edges, and of dates
 
 
 class EnvelopeBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -115,7 +116,8 @@ class EnvelopeCertificate(ShownCertificate):
             _written(self.delta),
             [_written(value) for value in self.dual],
         )
-        write_document(path, FORMAT, VERSION, body)
+        alphabets = (self.mechanism.input_alphabet, self.mechanism.output_alphabet)
+        write_document(path, FORMAT, newest(1, VERSION, *alphabets), body)
 
     def _rows(self) -> list[list[str]]:
         return [

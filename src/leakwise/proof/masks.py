@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 from flint import arb, ctx, fmpq
 
-from leakwise.alphabet import Label, alphabet_from_plain, label_to_plain
+from leakwise.alphabet import Label, alphabet_from_plain, label_to_plain, newest
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import log_lower
@@ -39,7 +39,7 @@ from leakwise.types import Bools
 __all__ = ["MaskCertificate", "divergence_within", "load_mask_certificate", "proven_ratio", "verify_mask"]
 
 FORMAT = "leakwise.mask-certificate"
-VERSION = 1
+VERSION = 2  # 2: bins with infinite edges, and of dates
 PRECISION = 192
 
 
@@ -300,7 +300,8 @@ class MaskCertificate(ShownCertificate):
             None if self.witnesses is None else [[write_integer(value) for value in w] for w in self.witnesses],
             None if isinstance(priors, Prior) else set_to_body(priors),
         )
-        write_document(path, FORMAT, VERSION, body)
+        chosen = self.guarantee.mechanism
+        write_document(path, FORMAT, newest(1, VERSION, chosen.input_alphabet, chosen.output_alphabet), body)
 
     def _rows(self) -> list[list[str]]:
         return [

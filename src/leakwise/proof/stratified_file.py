@@ -12,7 +12,7 @@ import msgspec
 from leakwise.alphabet import label_from_plain, label_to_plain
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import InvalidInput
-from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body
+from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body, version_of
 from leakwise.priors.by_stratum_file import PriorByStratumBody, priors_from_body, priors_to_body
 from leakwise.proof.limits_file import LevelBody, LimitsBody, level_body, level_from_body, limits_body, limits_from_body
 from leakwise.proof.stratified import StratifiedCertificate
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 FORMAT = "leakwise.stratified-certificate"
-VERSION = 1
+VERSION = 2  # 2: bins with infinite edges, and of dates
 
 
 class RatioBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -50,7 +50,7 @@ class StratifiedCertificateBody(msgspec.Struct, forbid_unknown_fields=True, omit
 
 def save_stratified_certificate(certificate: StratifiedCertificate, path: str | os.PathLike[str]) -> None:
     """Write a certificate, with the mechanisms and the priors it is about."""
-    write_document(path, FORMAT, VERSION, stratified_body(certificate))
+    write_document(path, FORMAT, version_of(certificate.mechanism, VERSION), stratified_body(certificate))
 
 
 def stratified_body(certificate: StratifiedCertificate) -> StratifiedCertificateBody:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from leakwise.alphabet import Bins
 from leakwise.guarantee import percent
 
-__all__ = ["Advice", "Option", "typed_bins", "typed_list"]
+__all__ = ["Advice", "Option", "typed_list"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Option:
             if names:
                 parts += [option, typed_list(names)]
         for name, one in self.coarsen.items():
-            parts += ["--coarsen", f"{name}={typed_bins(one)}"]
+            parts += ["--coarsen", f"{name}={one.typed}"]
         return parts
 
 
@@ -91,16 +91,7 @@ def typed_list(values: Iterable[object]) -> str:
 
 
 def _typed(text: str) -> str:
-    # Spaces at the ends are kept within quotes only, an empty text in quotes is not a missing value, and bins are bins.
-    plain = text and text == text.strip() and not set(text) & set(',"\r\n') and not text.startswith("bins:")
+    # Spaces at the ends are kept within quotes only, and an empty text in quotes is not a missing value. Bins are bins,
+    # and what begins with @ is a file.
+    plain = text and text == text.strip() and not set(text) & set(',"\r\n') and not text.startswith(("bins:", "@"))
     return text if plain else '"' + text.replace('"', '""') + '"'
-
-
-def typed_bins(bins: Bins) -> str:
-    """Return bins of equal width as an option of the command line takes them.
-
-    >>> from leakwise import bins
-    >>> typed_bins(bins(0, 100, 5))
-    'bins:0,100,5'
-    """
-    return f"bins:{bins.edges[0]:.12g},{bins.edges[-1]:.12g},{len(bins.edges) - 1}"

@@ -26,7 +26,7 @@ VERSION = 3
 
 class _PartBody(msgspec.Struct, forbid_unknown_fields=True):
     labels: list[Any]
-    edges: list[float] | None
+    edges: list[float | str] | None
 
 
 class _SecretBody(msgspec.Struct, forbid_unknown_fields=True):

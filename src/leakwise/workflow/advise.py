@@ -20,7 +20,7 @@ from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, Secret
 from leakwise.exact import level
 from leakwise.guarantee import at_most, percent
 from leakwise.report import Protection
-from leakwise.report.better_choices import Option, typed_bins, typed_list
+from leakwise.report.better_choices import Option, typed_list
 from leakwise.report.steward import STEWARD
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.formats import is_path
@@ -98,7 +98,7 @@ class Advised(Shown):
         domain = typed_list(self.domain.labels)
         if isinstance(self.domain, Bins):
             # After a last comma missing values have a place; in bins that coarsen a column they always have one.
-            domain = f"{typed_bins(self.domain)}{',' * self.domain.missing}"
+            domain = f"{self.domain.typed}{',' * self.domain.missing}"
         words = [*self.start, "-c", self.secret, "--domain", domain, "--lift", lift]
         words += ["--prior-from-table", "--failure", f"{self.failure:g}", *setting.columns.arguments]
         words += ["--for", setting.use] if setting.use != "statistics" else []
@@ -109,7 +109,7 @@ class Advised(Shown):
         columns = setting.columns
         values = repr(list(self.domain.labels))
         if isinstance(self.domain, Bins):
-            values = _bins(self.domain) + ".with_missing()" * self.domain.missing
+            values = self.domain.called + ".with_missing()" * self.domain.missing
         # A float would mean its binary value; a text means what it says.
         words = {
             "domain": values,
@@ -118,7 +118,7 @@ class Advised(Shown):
             "failure": f"{self.failure:g}",
         }
         words |= {"given": repr(list(columns.given)), "drop": repr(list(columns.drop))}
-        words["coarsen"] = "{" + ", ".join(f"{key!r}: {_bins(one)}" for key, one in columns.coarsen.items()) + "}"
+        words["coarsen"] = "{" + ", ".join(f"{key!r}: {one.called}" for key, one in columns.coarsen.items()) + "}"
         words |= {"use": repr(setting.use), "order": "'shuffle'", "dry_run": "True"}
         idle = {"[]", "{}", "'statistics'"}
         told = [f"{name}={text}" for name, text in words.items() if text not in idle]
@@ -164,10 +164,6 @@ class Advised(Shown):
                 for one in self.settings
             ],
         }
-
-
-def _bins(domain: Any) -> str:
-    return f"lw.bins({domain.edges[0]:.12g}, {domain.edges[-1]:.12g}, {len(domain.edges) - 1})"
 
 
 def advise(

@@ -116,8 +116,8 @@ def protect(
         and ``margin`` may map secrets, and a :class:`leakwise.results.SeveralProtection` comes back.
     domain
         Every value that can occur, whether it does or not: a list (None in it is a missing value), or ``lw.bins`` for
-        numbers; for a joint secret a mapping from its columns to such domains, or a list of tuples. Left out: that of
-        the prior.
+        numbers and dates; for a joint secret a mapping from its columns to such domains, or a list of tuples. Left out:
+        that of the prior.
     epsilon, lift
         The most that an outcome may reveal: ε in nats, or e^ε, "at most ``lift`` times as likely".
     anyone

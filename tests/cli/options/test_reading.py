@@ -181,6 +181,8 @@ def test_a_column_with_its_domain(tmp_path: Path) -> None:
     write(table, "id,smokes,age\n1,no,3\n2,yes,20\n3,no,99.5\n4,no,100\n")
     assert read_prior(data=table, column="smokes", domain="no,yes,never").fractions == (F(3, 4), F(1, 4), F(0))
     assert read_prior(data=table, column="age", domain="bins:0,100,2").fractions == (F(1, 2), F(1, 2))
+    born = Path(write(tmp_path / "born.csv", "born,x\n2020-05-17,1\n2021-01-01,2\n"))
+    assert read_prior(data=born, column="born", domain="bins:2020,2021,year").fractions == (F(1, 2), F(1, 2))
     assert read_prior(data=table, column="id", domain="1,2,3,4") == lw.Prior.from_counts({1: 1, 2: 1, 3: 1, 4: 1})
 
 
@@ -209,7 +211,7 @@ def test_missing_values_are_not_dropped(tmp_path: Path) -> None:
         ({"prior": "0.5,0.5", "column": "x"}, "go with --data"),
         ({"data": "t.csv"}, "--column NAME and --domain"),
         ({"data": "t.csv", "column": "x", "domain": "bins:0,1"}, "low,high,count"),
-        ({"data": "t.csv", "column": "x", "domain": "bins:0,1,a"}, "whole"),
+        ({"data": "t.csv", "column": "x", "domain": "bins:0,1,a"}, "unit of bins"),
         ({"data": "t.csv", "column": "smoke", "domain": "no"}, "Did you mean 'smokes'"),
         ({"data": "t.csv", "column": "smokes", "domain": "no"}, "outside the declared domain: 'yes'"),
         ({"data": "none.csv", "column": "smokes", "domain": "no"}, "Cannot read"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leakwise.cli.options.typed import label, number, typed_words, whole
+from leakwise.cli.options.typed import is_number, is_whole, label, number, typed_words, whole
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["DomainOption", "DomainsOption", "MissingOption", "domain_files", "read_domain"]
 
 _DOMAIN = (
-    "Every value the column can have, whether it occurs or not: no,yes or bins:0,100,20 (20 bins) or @values.csv (a "
-    "file with one column, with a header). A value with a comma goes in double quotes; an empty one (no,yes, or "
-    'bins:0,100,20,) is a missing value, and "" is the empty text.'
+    "Every value the column can have, whether it occurs or not: no,yes or @values.csv (a file with one column, with a "
+    "header). Numbers go in bins: bins:0,100,20 (20 of them), bins:0,18,65,inf (by their edges); dates too: "
+    "bins:2020-01,2024-12,month (or day, week, quarter, year). A value with a comma goes in double quotes; an empty "
+    'one (no,yes, or bins:0,100,20,) is a missing value, and "" is the empty text.'
 )
 DomainOption = Annotated[str | None, typer.Option("--domain", metavar="VALUES", help=_DOMAIN)]
 DomainsOption = Annotated[
@@ -29,6 +31,7 @@ MissingOption = Annotated[
     bool, typer.Option("--missing", help="A missing value is a value of the domain, too: as secret as the others.")
 ]
 
+_INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 # A field of a file with one column: in double quotes, or all up to the end of the line.
 _FIELD = re.compile(r'"((?:[^"]|"")*)"[ \t]*(?:\r?\n|\Z)|([^\r\n]*)(?:\r?\n|\r|\Z)')
 
@@ -65,13 +68,25 @@ def _read(text: str) -> Alphabet:
 
 
 def _bins(text: str, parts: list[str]) -> Alphabet:
+    """Bins of equal width (low,high,count), of units of time (first,last,month), or between edges."""
     from leakwise.alphabet import bins
 
-    missing = len(parts) == 4 and not parts[3]
-    if len(parts) != 3 + missing:
-        raise InvalidInput(f"--domain bins needs low,high,count, such as bins:0,100,10. Got {text!r}.")
-    low, high = (float(number(part, "--domain")) for part in parts[:2])
-    found = bins(low, high, whole(parts[2], "the number of bins"))
+    missing = len(parts) > 1 and not parts[-1]
+    words = parts[:-1] if missing else parts
+    numbers = [_INFINITE.get(word.lower()) or (float(number(word, "")) if is_number(word) else None) for word in words]
+    if len(words) < 3:
+        raise InvalidInput(
+            "--domain bins must be low,high,count, such as bins:0,100,10, or edges, such as bins:0,18,65,inf, or for "
+            f"dates first,last,unit, such as bins:2020-01,2024-12,month. Got {text!r}."
+        )
+    if len(words) == 3 and words[2].isalpha() and numbers[2] is None:
+        found = bins(words[0], words[1], words[2].lower().removesuffix("s"))
+    elif len(words) == 3 and is_whole(words[2]) and None not in numbers:
+        found = bins(numbers[0], numbers[1], whole(words[2], "the number of bins"))
+    elif None not in numbers:
+        found = bins(numbers)
+    else:  # dates, of which a year alone reads as a number
+        found = bins([_INFINITE.get(word.lower(), word) for word in words])
     return found.with_missing() if missing else found
 
 

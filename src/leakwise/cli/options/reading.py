@@ -312,6 +312,7 @@ def _pairs(text: str, option: str) -> tuple[list[Any], list[Label] | None]:
 
 def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
     from leakwise.alphabet import Bins
+    from leakwise.alphabet.dates import DateBins
     from leakwise.priors import Prior
 
     if column is None or domain is None:
@@ -321,6 +322,8 @@ def _from_column(data: Path, column: str | None, domain: str | None) -> Prior:
         )
     letters = read_domain(domain)
     values = csv_files.read_column(data, column)
+    if isinstance(letters, DateBins):
+        return Prior.from_data([word or None for word in values], letters)
     if isinstance(letters, Bins):
         # An empty cell stays a missing value, which bins refuse by name.
         return Prior.from_data([float(number(word, column)) if word else float("nan") for word in values], letters)

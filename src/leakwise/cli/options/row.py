@@ -60,7 +60,8 @@ CoarsenOption = Annotated[
     typer.Option(
         "--coarsen",
         metavar="NAME=BINS",
-        help="A column of numbers that goes out in bins: age=bins:0,100,20 for 20 of them. May be repeated.",
+        help="A column of numbers or dates that goes out in bins: age=bins:0,100,20 for 20 of them, "
+        "age=bins:0,18,65,inf by their edges, born=bins:1920,2025,year. May be repeated.",
     ),
 ]
 LeastRowsOption = Annotated[
@@ -128,7 +129,10 @@ def read_coarsen(texts: Sequence[str] | None) -> dict[str, Any] | None:
     for text in texts:
         name, equals, bins = text.rpartition("=")
         if not equals or not bins.startswith("bins:"):
-            raise InvalidInput(f"--coarsen must be NAME=bins:low,high,count, such as age=bins:0,100,10. Got {text!r}.")
+            raise InvalidInput(
+                "--coarsen must be NAME=bins:…, such as age=bins:0,100,10, age=bins:0,18,65,inf or "
+                f"born=bins:1920,2025,year. Got {text!r}."
+            )
         if name in found:
             raise InvalidInput(f"--coarsen names the column {name!r} twice.")
         found[name] = read_domain(bins)

@@ -29,11 +29,12 @@ _READ: dict[type, tuple[str, Callable[[str], Any]]] = {
 
 def check_columns(table: TableFile | SqlTable, secrets: Iterable[Any], *others: Iterable[Any] | None) -> None:
     """Refuse columns that the table does not have: the first thing that is told."""
+    from leakwise.tables.formats import TableFile
     from leakwise.tables.kinds import frames
 
     names = [name for one in secrets for name in (one if isinstance(one, tuple) else (one,))]
     names += [name for some in others for name in some or ()]
-    frames.check_names(table.names, names, repr(str(table.path)))
+    frames.check_names(table.names, names, repr(str(table.path)) if isinstance(table, TableFile) else "the table")
 
 
 def read_known(text: str | None, from_table: bool) -> Any:

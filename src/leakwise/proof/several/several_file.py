@@ -10,6 +10,7 @@ import msgspec
 from leakwise.alphabet import label_from_plain, label_to_plain
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import InvalidInput
+from leakwise.mechanism.stratified_file import version_of
 from leakwise.priors import Prior, PriorByStratum
 from leakwise.priors.by_stratum_file import PriorByStratumBody, priors_from_body, priors_to_body
 from leakwise.priors.prior import PriorBody
@@ -28,7 +29,7 @@ from leakwise.proof.stratified_file import (
 __all__ = ["FORMAT", "load_several_certificate", "save_several_certificate"]
 
 FORMAT = "leakwise.several-certificate"
-VERSION = 1
+VERSION = 2  # 2: bins with infinite edges, and of dates
 
 
 class KnownBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -65,7 +66,8 @@ def save_several_certificate(certificate: SeveralCertificate, path: str | os.Pat
         level_body(certificate.total),
         None if certificate.joint is None else _known(certificate.joint),
     )
-    write_document(path, FORMAT, VERSION, body)
+    each = (one.certificate.mechanism for one in certificate.parts)
+    write_document(path, FORMAT, max(version_of(one, VERSION) for one in each), body)
 
 
 def load_several_certificate(path: str | os.PathLike[str]) -> SeveralCertificate:

@@ -19,7 +19,17 @@ from leakwise.types import Floats
 if TYPE_CHECKING:
     from leakwise.tables.estimate.joint.evidence import Evidence
 
-__all__ = ["ColumnNumbers", "Quantity", "critical_value", "quantile", "quantile_of", "values_of"]
+__all__ = [
+    "ColumnNumbers",
+    "Edges",
+    "Quantity",
+    "critical_value",
+    "ends_of",
+    "quantile",
+    "quantile_of",
+    "stand_for_numbers",
+    "values_of",
+]
 
 
 # Steps of regula falsi towards the end of an interval inside a bin.
@@ -81,11 +91,39 @@ def critical_value(confidence: float, degrees: float | None, claims: int = 1) ->
     return float(-stdtrit(max(degrees, 1), tail))
 
 
-def values_of(labels: Sequence[Label], edges: Sequence[float] | None, values: Any, name: Hashable) -> Floats:
+Edges = Sequence[float | str]
+"""The edges of bins as they are stored: infinite ones and dates are texts."""
+
+
+def stand_for_numbers(labels: Sequence[Label], edges: Edges | None) -> bool:
+    """Return whether values stand for numbers by themselves: they are numbers, or bins that all have a middle."""
+    if edges is not None:
+        return len(labels) < len(edges) and not any(isinstance(edge, str) for edge in edges)
+    return all(isinstance(label, (int, float)) and not isinstance(label, bool) for label in labels)
+
+
+def ends_of(labels: Sequence[Label], edges: Edges, name: Hashable, *, infinite: bool = False) -> Floats:
+    """Return the edges of bins as numbers; those that are none are refused, infinite ones unless they are allowed."""
+    why = None
+    if len(labels) == len(edges):
+        why = "a missing value stands for no number"
+    elif dates := [edge for edge in edges if isinstance(edge, str) and "inf" not in edge]:
+        why = f"they are bins of dates, such as {dates[0]}"
+    elif not infinite and any(isinstance(edge, str) for edge in edges):
+        why = f"the open bin {labels[0] if edges[0] == '-inf' else labels[-1]} has no middle"
+    if why is not None:
+        raise InvalidInput(
+            f"values must say which number each value of {name!r} stands for: {why}. Give a mapping or a list for "
+            f"{some_of(labels)}."
+        )
+    return np.array([float(edge) for edge in edges])
+
+
+def values_of(labels: Sequence[Label], edges: Edges | None, values: Any, name: Hashable) -> Floats:
     """Return the number that each value stands for: as given, the middles of bins, or the values themselves."""
     if values is None:
         if edges is not None:
-            ends = np.asarray(edges)
+            ends = ends_of(labels, edges, name)
             return np.asarray((ends[:-1] + ends[1:]) / 2)
         if all(isinstance(label, (int, float)) for label in labels):
             return np.array([float(label) for label in labels])  # type: ignore[arg-type]
@@ -111,7 +149,8 @@ def values_of(labels: Sequence[Label], edges: Sequence[float] | None, values: An
 def quantile_of(shares: Floats, ends: Floats, level: float, *, within: bool) -> float:
     """Return where the distribution reaches a level.
 
-    ``within``: shares lie evenly between consecutive ends (bins); otherwise each share sits on its value.
+    ``within``: shares lie evenly between consecutive ends (bins); otherwise each share sits on its value. In a bin that
+    is open on one side nothing is known of where.
 
     >>> quantile_of(np.array([0.5, 0.5]), np.array([0.0, 10.0, 20.0]), 0.75, within=True)
     15.0
@@ -123,6 +162,11 @@ def quantile_of(shares: Floats, ends: Floats, level: float, *, within: bool) -> 
     place = min(int(np.searchsorted(up_to, level - 1e-12)), shares.size - 1)
     if not within:
         return float(ends[place])
+    if not np.isfinite(ends[place : place + 2]).all():
+        raise InvalidInput(
+            f"The {level:g} quantile is in the open bin from {ends[place]:g} to {ends[place + 1]:g}, where nothing is "
+            "known of it. Close the bin, or give values."
+        )
     before = up_to[place - 1] if place else 0.0
     share = up_to[place] - before
     inside = (level - before) / share if share > 0 else 0.0
@@ -167,9 +211,10 @@ def quantile(
     title = f"{q:g} quantile of {name}"
     if within:
         start, end = (_crossing(band, place, float(q), side) for place, side in ((first, 1), (last, 0)))
-        places = np.arange(ends.size)
-        low = min(float(np.interp(start, places, ends)), value)
-        high = max(float(np.interp(end, places, ends)), value)
+        places, finite = np.arange(ends.size), np.isfinite(ends)
+        closed = np.interp(places, places[finite], ends[finite])
+        low = min(float(np.interp(start, places, closed)), value) if finite[first] else -math.inf
+        high = max(float(np.interp(end, places, closed)), value) if finite[last + 1] else math.inf
     else:
         low, high = float(ends[first]), float(ends[last])
     error = (high - low) / (2 * reach) if np.isfinite(errors).all() else math.nan
@@ -199,7 +244,7 @@ class ColumnNumbers:
 
     __slots__ = ()
 
-    edges: Sequence[float] | None
+    edges: Edges | None
 
     @property
     @abstractmethod
@@ -249,8 +294,8 @@ class ColumnNumbers:
         """Return the quantile of the numbers, with the interval of Woodruff; bins are filled evenly."""
         within = values is None and self.edges is not None
         order = np.arange(len(self.labels))
-        if within:
-            ends = np.asarray(self.edges, dtype=np.float64)
+        if values is None and self.edges is not None:
+            ends = ends_of(self.labels, self.edges, "the column", infinite=True)
         else:
             numbers = values_of(self.labels, None, values, "the column")
             order = np.argsort(numbers, kind="stable")

@@ -52,7 +52,7 @@ class Estimate(ColumnNumbers, Drawn):
     confidence, simultaneous
         Of each interval, or of all of them together.
     edges
-        The edges of the bins, where the values are bins of numbers.
+        The edges of the bins, where the values are bins; infinite ones and dates are texts.
     cells
         For every mechanism its matrix, the values it is for, and how often each outcome came; none where the values are
         too many for a matrix.
@@ -60,7 +60,7 @@ class Estimate(ColumnNumbers, Drawn):
 
     alphabet: Alphabet
     inversion: Inversion
-    edges: Sequence[float] | None = None
+    edges: Sequence[float | str] | None = None
     cells: Sequence[tuple[Floats, Bools, Counts]] = ()
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from leakwise.alphabet import label_from_plain, label_to_plain
 from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, some_of
 from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
 from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
-from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body
+from leakwise.mechanism.stratified_file import StratifiedBody, stratified_from_body, stratified_to_body, version_of
 
 __all__ = [
     "KEY",
@@ -32,8 +32,8 @@ __all__ = [
 ]
 
 KEY = b"leakwise.release"
-VERSION = 2
-"""Of a release by strata; others are written as version 1, which older releases of Leakwise read."""
+VERSION = 3
+"""Of bins with infinite edges or of dates; 2 of a release by strata; others are written as 1, which all can read."""
 
 # A footer is read whole by everybody who opens the file.
 _LARGEST = 16 << 20
@@ -77,7 +77,8 @@ def pack(secrets: Sequence[Carried], before: Mapping[bytes, bytes], *, unsafe_se
         after_earlier(one, [other for other in earlier if set(one.names).intersection(other.names)]) for one in secrets
     ]
     bodies = [_body(one) for one in (*(other for other in earlier if not named.intersection(other.names)), *whole)]
-    version = VERSION if any(body.stratified is not None for body in bodies) else 1
+    version = 2 if any(body.stratified is not None for body in bodies) else 1
+    version = max([version, *(version_of(one.mechanism, VERSION) for one in (*earlier, *whole))])
     packed = msgspec.json.encode(
         _ReleaseBody(version, bodies, unsafe_seed or drawn_from_seed(before)), order="deterministic"
     )

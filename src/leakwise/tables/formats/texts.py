@@ -7,7 +7,6 @@ value or the date it stands for. Each distinct text is looked at once.
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -103,8 +102,8 @@ class TextCoder:
         values = [self._read(raw, self._alphabet) for raw in fields]
         codes = [self._lookup(value) for value in values]
         if isinstance(self._alphabet, Bins) and -1 in codes:
-            binned = self._alphabet.codes_of_numbers(np.array([_number(value) for value in values], dtype=np.float64))
-            codes = [code if code >= 0 else int(bin) for code, bin in zip(codes, binned, strict=True)]
+            binned = self._alphabet.codes_of_values(values)
+            codes = [code if code >= 0 else bin for code, bin in zip(codes, binned, strict=True)]
         return dict(zip(fields, codes, strict=True))
 
     def _lookup(self, value: Any) -> int:
@@ -126,12 +125,6 @@ class TextCoder:
             f"{name} has {rows} of the {places.size} rows last read with values outside the declared domain: "
             + outside_domain(bad, self._alphabet)
         )
-
-
-def _number(value: Any) -> float:
-    with suppress(TypeError, ValueError):
-        return math.nan if value is None or isinstance(value, bool) else float(value)
-    return math.nan
 
 
 def texts_of(labels: Sequence[Any], write: Callable[[Any], str], name: str) -> list[bytes]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from leakwise.alphabet import Bins, edges_of
+from leakwise.alphabet import Bins, numbered_edges
 from leakwise.errors import InvalidInput, some_of
 from leakwise.guarantee import percent
 from leakwise.priors import Prior, PriorByStratum
@@ -79,7 +79,7 @@ def shown_independent(groups: Sequence[Any], prior: Prior | PriorByStratum) -> I
     if isinstance(prior, PriorByStratum):
         by = {key: prior[key] for key in prior}
         columns = prior.given_columns
-        edges = (edges_of(one) if isinstance(one, Bins) else None for one in columns.domains)
+        edges = (numbered_edges(one) if isinstance(one, Bins) else None for one in columns.domains)
         given = frozenset(
             (str(name), None if one is None else tuple(one)) for name, one in zip(columns.names, edges, strict=True)
         )

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from leakwise.alphabet import Bins, edges_of
+from leakwise.alphabet import Bins, numbered_edges
 from leakwise.errors import InvalidInput, some_of
 from leakwise.exact import float_above
 from leakwise.mechanism import StratifiedMechanism
@@ -132,7 +132,7 @@ def _beside(one: Reservation) -> Beside | None:
         columns = certificate.mechanism.given_columns
         named = zip(columns.names, columns.domains, strict=True)
         coarse |= {name: domain for name, domain in named if isinstance(domain, Bins)}
-    bins = {str(name): tuple(edges_of(some) or ()) for name, some in coarse.items() if name in (*given, *unrelated)}
+    bins = {str(name): numbered_edges(some) for name, some in coarse.items() if name in (*given, *unrelated)}
     return Beside(tuple(map(str, given)), tuple(map(str, unrelated)), cost, tuple(sorted(bins.items())))
 
 

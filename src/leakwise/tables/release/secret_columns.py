@@ -88,7 +88,7 @@ def with_known_columns(data: Any, *columns: Any) -> Any:
         data = open_table(data, "data")
     known: Sequence[Hashable]
     if isinstance(data, (TableFile, SqlTable)):
-        known, where = data.names, repr(str(data.path))
+        known, where = data.names, repr(str(data.path)) if isinstance(data, TableFile) else "the table"
     elif frames.is_table(data):
         known, where = frames.column_names(data), "the table"
     else:

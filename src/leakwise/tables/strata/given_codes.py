@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet, Bins, GivenColumns
+from leakwise.alphabet import Alphabet, Bins, GivenColumns, edges_of
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.types import Array
 
@@ -30,10 +30,10 @@ def bins_of(given: Iterable[GivenColumns], coarsen: Mapping[Any, Bins]) -> dict[
         for name, domain in zip(columns.names, columns.domains, strict=True):
             if not isinstance(domain, Bins):
                 continue
-            if not np.array_equal(found.setdefault(name, domain.with_missing()).edges, domain.edges):
+            if edges_of(found.setdefault(name, domain.with_missing())) != edges_of(domain):
                 raise InvalidInput(
                     f"The given column {name!r} goes out in other bins than the mechanism was made for: "
-                    f"{found[name].edges.tolist()} and {domain.edges.tolist()}. Use the same bins."
+                    f"{found[name].typed} and {domain.typed}. Use the same bins."
                 )
     return found
 

@@ -252,7 +252,7 @@ def release(
     leakwise release t.csv -c ward --domain @wards.csv --missing --lift 2 --prior unknown
     leakwise release m.csv -c marital --lift 2 --prior m.csv --for reading --anyone none --forbidden widowed:single
     leakwise release clinic.csv -c diagnosis --domain HIV,flu,none --lift 3 --prior d.csv --ceiling HIV=0.05
-    leakwise release people.csv -c age --domain bins:0,100,10 --epsilon 0.7 --prior ages.csv --ledger ledger.db
+    leakwise release people.csv -c age --domain bins:0,18,65,inf --epsilon 0.7 --prior ages.csv --ledger ledger.db
     leakwise release t.csv -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --save-config hiv.toml
     leakwise release next_year.csv --config hiv.toml
     leakwise release y2.csv -c hiv --lift 2 --prior d.csv --mechanism y1.json --memo key.bin --person id --drop id

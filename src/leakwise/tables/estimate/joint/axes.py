@@ -108,8 +108,8 @@ class Axis:
         return plain_alphabet(self.mechanism.input_alphabet)
 
     @property
-    def edges(self) -> list[float] | None:
-        """The edges of the bins, where the values are bins of numbers."""
+    def edges(self) -> list[float | str] | None:
+        """The edges of the bins, where the values are bins; infinite ones and dates are texts."""
         return edges_of(self.mechanism.input_alphabet)
 
     @property

@@ -19,7 +19,7 @@ from leakwise.tables.estimate.joint.evidence import Evidence, covariance
 from leakwise.tables.estimate.joint.fit import Fit
 from leakwise.tables.estimate.joint.independence import Independence, outcomes_test, values_test
 from leakwise.tables.estimate.joint.score import ratio
-from leakwise.tables.estimate.numbers import Quantity, critical_value, quantile, values_of
+from leakwise.tables.estimate.numbers import Quantity, critical_value, ends_of, quantile, values_of
 from leakwise.types import Bools, Floats
 
 __all__ = ["JointEstimate"]
@@ -277,8 +277,9 @@ class JointEstimate(Drawn):
         place = self._column_for(values, column)
         axis = self.axes[place]
         within = values is None and axis.edges is not None
-        if within:
-            ends, order = np.asarray(axis.edges), np.arange(len(axis.values))
+        if values is None and axis.edges is not None:
+            ends = ends_of(axis.values.labels, axis.edges, axis.title, infinite=True)
+            order = np.arange(len(axis.values))
         else:
             numbers = values_of(axis.values.labels, None, values, axis.title)
             order = np.argsort(numbers, kind="stable")

@@ -9,7 +9,7 @@ import numpy as np
 
 from leakwise.alphabet import Label
 from leakwise.errors import InvalidInput, did_you_mean, some_of
-from leakwise.tables.estimate.numbers import values_of
+from leakwise.tables.estimate.numbers import stand_for_numbers, values_of
 from leakwise.tables.estimate.regression.formula import ParsedFormula, model_matrix
 from leakwise.tables.estimate.regression.rows import Rows, Seen
 from leakwise.types import Floats, Indices
@@ -86,9 +86,7 @@ def _family(family: Any) -> str | None:
 
 def _released(formula: ParsedFormula, seen: Seen, asked: str | None) -> Response:
     labels = seen.axis.values.labels
-    are_numbers = seen.axis.edges is not None or all(
-        isinstance(label, (int, float)) and not isinstance(label, bool) for label in labels
-    )
+    are_numbers = stand_for_numbers(labels, seen.axis.edges)
     family = asked or ("logistic" if len(labels) == 2 else "linear" if are_numbers else "multinomial")
     if len(labels) < 2:
         raise InvalidInput(f"The outcome {formula.outcome!r} has a single value: there is nothing to explain.")
