@@ -159,6 +159,12 @@ def test_a_type_that_the_other_database_has_not_is_said_before_anything_is_drawn
     assert tables(published) == set()
 
 
+def test_a_driver_that_writes_numbers_wrong_is_refused(clinic, people, monkeypatch):
+    monkeypatch.setattr(postgres_session, "version", lambda name: "1.10.0")
+    with pytest.raises(lw.MissingExtra, match=r"1\.11 or newer: 1\.10\.0, .* writes decimal numbers wrong"):
+        lw.estimate(people, YES_NO, "smokes")
+
+
 def test_values_without_a_name_in_python_are_refused(clinic):
     clinic.ask(
         "CREATE TABLE odd AS SELECT DATE 'infinity' AS d, TIMESTAMP '-infinity' AS t, DATE '0044-03-15 BC' AS b, "

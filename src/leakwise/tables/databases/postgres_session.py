@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import Any
 
 import adbc_driver_manager as adbc
 from adbc_driver_postgresql import dbapi
 
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, MissingExtra
 from leakwise.tables.address import Address
 
 __all__ = ["SESSION", "connected", "literal", "said_by"]
 
+# Before it 0.25 came out as 25.
+_OLDEST = (1, 11)
 # The same texts for the same values on every server, and the rows of a table as they lie: neither from where another
 # session happens to be reading, nor by several processes. A release takes its time between two reads.
 SESSION = {
@@ -36,7 +39,12 @@ SESSION = {
 @contextmanager
 def connected(address: Address) -> Iterator[Any]:
     """A connection in a transaction; what the server says is an error of ours, without a password in it."""
-    connection = None
+    connection, driver = None, version("adbc-driver-postgresql")
+    if tuple(map(int, driver.split(".")[:2])) < _OLDEST:
+        raise MissingExtra(
+            f"PostgreSQL needs adbc-driver-postgresql {'.'.join(map(str, _OLDEST))} or newer: {driver}, which is "
+            "installed, writes decimal numbers wrong. Update with: pip install -U 'leakwise[postgres]'"
+        )
     try:
         uri = address.with_defaults(connect_timeout="15", application_name="leakwise")
         connection = dbapi.connect(uri)
