@@ -155,6 +155,9 @@ def test_designs_that_were_cut_short_do_not_decide_the_lift(monkeypatch):
     found = released(made, prior=PRIOR, margin=0.012)
     assert least.design.lift <= found.design.lift <= 1 + 1.03 * (least.design.lift - 1)
     assert max(found.design.half_widths.values()) <= 0.012
+    monkeypatch.setattr(accuracy, "_AGAIN", 0)
+    with pytest.warns(LeakwiseWarning, match="With a larger time_limit .* it may find a smaller one"):
+        released(made, prior=PRIOR, margin=0.012)
 
 
 def test_several_secrets_have_lifts_of_their_own():

@@ -104,8 +104,8 @@ def chosen_or_least(
             (asked, choice), lift = again, float(smaller)
     if -_worst(goal, choice, planned) < _WARNED:
         warnings.warn(
-            f"The search for the least lift of {request.title} ran out of time: at a lift of {at_most(lift)} more is "
-            "known than the margin asks for. A larger time_limit (--time-limit) may find a smaller one.",
+            f"The search for the least lift of {request.title} ended at {at_most(lift)}, where more is known than the "
+            "margin asks for. With a larger time_limit (--time-limit) it may find a smaller one.",
             LeakwiseWarning,
             stacklevel=4,
         )
