@@ -119,7 +119,7 @@ class SetVertices:
         across = centre.sum(axis=1)
         along, asked = self._sums(across), self._sums(y)
         constant, total = float(across.sum()), float(y.sum())
-        costs, columns = [], []
+        costs, columns = [np.empty(0)], [np.empty((self.size, 0))]
         if self.two is not None and len(self.two[0]):
             sets, low, high = self.two
             span = high - low
@@ -136,12 +136,13 @@ class SetVertices:
             slope = left[letter][sets & ((1 << cut) - 1)] + right[letter][sets >> cut]
             slope = 2 * (part.low * across[letter] + wide * slope) - y[letter]
             here = table[sets] + part.above * (slope + part.above * centre[letter, letter])
-            if len(sets):
-                places = _largest(here, number)
-                found = self._column(sets[places], part.low, part.high)
-                found[letter] = part.low + part.above[places]
-                costs.append(here[places])
-                columns.append(found)
+            # Most letters have few vertices among the best, or none.
+            places = np.flatnonzero(here > _least_of(costs, number))
+            places = places[_largest(here[places], number)]
+            found = self._column(sets[places], part.low, part.high)
+            found[letter] = part.low + part.above[places]
+            costs.append(here[places])
+            columns.append(found)
         cost, column = np.concatenate(costs), np.concatenate(columns, axis=1)
         order = np.argsort(-cost, kind="stable")[:number]
         return column[:, order], float(cost[order[0]])
@@ -149,6 +150,12 @@ class SetVertices:
     def _column(self, sets: Indices, low: Floats | float, high: Floats | float) -> Floats:
         raised = (sets[None, :] >> np.arange(self.size)[:, None]) & 1 == 1
         return np.where(raised, high, low)
+
+
+def _least_of(costs: list[Floats], number: int) -> float:
+    """The last one that is among the best so far; -∞ while there are fewer."""
+    known = np.concatenate(costs)
+    return float(np.partition(known, -number)[-number]) if len(known) >= number else -np.inf
 
 
 def _largest(costs: Floats, number: int) -> Indices:
