@@ -99,9 +99,9 @@ def estimate(
     Parameters
     ----------
     released
-        A released column, a table with it (name it by ``column``), the path of a released file or a table of a database
-        (:class:`SqlTable`), which are read in batches, or the counts: a mapping from outcomes to how often each was
-        released.
+        A released column, a table with it (name it by ``column``), the path of a released file or of a folder of them,
+        a pattern (``"released/*.csv"``) or a table of a database (:class:`SqlTable`), which are read in batches, or
+        the counts: a mapping from outcomes to how often each was released.
     mechanism
         The mechanism that released it, or a mapping from released columns to theirs: without ``column`` the *joint*
         table of several columns is estimated. Parquet and Arrow files that :func:`release` wrote contain theirs, so
