@@ -396,7 +396,7 @@ def bad(tmp_path: Path, text: str, name: str = "a.csv") -> Path:
         ("a.csv", "\nanswer\nno\n", "first line"),
         ("a.csv", "answer,n\n", "no rows"),
         ("a.csv", "anwser,n\nno,1\n", "Did you mean 'anwser'"),
-        ("a.csv", "answer,answer\nno,no\n", "stands 2 times"),
+        ("a.csv", "answer,answer\nno,no\n", "is in the table 2 times"),
         ("a.csv", "answer,n\nno,1\nmaybe,2\n", "outside the declared domain: 'maybe'"),
         ("a.csv", "answer,n\nno,1\n,2\n", "1 missing values"),
         ("a.csv", "answer,n\nno,1\nno\n", "Record 3 of .* has 1 fields"),

@@ -53,7 +53,9 @@ class ParquetTable(ArrowColumns):
             # Texts of the secret columns come as dictionaries: one text per distinct value, not one per row.
             return pq.ParquetFile(self.path, read_dictionary=self._texts(names), buffer_size=1 << 20, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
-            raise InvalidInput(f"{str(self.path)!r} is not a Parquet file, or it is damaged: {error}.") from error
+            raise InvalidInput(
+                f"{str(self.path)!r} is not a Parquet file, or it is damaged: {str(error).rstrip('.')}."
+            ) from error
 
     def _texts(self, names: Sequence[str]) -> list[str]:
         """The columns that are not made of others: Parquet knows a column of lists only by its parts."""

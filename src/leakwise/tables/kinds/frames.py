@@ -86,7 +86,7 @@ def check_names(known: Sequence[Hashable], names: Sequence[Hashable], where: str
                 + did_you_mean(name, known)
             )
         if times > 1:
-            raise InvalidInput(f"column {name!r} stands {times} times in {where}. Rename its columns apart first.")
+            raise InvalidInput(f"column {name!r} is in {where} {times} times. Rename its columns apart first.")
 
 
 def hold(table: Any, names: Sequence[Hashable] | None = None) -> Any:
