@@ -16,7 +16,7 @@ from leakwise.optimize.search.frequencies.aim import TRACE, Aim
 from leakwise.optimize.search.frequencies.exchange import exchanged
 from leakwise.optimize.search.frequencies.growth import Grown, distinct, first_columns, grown, vertices_of
 from leakwise.optimize.search.frequencies.limited import limited
-from leakwise.optimize.search.frequencies.weights import adding_up, linearised
+from leakwise.optimize.search.frequencies.weights import adding_up, linearised, regular
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.types import Floats
 
@@ -28,6 +28,9 @@ _BYTES = 400e6  # of one array of lifts
 _TIDYING = 5.0  # seconds for having fewer outcomes
 _LEAST = 1.0  # and what so few letters get in any case
 _INWARDS = 2.0**-30
+_LIGHT = 1e-5
+_CLOSE = 1e-12  # of 1, what weights may miss it by
+_MISSED = 1e-9  # of the variance
 _DUST = 1e-7
 _EXACT, _LIMITED, _NEAR = 1e-8, 1e-5, 1e-4  # relative gaps to end at: the optimum; with too few outcomes; from a climb
 _PRICING = 0.5  # seconds that are needed for pricing every vertex some times
@@ -125,7 +128,7 @@ def _grown(
     size = len(cone.prior)
     near = _NEAR if limits.rough or not vertices.complete else _EXACT if _freedom(size) <= most else _LIMITED
     best = grown(cone, first, vertices, bound, multipliers, limits, near, aim)
-    columns, weights = _tidied(best.columns, best.weights, limits)
+    columns, weights = _tidied(best.columns, best.weights, limits, aim)
     if columns.shape[1] > most:
         highest = best.bound - aim.constant(cone.prior.probabilities)
         columns, weights = limited(columns, weights, most, highest, 2 * near, vertices, limits, aim)
@@ -170,12 +173,20 @@ def _found(cone: Cone, best: Grown, multipliers: Floats) -> Found:
     )
 
 
-def _tidied(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, Floats]:
+def _tidied(columns: Floats, weights: Floats, limits: Limits, aim: Aim) -> tuple[Floats, Floats]:
     """The columns in use, as few as have the same J."""
     used = weights > _DUST / len(weights)
     columns, weights = _fewest(columns[:, used], weights[used], limits)
     heavy = weights > _DUST  # an outcome that comes once in a billion rows serves nobody
-    return columns[:, heavy], weights[heavy]
+    columns, weights = columns[:, heavy], weights[heavy]
+    # What a search that is near enough has not taken to zero yet: outcomes that nobody misses.
+    heavy = weights > _LIGHT / len(weights)
+    if not heavy.all() and regular(columns[:, heavy], weights[heavy]):
+        fewer, miss = adding_up(columns[:, heavy], weights[heavy])
+        before, after = (linearised(*one, aim).value for one in ((columns, weights), (columns[:, heavy], fewer)))
+        if miss < _CLOSE and after >= before - _MISSED * abs(before):
+            return columns[:, heavy], fewer
+    return columns, weights
 
 
 def _fewest(columns: Floats, weights: Floats, limits: Limits) -> tuple[Floats, Floats]:
