@@ -11,7 +11,6 @@ import leakwise as lw
 from leakwise.errors import InvalidInput
 from leakwise.papers import PAPERS
 from leakwise.papers.errata import KINDS, WEIGHTS, Entry, beyond, errata, erratum, markdown, warning
-from leakwise.papers.gallery import write_gallery
 
 DOCS = Path(__file__).parents[2] / "docs" / "research" / "errata.md"
 
@@ -159,21 +158,6 @@ def test_every_paper_has_notes_the_weightiest_errata_first() -> None:
         )
         weights = [entry.weight for entry in errata(paper, "erratum")]
         assert weights == sorted(weights, key=WEIGHTS.index)
-
-
-def test_the_errata_page_keeps_the_kinds_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = [ENTRIES[name] for name in ("wc_matrix", "ed_linear_composition", "ed_half_the_constant")]
-    monkeypatch.setattr("leakwise.papers.errata.errata", lambda paper=None, kind=None: chosen)
-    write_gallery(tmp_path)
-    page = (tmp_path / "errata.html").read_text(encoding="utf-8")
-    places = [page.index(f'<section id="{kind}">') for kind in KINDS]
-    assert places == sorted(places)
-    wrong, warned, further = (page[a:b] for a, b in zip(places, [*places[1:], len(page)], strict=True))
-    assert 'id="wc_matrix"' in wrong
-    assert "(harmless)" in wrong
-    assert 'id="ed_linear_composition"' in warned
-    assert "differs" not in warned + further
-    assert "goes further" in further
 
 
 def test_straight_quotes_only() -> None:

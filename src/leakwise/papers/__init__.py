@@ -3,7 +3,8 @@
 - :mod:`leakwise.papers.exhibit` says what an exhibit is and lists them;
 - one module for each paper holds the functions, named as the paper does: ``figure_1a``, ``table_3``, ``example_2``;
 - :mod:`leakwise.papers.errata` lists errata, warnings to implementers and further results, each with a demonstration;
-- :mod:`leakwise.papers.runner` makes the files and :mod:`leakwise.papers.gallery` the pages around them.
+- :mod:`leakwise.papers.runner` makes the files, :mod:`leakwise.papers.gallery` the page of cards around them, and
+  :mod:`leakwise.papers.notes_page` that of the notes.
 
 >>> from leakwise.papers.worst_case_utility import example_1
 >>> print(example_1().findings[-1].claim)

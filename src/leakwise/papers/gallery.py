@@ -1,4 +1,4 @@
-"""The gallery: one page with every exhibit that is there, and one with the errata. No script, no outside request."""
+"""The gallery: a page with a card for every exhibit that is there, and one of errata. No script, no outside request."""
 
 from __future__ import annotations
 
@@ -9,32 +9,35 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leakwise.charts.page import html_page
-from leakwise.charts.table import html_table, number
+from leakwise.charts.table import html_table
 from leakwise.documents import write_atomically
 from leakwise.papers.exhibit import COMPUTED, PAPERS, Exhibit, exhibits
-from leakwise.papers.runner import code, read_record
-from leakwise.report.style import STYLE
-
-if TYPE_CHECKING:
-    from leakwise.papers.errata import Entry, Kind
+from leakwise.papers.gallery_parts import STYLE, Stored, anchor, badge, findings_table
+from leakwise.papers.notes_page import demonstrated, notes_page
+from leakwise.papers.runner import read_record
 
 __all__ = ["write_gallery"]
 
-Stored = tuple[Exhibit, dict[str, Any]]
-"""An exhibit and the record of its files."""
-
 _MOST_ROWS = 16
-_STYLE = """
-figure { margin: 1rem 0; overflow-x: auto; } figure img { max-width: 100%; height: auto; }
-article { margin: 2.5rem 0; padding-top: .5rem; border-top: 1px solid var(--line); }
-article h3 { margin: .2rem 0; font-size: 1.1rem; } article h4 { margin: 1rem 0 .2rem; font-size: .95rem; }
-.soft { color: var(--soft); font-size: .9rem; } .wide table { font-size: .85rem; }
-td.no { border-left: 3px solid #D55E00; } td.yes { border-left: 3px solid #009E73; }
-nav ul { columns: 2; padding-left: 1.2rem; } nav li { margin-bottom: .15rem; }
-a { color: var(--strong); } :target { scroll-margin-top: 1rem; }
+# A picture is in the page once: small in its card, and as large as the page once the card is opened.
+_CARDS = """
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); gap: 1rem; }
+.card { min-width: 0; padding: .8rem; border: 1px solid var(--line); border-radius: .5rem; }
+.card:has(details[open]) { grid-column: 1 / -1; }
+.card figure { display: grid; place-items: center; height: 10rem; margin: 0 0 .6rem; padding: .4rem; background: #fff;
+  color: #57606a; border-radius: .3rem; }
+.card figure.table { border: 1px dashed var(--line); background: none; color: var(--soft); }
+.card img { max-width: 100%; max-height: 9.2rem; height: auto; }
+.card:has(details[open]) figure { height: auto; } .card:has(details[open]) img { max-height: none; }
+.card h3 { margin: 0; font-size: 1rem; } .card h4 { margin: 1rem 0 .2rem; font-size: .95rem; }
+nav ul { display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; padding: 0; list-style: none; }
+@media print {
+  .cards { display: block; } .card { margin-bottom: 1rem; } .card h3 { break-after: avoid; }
+  .card figure { height: auto; } .card img { max-height: none; }
+}
 """
 
 
@@ -42,7 +45,7 @@ def write_gallery(directory: Path) -> Path:
     """Write ``index.html`` and ``errata.html`` from the records in a directory; gives back the path of the first."""
     directory.mkdir(parents=True, exist_ok=True)
     found = [(made, record) for made in exhibits() if (record := read_record(directory, made)) is not None]
-    write_atomically(directory / "errata.html", _errata_page(_demonstrated(directory), found).encode())
+    write_atomically(directory / "errata.html", notes_page(demonstrated(directory), found).encode())
     index = directory / "index.html"
     write_atomically(index, _index(directory, found).encode())
     return index
@@ -70,32 +73,59 @@ def _index(directory: Path, found: Sequence[Stored]) -> str:
         own = [(made, record) for made, record in found if made.paper == paper.key]
         if not own:
             continue
-        items = "".join(
-            f'<li><a href="#{_anchor(made)}">{escape(record["number"])}: {escape(record["title"])}</a></li>'
-            for made, record in own
+        contents += f'<li><a href="#{paper.key}">[{paper.key}] {escape(paper.name)}</a> ({len(own)})</li>'
+        sections += (
+            f'<section id="{paper.key}">\n<h2>[{paper.key}] {escape(paper.name)}: {escape(paper.subject)}</h2>\n'
         )
-        contents += f"<h2>[{paper.key}] {escape(paper.name)}</h2>\n<ul>{items}</ul>\n"
-        sections += f"<section>\n<h2>[{paper.key}] {escape(paper.name)}: {escape(paper.subject)}</h2>\n"
-        sections += "".join(_article(directory, made, record) for made, record in own) + "</section>\n"
-    body = f"{head}<nav>{contents}</nav>\n</header>\n<main>\n{sections}</main>\n"
-    return html_page("The five papers, recomputed", body, style=STYLE + _STYLE)
+        cards = "".join(_card(directory, made, record) for made, record in own)
+        sections += f'<div class="cards">\n{cards}</div>\n</section>\n'
+    body = f'{head}<nav aria-label="The papers"><ul>{contents}</ul></nav>\n</header>\n<main>\n{sections}</main>\n'
+    return html_page("The five papers, recomputed", body, style=STYLE + _CARDS)
 
 
-def _anchor(made: Exhibit) -> str:
-    return f"{made.paper}-{made.name}"
-
-
-def _article(directory: Path, made: Exhibit, record: Mapping[str, Any]) -> str:
-    parts = [f"<h3>{escape(record['number'])}. {escape(record['title'])}</h3>\n"]
+def _card(directory: Path, made: Exhibit, record: Mapping[str, Any]) -> str:
+    """Picture, title and badges; the rest is folded."""
+    name = anchor(made)
     if "svg" in record["files"]:
         drawn = (directory / f"{made.full_name}.svg").read_bytes()
-        name = escape(record["description"] or record["title"], quote=True)
+        said = escape(record["description"] or record["title"], quote=True)
         source = base64.b64encode(drawn).decode("ascii")
-        parts.append(f'<figure><img alt="{name}" src="data:image/svg+xml;base64,{source}"></figure>\n')
-    parts.append(f"<h4>What it shows</h4>\n<p>{escape(record['shows'])}</p>\n")
+        picture = f'<figure><img alt="{said}" src="data:image/svg+xml;base64,{source}"></figure>\n'
+    else:
+        rows = record["rows"]
+        picture = f'<figure class="table">A table of {rows} {"row" if rows == 1 else "rows"}</figure>\n'
+    return (
+        f'<article class="card" id="{name}" aria-labelledby="{name}-title">\n{picture}'
+        f'<h3 id="{name}-title">{escape(record["number"])}. {escape(record["title"])}</h3>\n'
+        f'<ul class="badges">{"".join(f"<li>{one}</li>" for one in _badges(record))}</ul>\n'
+        f"<details><summary>Details of {escape(record['number'])}</summary>\n{_details(directory, made, record)}"
+        "</details>\n</article>\n"
+    )
+
+
+def _badges(record: Mapping[str, Any]) -> list[str]:
+    """How many statements differ, go further, are as printed or not printed at all; and whether settings are small."""
+    findings = record["findings"]
+    differ = sum(not f["agrees"] for f in findings)
+    more = sum(f["beyond"] for f in findings)
+    ours = sum(f["agrees"] and not f["beyond"] and f["printed"] is None for f in findings)
+    same = len(findings) - differ - more - ours
+    told = [
+        (differ, f"{differ} {'differs' if differ == 1 else 'differ'}", "bad"),
+        (more, f"{more} {'goes' if more == 1 else 'go'} further", "more"),
+        (same, f"{same} as printed", "good"),
+        (ours, f"{ours} not in the paper", ""),
+        (record["fast"], "small settings", "mind"),
+    ]
+    return [badge(words, look) for there, words, look in told if there] or [badge("nothing to compare")]
+
+
+def _details(directory: Path, made: Exhibit, record: Mapping[str, Any]) -> str:
+    parts = [f"<h4>What it shows</h4>\n<p>{escape(record['shows'])}</p>\n"]
     parts.append(f"<h4>What the paper prints</h4>\n<p>{escape(record['printed'])}</p>\n")
     if record["findings"]:
-        parts.append(f"<h4>What we get</h4>\n{findings_table(record['findings'])}")
+        # A link to a place inside opens what is folded around it.
+        parts.append(f'<h4 id="{anchor(made)}-findings">What we get</h4>\n{findings_table(record["findings"])}')
     for heading, chosen in (
         ("Why they differ", [f for f in record["findings"] if not f["agrees"]]),
         ("Where we go further", [f for f in record["findings"] if f["beyond"]]),
@@ -106,35 +136,7 @@ def _article(directory: Path, made: Exhibit, record: Mapping[str, Any]) -> str:
     if "svg" not in record["files"] or record["rows"] <= _MOST_ROWS:
         parts.append(f'<div class="wide">{_rows_table(directory / f"{made.full_name}.csv")}</div>\n')
     parts.append(_footer(made, record))
-    return f'<article id="{_anchor(made)}">\n{"".join(parts)}</article>\n'
-
-
-def findings_table(findings: Sequence[Mapping[str, Any]]) -> str:
-    """Statements with what is printed and what we get; a mark on the left tells the two apart for the eye."""
-    rows = "".join(
-        f'<tr><td class="{"yes" if f["agrees"] else "no"}">{escape(f["claim"])}</td>'
-        f'<td class="n">{escape(_value(f["printed"]))}</td><td class="n">{escape(_value(f["ours"]))}</td>'
-        f"<td>{_verdict(f)}</td></tr>\n"
-        for f in findings
-    )
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("statement", "paper", "ours", ""))
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n'
-
-
-def _verdict(finding: Mapping[str, Any]) -> str:
-    if not finding["agrees"]:
-        return "differs"
-    if finding["beyond"]:
-        return "goes further"
-    return "not in the paper" if finding["printed"] is None else "agrees"
-
-
-def _value(value: object) -> str:
-    if value is None:
-        return "—"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+    return "".join(parts)
 
 
 def _rows_table(file: Path) -> str:
@@ -164,80 +166,3 @@ def _footer(made: Exhibit, record: Mapping[str, Any]) -> str:
         settings.append("small settings")
     notes = "".join(f'<p class="soft">Note: {escape(note)}</p>\n' for note in record["notes"])
     return f'<p class="soft">{". ".join(settings)}.</p>\n{notes}'
-
-
-# -------------------------------------------------------------------------------------------------------- the errata
-
-
-def _demonstrated(directory: Path) -> dict[str, list[dict[str, Any]]]:
-    """What each demonstration shows, by its name; from ``errata.json`` where the code is still the same."""
-    from leakwise.papers.errata import errata
-
-    stamp = code("errata", *(paper.module for paper in PAPERS.values()))
-    file = directory / "errata.json"
-    try:
-        stored = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        stored = {}
-    if isinstance(stored, dict) and stored.get("stamp") == stamp:
-        kept: dict[str, list[dict[str, Any]]] = stored["shown"]
-        return kept
-    shown = {entry.name: [finding.to_dict() for finding in entry.demonstrate()] for entry in errata()}
-    text = json.dumps({"stamp": stamp, "shown": shown}, ensure_ascii=False, indent=1)
-    write_atomically(file, f"{text}\n".encode())
-    return shown
-
-
-def _errata_page(shown: Mapping[str, Sequence[Mapping[str, Any]]], found: Sequence[Stored]) -> str:
-    from leakwise.papers.errata import KINDS, errata
-
-    entries, sections = errata(), ""
-    for name, kind in KINDS.items():
-        chosen = [entry for entry in entries if entry.kind == name]
-        if not chosen:
-            continue
-        sections += f'<section id="{name}">\n<h2>{escape(kind.heading)}</h2>\n<p>{escape(kind.about)}</p>\n'
-        sections += "".join(_note(entry, kind, shown[entry.name]) for entry in chosen) + "</section>\n"
-    counts = {name: sum(entry.kind == name for entry in entries) for name in KINDS}
-    links = ", ".join(
-        f'<a href="#{name}">{count} {escape(KINDS[name].heading.lower())}</a>'
-        for name, count in counts.items()
-        if count
-    )
-    head = (
-        "<header>\n<h1>Notes on the five papers</h1>\n"
-        f"<p>Leakwise is built on these papers. Recomputing them gave {links}. "
-        "Each has a demonstration, run when this page was made. If we have misread a paper, please tell us. "
-        '<a href="index.html">Back to the gallery</a>.</p>\n</header>\n'
-    )
-    body = f"{head}<main>\n{sections}{_differing(found)}</main>\n"
-    return html_page("Notes on the five papers", body, style=STYLE + _STYLE)
-
-
-def _note(entry: Entry, kind: Kind, findings: Sequence[Mapping[str, Any]]) -> str:
-    weight = f' <span class="soft">({escape(entry.weight)})</span>' if entry.weight else ""
-    return (
-        f'<article id="{entry.name}">\n<h3>[{entry.paper}] {escape(entry.where)}{weight}</h3>\n'
-        f"<h4>The paper</h4>\n<p>{escape(entry.says)}</p>\n"
-        f"<h4>{escape(kind.answer)}</h4>\n<p>{escape(entry.truth)}</p>\n{findings_table(findings)}"
-        f'<p class="soft">leakwise.papers.errata: {escape(entry.name)}</p>\n</article>\n'
-    )
-
-
-def _differing(found: Sequence[Stored]) -> str:
-    """Every statement of an exhibit that is not as printed; those that only go further are with their exhibits."""
-    rows = "".join(
-        f'<tr><td><a href="index.html#{_anchor(made)}">[{made.paper}] {escape(record["number"])}</a></td>'
-        f'<td>{escape(f["claim"])}</td><td class="n">{escape(_value(f["printed"]))}</td>'
-        f'<td class="n">{escape(_value(f["ours"]))}</td><td>{escape(f["why"])}</td></tr>\n'
-        for made, record in found
-        for f in record["findings"]
-        if not f["agrees"]
-    )
-    if not rows:
-        return ""
-    head = "".join(f'<th scope="col">{name}</th>' for name in ("where", "statement", "paper", "ours", "why"))
-    return (
-        "<section>\n<h2>Statements of the exhibits that are not as printed</h2>\n"
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>\n</section>\n'
-    )
