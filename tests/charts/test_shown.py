@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import leakwise
+from leakwise.charts.render import inline
 from leakwise.charts.shown import Drawn, Parts, Shown, Table
-from leakwise.charts.specs import bars
+from leakwise.charts.specs import bars, heatmap
+from leakwise.errors import InvalidInput
 
 SOURCE = Path(leakwise.__file__).parent
 NASTY = "<script>alert(1)</script>"
@@ -38,6 +41,34 @@ class Whole(Drawn):
         return bars([self.name], [1.0], title="t", value_title="v")
 
 
+@dataclass(frozen=True, repr=False, slots=True)
+class Told(Whole):
+    def _shown(self) -> Parts:
+        second = Table(["name"], [["b"]], "Second")
+        return [Table(["name", "mass"], [[self.name, 1 / 3]], f"About {self.name}"), "between", second, ["so what"]]
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class Around(Inner):
+    def _shown(self) -> Parts:
+        return ["Around", Told(self.name)]
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class Refused(Told):
+    def chart(self) -> dict[str, Any]:
+        raise InvalidInput(f"nothing to draw for {self.name}")
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class Large(Whole):
+    def _shown(self) -> Parts:
+        return [f"{self.name} (too large to show)"]
+
+    def chart(self) -> dict[str, Any]:
+        raise AssertionError("drawn all the same")
+
+
 def test_parts_are_printed_one_below_the_other() -> None:
     assert repr(Whole("a")) == "About a\nname  mass\n────  ────\n   a  0.33\n\n- a\n- two\nInner a"
 
@@ -45,9 +76,47 @@ def test_parts_are_printed_one_below_the_other() -> None:
 def test_html_says_the_same_and_escapes_every_part() -> None:
     html = Whole(NASTY)._repr_html_()
     assert NASTY not in html
-    assert html.count("&lt;script&gt;") == 4
-    assert html.index("<caption") < html.index("0.33") < html.index("<ul><li>") < html.index("<p>Inner")
     assert "<p></p>" not in html
+    inner = Inner(NASTY)._repr_html_()
+    assert inner == "<p>Inner &lt;script&gt;alert(1)&lt;/script&gt;</p>"
+
+
+def test_a_notebook_shows_sentences_then_the_picture_then_the_tables_folded() -> None:
+    html = Told("a")._repr_html_()
+    shown = ["<p>About a</p>", "<ul><li>so what</li>", "<svg ", "<details><summary>", "0.33", "<p>between", "<caption"]
+    assert [html.count(part) for part in shown] == [1] * len(shown)
+    places = [html.index(part) for part in [*shown, "Second</caption>", "</details>"]]
+    assert places == sorted(places)
+    assert html.endswith("</details>")
+
+
+def test_inside_another_object_the_tables_are_shown_without_fold_and_picture() -> None:
+    html = Around("a")._repr_html_()
+    assert "0.33" in html
+    assert "<svg" not in html
+    assert "<details" not in html
+
+
+def test_without_a_picture_the_tables_are_open_and_the_reason_is_said() -> None:
+    html = Refused("<a>")._repr_html_()
+    assert "0.33" in html
+    assert "<details" not in html
+    assert html.endswith("<p>No picture: nothing to draw for &lt;a&gt;</p>")
+
+
+def test_what_is_too_large_for_a_table_is_not_drawn() -> None:
+    assert Large("a")._repr_html_() == "<p>a (too large to show)</p>"
+
+
+def test_a_large_picture_is_a_png_with_its_description() -> None:
+    names = [f"v{k}" for k in range(90)]
+    words = {"title": "t", "value_title": "v", "row_title": "r", "column_title": "c"}
+    many = inline(heatmap(names, names, np.eye(90), **words))
+    few = inline(bars(["a"], [1.0], title="t", value_title="v"))
+    assert '<img style="max-width:100%" alt="t. Heat map' in many
+    assert "data:image/png;base64," in many
+    assert "<svg" in few
+    assert "<img" not in few
 
 
 def test_slots_and_pickle_are_kept() -> None:

@@ -101,6 +101,13 @@ def test_labelled_utilities():
     assert (np.diff(curve.values) > 0).all()
 
 
+def test_a_notebook_shows_a_sentence_the_curve_and_the_table_folded():
+    html = lw.tradeoff(PRIOR, [0, 0.3, 1])._repr_html_()
+    parts = ["<p>At ε = 0.3000 the best mutual_information is ", "optimal for ε-PML", "<details>", "best ε-LDP</th>"]
+    places = [html.index(part) for part in parts]
+    assert places == sorted(places)
+
+
 def test_it_prints_plots_and_turns_into_data():
     curve = lw.tradeoff(PRIOR, [0, 0.3, 1])
     assert "randomized response" in repr(curve)

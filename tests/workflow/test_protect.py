@@ -102,6 +102,16 @@ def test_the_prior_from_the_table():
     assert any("keep it with the table" in one for one in r.facts.limits())
 
 
+def test_what_a_notebook_shows_of_a_release_tells_no_more_than_rounded_counts():
+    def shown(noes: int) -> str:
+        rows = np.random.default_rng(0).permutation(["no"] * noes + ["yes"] * (10_000 - noes)).tolist()
+        r = lw.protect(rows, domain=["no", "yes"], prior="table", failure=1e-6, lift=2)
+        return r._repr_html_()
+
+    assert "<svg" in shown(7_000)
+    assert shown(7_000) == shown(7_003)
+
+
 def test_the_mechanism_tells_no_more_than_rounded_counts():
     def made(noes: int) -> lw.Mechanism:
         rows = np.random.default_rng(0).permutation(["no"] * noes + ["yes"] * (10_000 - noes)).tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -16,11 +17,12 @@ from leakwise.charts.page import html_page
 from leakwise.documents import write_atomically
 from leakwise.errors import InvalidInput, did_you_mean, require
 
-__all__ = ["html", "javascript", "png", "save", "script_json", "svg", "to_altair"]
+__all__ = ["html", "inline", "javascript", "png", "save", "script_json", "svg", "to_altair"]
 
 _SUFFIXES = (".json", ".html", ".svg", ".png")
 _EXTRA = "plots"
 _MOST_RECORDS = 200
+_MOST_SVG = 400_000  # characters
 
 
 def to_altair(spec: Spec) -> Any:
@@ -80,6 +82,17 @@ def png(spec: Spec, *, scale: float = 2.0) -> bytes:
         raise InvalidInput(f"scale must be above 0 and at most 10. Got {scale!r} instead.")
     convert = require("vl_convert", extra=_EXTRA, purpose="Drawing a chart as PNG")
     return bytes(convert.vegalite_to_png(plain(spec), scale=scale, allowed_base_urls=[]))
+
+
+def inline(spec: Spec) -> str:
+    """Return the chart as an element for a notebook: SVG, or a PNG where that makes the notebook's file smaller."""
+    drawn = svg(spec)
+    if len(drawn) > _MOST_SVG:
+        name = escape(str(plain(spec).get("description", "chart")), quote=True)
+        picture = base64.b64encode(png(spec)).decode("ascii")
+        image = f'<img style="max-width:100%" alt="{name}" src="data:image/png;base64,{picture}">'
+        drawn = min(drawn, image, key=len)
+    return f'<div style="overflow-x:auto">{drawn}</div>'
 
 
 def javascript() -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from leakwise.charts.render import to_altair
+from leakwise.charts.render import inline, to_altair
 from leakwise.charts.table import html_table, text_table
+from leakwise.errors import LeakwiseError
 
 __all__ = ["Drawn", "Parts", "Shown", "Table"]
 
@@ -65,13 +66,32 @@ class Shown(ABC):
         return "\n".join(_text(part) for part in self._shown())
 
     def _repr_html_(self) -> str:
-        return "".join(_html(part) for part in self._shown())
+        return _html(self)
 
 
 class Drawn(Shown):
-    """A shown object that has a picture too."""
+    """A shown object that has a picture too: a notebook shows its sentences, the picture, and the tables folded."""
 
     __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        parts = list(self._shown())
+        tables = [place for place, part in enumerate(parts) if isinstance(part, Table | Shown)]
+        if not tables:  # too large to show, and then to draw
+            return _html(self)
+        # What stands between two tables belongs to them; the first words and those below the last are about the whole.
+        words, folded = parts[tables[-1] + 1 :], parts[: tables[-1] + 1]
+        first = folded[0]
+        if isinstance(first, Table) and first.title is not None:
+            words, folded[0] = [first.title, *words], replace(first, title=None)
+        elif isinstance(first, str | list):
+            words, folded = [first, *words], folded[1:]
+        said, below = ("".join(map(_html, some)) for some in (words, folded))
+        try:
+            picture = inline(self.chart())
+        except LeakwiseError as none:
+            return f"{said}{below}<p>No picture: {escape(str(none))}</p>"
+        return f"{said}{picture}<details><summary>Table</summary>{below}</details>"
 
     @abstractmethod
     def chart(self) -> dict[str, Any]:
@@ -101,4 +121,4 @@ def _html(part: Part) -> str:
         return "<ul>" + "".join(f"<li>{escape(words)}</li>" for words in part) + "</ul>"
     if isinstance(part, str):
         return f"<p>{escape(part)}</p>" if part else ""
-    return part._repr_html_()
+    return "".join(map(_html, part._shown()))

@@ -106,8 +106,17 @@ class Tradeoff(Drawn):
             [number(cell, 2 if name == "gap" else 4) for name, cell in zip(columns, cells, strict=True)]
             for cells in zip(*columns.values(), strict=True)
         ]
-        title = f"{self.utility} against leakage for {len(self.prior):,} letters"
-        return [Table(headers, rows, title, max_rows=_SHOWN)]
+        title = f"{self.utility} against leakage for {len(self.prior):,} values"
+        return [Table(headers, rows, title, max_rows=_SHOWN), self._sentence()]
+
+    def _sentence(self) -> str:
+        """One point of the curve in words, from its middle."""
+        middle = len(self) // 2
+        value, simple = float(self.values[middle]), float(self.randomized_response[middle])
+        words = f"At ε = {number(float(self.epsilons[middle]))} the best {self.utility} is {number(value)}"
+        if not math.isfinite(simple):
+            return f"{words}."
+        return f"{words}; randomized response with the same leakage reaches {number(simple)}."
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture: the optimum, the two comparisons, the privacy regions.

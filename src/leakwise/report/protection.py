@@ -14,6 +14,7 @@ from leakwise.documents import private
 from leakwise.errors import some_of
 from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
+from leakwise.optimize.design_result import lift_chart
 from leakwise.priors import Prior, PriorByStratum
 from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.report.dry_run import DryRun
@@ -108,11 +109,13 @@ class Protection(Reported, Drawn):
         return [made] if self.dry_run is None else [made, *self.dry_run.shown()]
 
     def chart(self) -> dict[str, Any]:
-        """A picture of the mechanism, as a Vega-Lite specification."""
-        drawn = self.mechanism if self.design is None else self.design
-        if isinstance(drawn, Drawn):
-            return drawn.chart()
+        """A picture of the mechanism, as a Vega-Lite specification.
+
+        It rests on the prior that the receiver may see, as a notebook shows it without being asked: that of a design
+        from the table would give the exact counts away.
+        """
+        if isinstance(self.facts, Facts):
+            return lift_chart(self.facts.mechanism, self.facts.prior)
         # By strata: the mechanism of most rows.
-        assert isinstance(self.facts, RowFacts)
         shown = self.facts.strata[0].mechanism if self.facts.strata else self.facts.mechanism.mechanisms[0]
         return shown.chart()

@@ -99,9 +99,10 @@ class GroupedJointEstimate(Drawn, Mapping[Any, JointEstimate]):
         return GroupedIndependence(self.by, {group: one.independence(*columns) for group, one in self.groups.items()})
 
     def _shown(self) -> Parts:
-        shown: list[Any] = []
+        by = " and ".join(map(str, self.by))
+        shown: list[Any] = [f"Joint frequencies within {len(self):,} groups by {by}"]
         for group, one in list(self.groups.items())[:20]:
-            shown += [f"{' and '.join(map(str, self.by))} = {group}", *one._shown()]
+            shown += [f"{by} = {group}", one]
         if len(self) > 20:
             shown.append(f"The first 20 groups of {len(self):,} are shown.")
         return shown
