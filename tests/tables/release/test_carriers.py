@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import leakwise as lw
 from leakwise.cli import app
+from leakwise.tables.formats import parquet
 
 RUN = CliRunner()
 M = lw.randomized_response(["no", "yes"], lift=2)
@@ -438,3 +439,42 @@ def test_the_order_of_names_in_json_does_not_tell_where_a_row_came_from(tmp_path
     lw.release(tmp_path / "a.jsonl", M, "smokes", out=tmp_path / "b.jsonl")
     names = [list(json.loads(line)) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
     assert names == [["age", "smokes", "x", "y"], ["age", "smokes", "x", "y"], ["age", "smokes", "z"]]
+
+
+def test_a_value_that_a_dictionary_has_twice_does_not_tell_rows_apart(tmp_path):
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None], pa.int8()), ["a", "a", "b", None])
+    table = pa.table({"smokes": ["no", "yes", "no", "yes", "no"], "ward": twice})
+    with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    out = lw.release(tmp_path / "t.arrow", M, "smokes", out=tmp_path / "out.arrow")
+    with pa.ipc.open_file(out) as reader:
+        for found in (reader.read_all(), lw.release(table, M, "smokes")):
+            ward = found["ward"].combine_chunks()
+            assert ward.to_pylist() == ["a", "a", "b", None, None]
+            assert ward.indices.to_pylist() == [0, 0, 1, None, None]
+            assert ward.type == twice.type
+
+
+def test_runs_of_one_value_are_not_cut_where_the_secret_changes(tmp_path):
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 3, 4], pa.int32()), ["a", "a", "b"])
+    table = pa.table({"smokes": ["no", "yes", "yes", "no"], "ward": runs})
+    with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    out = lw.release(tmp_path / "t.arrow", M, "smokes", out=tmp_path / "out.arrow")
+    with pa.ipc.open_file(out) as reader:
+        for found in (reader.read_all(), lw.release(table, M, "smokes")):
+            assert [chunk.run_ends.to_pylist() for chunk in found["ward"].chunks] == [[3, 4]]
+
+
+def test_row_groups_do_not_tell_how_long_the_secret_texts_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "_BYTES", 1 << 17)
+    groups = []
+    for often in (0.1, 0.9):
+        secret = np.where(np.random.default_rng(5).random(4000) < often, "yes" * 30, "no")
+        table = pa.table({"a": secret, "a.b": secret, "c": np.arange(4000.0), "d": secret})
+        pq.write_table(table, tmp_path / "t.parquet", use_dictionary=False)
+        kept = {"prior": {"no": 0.5, "yes" * 30: 0.5}, "lift": 1.5, "unrelated": "c", "drop": ["a.b", "d"]}
+        lw.protect(tmp_path / "t.parquet", "a", **kept, out=tmp_path / "o.parquet", overwrite=True)
+        meta = pq.read_metadata(tmp_path / "o.parquet")
+        groups.append([meta.row_group(place).num_rows for place in range(meta.num_row_groups)])
+    assert groups[0] == groups[1] == [4000]

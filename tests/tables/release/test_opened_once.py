@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import os
 from pathlib import Path
 
 import numpy as np
@@ -125,3 +126,14 @@ def test_a_file_that_changes_after_it_was_opened_is_not_released(tmp_path):
     with pytest.raises(lw.InvalidInput, match="was changed while it was released"):
         lw.protect(table, "smokes", unrelated="id", prior=PRIOR, lift=2, out=tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_copy_of_the_same_size_and_time_is_another_file(name, tmp_path):
+    source, other = written(tmp_path / name), written(tmp_path / f"other.{name}")
+    table, stamp = formats.open_table(source), source.stat()
+    other.replace(source)
+    os.utime(source, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert (source.stat().st_size, source.stat().st_mtime_ns) == (stamp.st_size, stamp.st_mtime_ns)
+    with pytest.raises(lw.InvalidInput, match="was changed while it was released"):
+        lw.protect(table, "smokes", unrelated="id", prior=PRIOR, lift=2, out=tmp_path / f"out.{name}")

@@ -26,6 +26,9 @@ def either(one: Any, other: Any) -> list[Any]:
     return [one if sick else other for sick in SICK]
 
 
+NAN, OTHER_NAN = (float(np.uint64(bits).view(np.float64)) for bits in (0x7FF8 << 48, (0xFFF8 << 48) + 1954))
+ZEROS = pa.DictionaryArray.from_arrays(pa.array(np.where(SICK, 0, 1)), pa.array([0.0, -0.0]))
+
 TABLES = {
     "objects 1 and True": pd.DataFrame({"ill": ILL, "dose": pd.Series(either(1, True), dtype=object)}),
     "objects None and nan": pd.DataFrame({"ill": ILL, "dose": pd.Series(either(None, np.nan), dtype=object)}),
@@ -33,6 +36,11 @@ TABLES = {
     "lists": {"ill": ILL.tolist(), "dose": either(1, 1.0)},
     "polars": pl.DataFrame({"ill": ILL, "dose": pl.Series(either(None, float("nan")), dtype=pl.Float64)}),
     "arrow": pa.table({"ill": ILL, "dose": pa.array(either(None, float("nan")), pa.float32())}),
+    "bits of nan in pandas": pd.DataFrame({"ill": ILL, "dose": either(NAN, OTHER_NAN)}),
+    "bits of nan in polars": pl.DataFrame({"ill": ILL, "dose": either(NAN, OTHER_NAN)}),
+    "bits of nan in arrow": pa.table({"ill": ILL, "dose": pa.array(either(NAN, OTHER_NAN), pa.float32())}),
+    "bits of nan in lists": {"ill": ILL.tolist(), "dose": either(NAN, OTHER_NAN)},
+    "arrow dictionary": pa.table({"ill": ILL, "dose": ZEROS}),
 }
 
 

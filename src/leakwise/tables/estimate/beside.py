@@ -25,6 +25,7 @@ __all__ = ["earlier_release", "mechanism_beside", "mechanism_file", "released_be
 
 def mechanism_file(table: Path, columns: Sequence[Any] | None) -> Path | None:
     """Return the mechanism file next to a table: of these columns where several were released; None without one."""
+    table = table.resolve() if table.is_dir() else table  # the folder '.' has no name
     own = [] if columns is None else [table.with_name(f"{stem_of(table)}.{secret_in_name(columns)}.mechanism.json")]
     return next((path for path in [*own, table.with_name(f"{stem_of(table)}.mechanism.json")] if path.exists()), None)
 

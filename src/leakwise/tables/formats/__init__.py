@@ -183,9 +183,10 @@ class TableFile(ABC):
         """Return the values of a column of a batch, each once, and the place of every row among them."""
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> tuple[int, ...]:
     found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    # A copy that was put in its place may have its size, and was perhaps given its time.
+    return found.st_size, found.st_mtime_ns, found.st_dev, found.st_ino, found.st_ctime_ns
 
 
 def is_path(data: object) -> bool:

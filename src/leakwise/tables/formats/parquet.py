@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -87,10 +87,17 @@ class ParquetTable(ArrowColumns):
                 for batch in self._read(file, self._most(place), row_groups=[place], columns=wanted):
                     yield batch.select(wanted)
 
-    def _most(self, place: int) -> int:
-        """How many rows of a row group are read at a time, where all columns are."""
+    def _most(self, place: int, without: Iterable[str] = ()) -> int:
+        """How many rows of a row group are read at a time, where all columns are.
+
+        Where they are written so many at a time, the number is seen: it must not follow the columns ``without`` which,
+        or without whose true values, the rows go out.
+        """
         group = self._meta.row_group(place)
-        width = max(1, group.total_byte_size // max(1, group.num_rows))
+        columns = [group.column(one) for one in range(group.num_columns)]
+        inside = tuple(f"{name}." for name in without)
+        size = sum(one.total_uncompressed_size for one in columns if not f"{one.path_in_schema}.".startswith(inside))
+        width = max(1, size // max(1, group.num_rows))
         return int(max(1024, min(_ROWS, _BYTES // width)))
 
     def _read(self, file: Any, rows: int, **choice: Any) -> Iterator[Any]:
@@ -109,8 +116,9 @@ class ParquetTable(ArrowColumns):
         ):
 
             def released() -> Iterator[Any]:
+                hidden = [*exchange.outputs, *exchange.dropped]
                 for place in range(self._meta.num_row_groups):
-                    for part in self._read(file, self._most(place), row_groups=[place]):
+                    for part in self._read(file, self._most(place, hidden), row_groups=[place]):
                         table = pa.Table.from_batches([part])
                         new = exchange({name: table.column(name) for name in exchange.reads})
                         yield replacement.batch(table, new)

@@ -1,7 +1,8 @@
 """Arrow arrays that hold nothing but what they show.
 
 An array that was set to null, sliced or filtered may keep the old values in its buffers, and files and pickles are made
-of buffers.
+of buffers. A dictionary that has a value twice, and a run of one value that is cut in two, show by which of them a row
+stands for it what the value does not say.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 __all__ = ["without_hidden"]
 
@@ -27,8 +29,10 @@ def without_hidden(column: Any) -> Any:
     if isinstance(column, pa.ExtensionArray):
         return pa.ExtensionArray.from_storage(kind, without_hidden(column.storage))
     if pa.types.is_dictionary(kind):
-        indices = without_hidden(column.indices)
-        return pa.DictionaryArray.from_arrays(indices, column.dictionary, ordered=kind.ordered)
+        indices, dictionary = _each_once(column)
+        return pa.DictionaryArray.from_arrays(without_hidden(indices), dictionary, ordered=kind.ordered)
+    if pa.types.is_run_end_encoded(kind):
+        return pc.run_end_encode(pc.run_end_decode(column), kind.run_end_type)
     if pa.types.is_struct(kind) and kind.num_fields:
         # Flattening puts the nulls of the structure onto its parts, under which they can then be cleaned.
         parts = [without_hidden(part) for part in column.flatten()]
@@ -44,6 +48,17 @@ def without_hidden(column: Any) -> Any:
     return _copied(column) if column.null_count or column.offset or more else column
 
 
+def _each_once(column: Any) -> tuple[Any, Any]:
+    """The indices and the dictionary of a column, with every value once, and a missing one in the indices alone."""
+    indices, dictionary = column.indices, column.dictionary
+    if pa.types.is_nested(dictionary.type):
+        return indices, dictionary
+    known = dictionary.drop_null().unique()
+    if len(known) == len(dictionary):
+        return indices, dictionary
+    return pc.index_in(dictionary, known).take(indices).cast(indices.type), known
+
+
 def _is_view(kind: Any) -> bool:
     return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
 
@@ -51,7 +66,7 @@ def _is_view(kind: Any) -> bool:
 def _copied(column: Any) -> Any:
     """New buffers, in which Arrow writes zeros (or nothing) where there is no value."""
     kind = column.type
-    if pa.types.is_null(kind) or pa.types.is_union(kind) or pa.types.is_run_end_encoded(kind):
+    if pa.types.is_null(kind) or pa.types.is_union(kind):
         return column
     if _is_view(kind):
         # Arrow cannot take from views, but it can make them.

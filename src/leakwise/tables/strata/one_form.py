@@ -1,7 +1,8 @@
 """Given columns whose equal values look different: what a stratum takes for one value a reader could tell apart.
 
-A missing value and a number that is none (NaN), a zero with a sign, 1 and 1.0 among Python objects, a field of a CSV
-file with quotes and without: a mechanism knows them as one value, and the released row shows which of them it was.
+A missing value and a number that is none (NaN), two of these with different bits, a zero with a sign, 1 and 1.0 among
+Python objects, a field of a CSV file with quotes and without: a mechanism knows them as one value, and the released row
+shows which of them it was.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ __all__ = ["OneForm"]
 
 # Objects of one of these types look the same where they are equal.
 _PLAIN = (str, int, bool)
-_FORMS = ("a missing value", "nan", "0.0", "-0.0")
+_FORMS = ("a missing value", "0.0", "-0.0")
+_NAN = np.float64("nan").view(np.uint64)
 
 
 class OneForm:
@@ -71,8 +73,9 @@ def _forms(column: Any) -> tuple[Sequence[Any], Any, Indices] | None:
     if dtype is not None and dtype != np.dtype(object):
         if getattr(dtype, "kind", "") != "f":
             return None
-        if isinstance(column, np.ndarray):
-            return _of_numbers(column, np.zeros(column.size, dtype=np.bool_))
+        if isinstance(dtype, np.dtype):
+            numbers = np.asarray(column)
+            return _of_numbers(numbers, np.zeros(numbers.size, dtype=np.bool_))
         missing = np.asarray(column.isna(), dtype=np.bool_)
         return _of_numbers(column.to_numpy(dtype=np.float64, na_value=1.0), missing)
     return _of_objects(list(column))
@@ -81,6 +84,8 @@ def _forms(column: Any) -> tuple[Sequence[Any], Any, Indices] | None:
 def _of_arrow(column: Any) -> tuple[Sequence[Any], Any, Indices] | None:
     import pyarrow as pa
 
+    if pa.types.is_dictionary(column.type) and pa.types.is_floating(column.type.value_type):
+        column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
         missing = column.is_null().to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else None
         missing = column.is_null().to_numpy() if missing is None else missing
@@ -95,10 +100,13 @@ def _of_arrow(column: Any) -> tuple[Sequence[Any], Any, Indices] | None:
 
 
 def _of_numbers(numbers: Array, missing: Bools) -> tuple[Sequence[Any], Any, Indices]:
-    zero = numbers == 0
-    form = np.where(missing, 0, np.where(np.isnan(numbers), 1, np.where(np.signbit(numbers), 3, 2)))
-    rows = np.flatnonzero(missing | zero | np.isnan(numbers))
-    return _FORMS, rows, form[rows]
+    none = np.isnan(numbers) & ~missing
+    bits, which = np.unique(numbers[none].astype(np.float64).view(np.uint64), return_inverse=True)
+    form = np.where(missing, 0, np.where(np.signbit(numbers), 2, 1))
+    form[none] = len(_FORMS) + which
+    rows = np.flatnonzero(missing | (numbers == 0) | none)
+    nans = ["nan" if one == _NAN else f"nan (with the bits {one:x})" for one in bits]
+    return [*_FORMS, *nans], rows, form[rows]
 
 
 def _of_objects(values: Sequence[Any]) -> tuple[Sequence[Any], Any, Indices] | None:

@@ -368,3 +368,22 @@ def test_json_parts_with_names_that_nobody_knew_are_refused(tmp_path):
         json.dump({"answer": "no"}, file)
     (tmp_path / "t" / "a.jsonl").unlink()
     assert lw.release(tmp_path / "t", IDENTITY, "answer", out=tmp_path / "o.jsonl").read_text() == '{"answer":"no"}\n'
+
+
+@pytest.mark.parametrize("place", ["t/../t/z.csv", "link/z.csv", "t/inner/z.csv"])
+@pytest.mark.parametrize("pattern", ["t/*", "link/*", "t/**/*.csv", "t"])
+def test_a_released_file_is_not_put_among_those_of_its_table_by_another_name(pattern, place, tmp_path):
+    write(FRAME, tmp_path / "t" / "inner" / "a.csv" if pattern == "t/*" else tmp_path / "t" / "a.csv")
+    (tmp_path / "t" / "inner").mkdir(exist_ok=True)
+    (tmp_path / "link").symlink_to(tmp_path / "t")
+    with pytest.raises(lw.InvalidInput, match="must not be among the files of the table"):
+        lw.release(tmp_path / pattern, RESPONSE, "answer", out=tmp_path / place)
+    beside = lw.release(tmp_path / pattern, RESPONSE, "answer", out=tmp_path / "z.csv")
+    assert beside.exists()
+
+
+def test_the_folder_that_one_is_in_is_a_table_too(tmp_path, monkeypatch):
+    write(FRAME, tmp_path / "t" / "a.csv")
+    monkeypatch.chdir(tmp_path / "t")
+    run("release", ".", "-c", "answer", "--lift", 2, "--prior", "no=0.6,yes=0.4", "--drop", DROP, "-o", "../z.csv")
+    assert "z.csv" in names(tmp_path)

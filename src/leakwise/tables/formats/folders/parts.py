@@ -70,14 +70,24 @@ def kind_of_parts(path: Path) -> Kind:
 
 
 def belongs(path: Path, source: Path) -> bool:
-    """Return whether a file would be one of those of a folder or of a pattern."""
-    if is_pattern(source):
-        ours, theirs = path.absolute(), source.absolute()
-        if "**" in theirs.parts:
-            return fnmatch.fnmatch(str(ours), str(theirs).replace("**/", "*"))
-        pairs = zip(ours.parts, theirs.parts, strict=False)
-        return len(ours.parts) == len(theirs.parts) and all(fnmatch.fnmatch(one, other) for one, other in pairs)
-    return source.is_dir() and path.resolve().is_relative_to(source.resolve())
+    """Return whether a file would be one of those of a folder or of a pattern, by whatever name it is reached."""
+    ours = path.parent.resolve() / path.name
+    if not is_pattern(source):
+        return source.is_dir() and ours.is_relative_to(source.resolve())
+    fixed = _fixed(source)
+    top, pattern = Path(*source.parts[:fixed]).resolve(), source.parts[fixed:]
+    if not ours.is_relative_to(top):
+        return False
+    inside = ours.relative_to(top)
+    if "**" in pattern:
+        return fnmatch.fnmatch(str(inside), str(Path(*pattern)).replace("**/", "*"))
+    # Of a folder that the pattern names all files are read.
+    return len(inside.parts) >= len(pattern) and all(map(fnmatch.fnmatch, inside.parts, pattern))
+
+
+def _fixed(pattern: Path) -> int:
+    """The number of folders that a pattern names before its first sign."""
+    return next(place for place, part in enumerate(pattern.parts) if glob.has_magic(part))
 
 
 def _of_folder(folder: Path, top: Path, keys: Mapping[str, str | None]) -> Iterator[Part]:
@@ -102,7 +112,7 @@ def _of_folder(folder: Path, top: Path, keys: Mapping[str, str | None]) -> Itera
 
 
 def _of_pattern(pattern: Path) -> Iterator[Part]:
-    fixed = next(place for place, part in enumerate(pattern.parts) if glob.has_magic(part))
+    fixed = _fixed(pattern)
     for text in sorted(glob.glob(str(pattern), recursive=True)):
         path = Path(text)
         if any(part[0] in "._" for part in path.parts[fixed:]):
