@@ -212,3 +212,67 @@ def test_outcomes_with_short_codes_are_not_said_to_be_named_by_values_and_have_a
     assert "details" in many.tags
     legend = released.design.legend()
     assert all(f"{name}{text}" in many.text.replace("\n", "") for name, text in legend.items())
+
+
+PATIENTS = lw.Prior({"well": "0.9", "flu": "0.081", "hiv": "0.019"})
+
+
+def patients(rows, **options):
+    drawn = np.random.default_rng(2).choice(PATIENTS.labels, size=rows, p=PATIENTS.probabilities)
+    return lw.protect({"diagnosis": drawn.tolist()}, "diagnosis", prior=PATIENTS, lift=2, **options)
+
+
+def so_what(facts):
+    """What the page says of each value, by its name."""
+    text = page(facts)
+    if "from this release</th>" not in text:
+        return {}
+    table = text[text.index("from this release</th>") :].split("</table>")[0]
+    return {name: words for name, _, words in re.findall(r"row\">(.*?)</th><td>(.*?)</td><td>(.*?)</td>", table)}
+
+
+def test_each_value_is_said_to_be_told_or_from_how_many_rows_it_would_be():
+    facts = patients(3000).facts
+    told, errors = so_what(facts), facts.comparison.ours.standard_error
+    assert told["well"] == f"can be told, to about {np.ceil(2000 * errors[0]) / 10:g} percentage points up or down"
+    found = re.fullmatch(r"cannot be told from 3,000 rows; about ([\d,]+) needed", told["hiv"])
+    needed = int(found[1].replace(",", ""))
+    # Twice the standard error is the frequency there, and two digits are enough to know.
+    exact = 3000 * (2 * errors[2] / 0.019) ** 2
+    assert exact <= needed < 1.1 * exact
+    assert facts.to_dict()["comparison"]["rows_needed"][2] == needed
+    # So many rows do tell it, and fewer do not; estimates from so many say the same.
+    assert so_what(replace(facts, rows=needed))["hiv"].startswith("can be told")
+    assert so_what(replace(facts, rows=int(exact) - 1))["hiv"].startswith("cannot be told")
+    counts = np.round(PATIENTS.probabilities @ facts.mechanism.matrix * needed).astype(int).tolist()
+    estimated = lw.estimate(dict(zip(facts.mechanism.outputs, counts, strict=True)), facts.mechanism)
+    assert 0.9 * 0.019 < 2 * estimated.standard_error[2] < 1.01 * 0.019
+
+
+def test_all_rows_are_said_to_be_worth_so_many_without_protection_rounded_down():
+    facts = patients(3000).facts
+    ours, other = (int(3000 * one.rows_worth) for one in (facts.comparison.ours, facts.comparison.randomized_response))
+    words = " ".join(Page(page(facts)).text.split())
+    assert f"these 3,000 released rows are worth {ours} without protection; those of randomized response" in words
+    assert f"of the same leakage, {other}." in words
+    few = " ".join(Page(page(replace(facts, rows=3))).text.split())
+    assert "these 3 released rows are worth less than one without protection" in few
+
+
+def test_a_value_that_no_table_tells_is_said_to_be_one():
+    prior = lw.Prior({"no": "0.75", "yes": "0.25", "never": 0, "hardly": "1e-200"})
+    m = lw.randomized_response(prior.labels, lift=3)
+    facts = lw.protect({"s": ["no", "yes"] * 50}, "s", prior=prior, mechanism=m, order="keep").facts
+    for name in ("never", "hardly"):
+        assert so_what(facts)[name] == "cannot be told from 100 rows; no number of rows is enough"
+    assert facts.to_dict()["comparison"]["rows_needed"][2:] == [None, None]
+
+
+def test_nothing_is_said_of_frequencies_where_no_prior_is_known_or_outcomes_do_not_determine_them():
+    rows = ["no", "yes"] * 50
+    every = lw.protect({"s": rows}, "s", prior=lw.AllPriors(["no", "yes"]), lift=3, order="keep")
+    assert so_what(every.facts) == {}
+    with pytest.warns(lw.errors.LeakwiseWarning, match="reveals nothing"):
+        silent = lw.protect({"s": rows}, "s", prior=PRIOR, mechanism=lw.constant(["no", "yes"]), order="keep")
+    assert so_what(silent.facts) == {}
+    assert silent.facts.to_dict()["comparison"]["rows_needed"] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,9 @@ __all__ = [
     "response",
     "worth",
 ]
+
+# More people than there will be: nobody gathers so many rows.
+_MOST_ROWS_NEEDED = 10**12
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,37 @@ class Worth:
 
 @dataclass(frozen=True)
 class Comparison:
-    """This mechanism, randomized response at the same leakage, and no randomization."""
+    """This mechanism, randomized response at the same leakage, and no randomization.
+
+    Attributes
+    ----------
+    frequencies
+        How often each value is expected among all rows, by the priors.
+    rows
+        How many rows there are.
+    """
 
     ours: Worth
     randomized_response: Worth
     plain_standard_error: list[float]
+    frequencies: list[float]
+    rows: int
+
+    @property
+    def told(self) -> list[bool] | None:
+        """Whether each value is told from none at all: twice its standard error is at most its frequency."""
+        errors = self.ours.standard_error
+        if errors is None:
+            return None
+        return [mass > 0 and 2 * error <= mass for error, mass in zip(errors, self.frequencies, strict=True)]
+
+    @property
+    def rows_needed(self) -> list[int | None] | None:
+        """From about how many rows each value is told, rounded up to two digits; None for one that never is."""
+        errors = self.ours.standard_error
+        if errors is None:
+            return None
+        return [_needed(self.rows, error, mass) for error, mass in zip(errors, self.frequencies, strict=True)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -72,6 +102,7 @@ class Comparison:
             "this_release": self.ours.to_dict(),
             "randomized_response_at_the_same_leakage": self.randomized_response.to_dict(),
             "unrandomised_standard_error": self.plain_standard_error,
+            "rows_needed": self.rows_needed,
         }
 
 
@@ -114,7 +145,19 @@ def compare_parts(parts: Sequence[Part], epsilon: float, rows: int) -> Compariso
     """Return the same for a table whose strata have mechanisms of their own, over all rows together."""
     plain = sum(part.rows * part.prior.probabilities * (1 - part.prior.probabilities) for part in parts)
     others = [replace(part, mechanism=response(part.mechanism, part.prior, epsilon)) for part in parts]
-    return Comparison(pooled_worth(parts, rows), pooled_worth(others, rows), (np.sqrt(plain) / rows).tolist())
+    masses = np.asarray(sum(part.rows * part.prior.probabilities for part in parts)) / rows
+    errors = np.sqrt(plain) / rows
+    return Comparison(pooled_worth(parts, rows), pooled_worth(others, rows), errors.tolist(), masses.tolist(), rows)
+
+
+def _needed(rows: int, error: float, mass: float) -> int | None:
+    """The rows at which twice a standard error is the frequency: it falls with the square root of the rows."""
+    relative = 2 * error / mass if mass > 0 else math.inf
+    least = rows * relative * relative
+    if not least <= _MOST_ROWS_NEEDED:
+        return None
+    step: int = 10 ** max(0, len(str(math.ceil(least))) - 2)
+    return max(1, math.ceil(least / step) * step)
 
 
 def response(mechanism: Mechanism, prior: Prior, limit: float) -> Mechanism:

@@ -15,6 +15,7 @@ from leakwise.guarantee import (
     percent_at_most,
 )
 from leakwise.optimize.finish.outcome_names import coded, legend
+from leakwise.priors import AllPriors
 from leakwise.report.facts import Facts
 from leakwise.report.pictures import bar, heat_table
 from leakwise.report.release_facts import ReleaseFacts
@@ -29,7 +30,6 @@ from leakwise.report.sections import (
     html_rows,
     limits,
     proof,
-    standard_errors,
     worth,
 )
 from leakwise.report.several_facts import SeveralFacts
@@ -195,7 +195,7 @@ def _legend(facts: Facts) -> str:
     rows = [[escape(str(name)), escape(text)] for name, text in legend(facts.mechanism, facts.prior).items()]
     return (
         "<details><summary>What each outcome makes more likely</summary>\n"
-        f"{html_rows(['outcome', 'makes more likely'], rows)}</details>\n"
+        f"{html_rows(['outcome', 'makes more likely'], rows, words=True)}</details>\n"
     )
 
 
@@ -203,6 +203,5 @@ def _worth(facts: Facts) -> str:
     compared = facts.comparison
     if compared is None:
         return ""
-    order = sorted(range(len(facts.prior)), key=lambda place: -facts.prior.probabilities[place])
     names = [str(one) for one in facts.mechanism.inputs]
-    return worth(facts, compared, standard_errors(facts.rows, names, order, compared))
+    return worth(facts, names, compared, known=not isinstance(facts.certificate.prior, AllPriors))

@@ -18,7 +18,6 @@ from leakwise.report.sections import (
     html_rows,
     limits,
     proof,
-    standard_errors,
     worth,
 )
 
@@ -145,7 +144,7 @@ def _strata(facts: RowFacts) -> str:
         words += f" {facts.fallen}"
     table = html_rows(["stratum", "rows", "mechanism", "largest lift", "most frequent value"], rows)
     left = paragraph(f"{more:,} smaller ones are not shown.") if more > 0 else ""
-    fold = f'<details><summary>The largest strata first</summary>\n<div class="wide">{table}</div>{left}</details>\n'
+    fold = f"<details><summary>The largest strata first</summary>\n{table}{left}</details>\n"
     return section("The strata", paragraph(words), fold)
 
 
@@ -198,10 +197,8 @@ def _outcome(facts: RowFacts, label: object) -> str:
 
 
 def _worth(facts: RowFacts) -> str:
-    compared, prior = facts.comparison, facts.prior
+    compared = facts.comparison
     if compared is None:
         return ""
     names = [str(one) for one in facts.mechanism.inputs]
-    masses = [1.0] * len(names) if prior is None else prior.probabilities.tolist()
-    order = sorted(range(len(names)), key=lambda place: -masses[place])
-    return worth(facts, compared, standard_errors(facts.rows, names, order, compared))
+    return worth(facts, names, compared, known=facts.prior is not None)

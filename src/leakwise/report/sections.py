@@ -8,7 +8,7 @@ from typing import Any
 
 from leakwise.charts.page import paragraph, section
 from leakwise.charts.table import number
-from leakwise.guarantee import percent
+from leakwise.guarantee import at_most, percent
 from leakwise.optimize.finish.outcome_names import coded
 from leakwise.report.comparison import Comparison
 from leakwise.report.release_facts import SEEDED, ReleaseFacts
@@ -22,7 +22,6 @@ __all__ = [
     "html_rows",
     "limits",
     "proof",
-    "standard_errors",
     "worth",
 ]
 
@@ -38,14 +37,15 @@ _NAMED = "Outcomes are named by the values they make more likely, and are not to
 _CODED = "Outcomes have short codes: each makes some values more likely, and says nothing else of a row."
 
 
-def html_rows(headers: list[str], rows: list[list[str]]) -> str:
-    """Return a table whose cells are HTML already."""
+def html_rows(headers: list[str], rows: list[list[str]], *, words: bool = False) -> str:
+    """Return a table whose cells are HTML already: numbers, or ``words``, which begin at the left."""
+    kind = "" if words else ' class="n"'
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in headers)
     body = ""
     for name, *others in rows:
-        cells = "".join(f'<td class="n">{cell}</td>' for cell in others)
+        cells = "".join(f"<td{kind}>{cell}</td>" for cell in others)
         body += f'<tr><th scope="row">{name}</th>{cells}</tr>\n'
-    return f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+    return f'<div class="wide"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n'
 
 
 def head(facts: ReleaseFacts, outcomes: Sequence[object], made_for: str = "") -> str:
@@ -78,11 +78,14 @@ def columns(facts: ReleaseFacts) -> str:
     if not facts.roles:
         return ""
     rows = [[escape(name), escape(kind), escape(how)] for name, kind, how in facts.roles]
-    return section("The columns of a row", html_rows(["column", "it is", "how it goes out"], rows))
+    return section("The columns of a row", html_rows(["column", "it is", "how it goes out"], rows, words=True))
 
 
-def worth(facts: ReleaseFacts, compared: Comparison, errors: str) -> str:
-    """Return what the release is good for, beside randomized response and no protection at all."""
+def worth(facts: ReleaseFacts, names: list[str], compared: Comparison, *, known: bool) -> str:
+    """Return what the release is good for, beside randomized response and no protection at all.
+
+    Whether a value can be told depends on its frequency: nothing is said of it where no prior is ``known``.
+    """
     ours, other = compared.ours, compared.randomized_response
     rows = [
         [
@@ -97,17 +100,58 @@ def worth(facts: ReleaseFacts, compared: Comparison, errors: str) -> str:
     strata = " in every stratum" if facts.given else ""
     return section(
         "What the released table is good for",
+        _so_many(facts.rows, ours.rows_worth, other.rows_worth),
+        _so_what(names, compared) if known else "",
         paragraph(
             "Compared with randomized response (the true value with a certain probability, else any other) of exactly "
             f"the same leakage{strata}, and with the table without protection."
         ),
         html_rows(["", "this release", "randomized response", "no protection"], rows),
-        errors,
+        _standard_errors(names, compared),
     )
 
 
-def standard_errors(rows: int, names: list[str], order: list[int], compared: Comparison) -> str:
-    """Return the standard error of each value's frequency, where the outcomes determine them."""
+def _so_many(rows: int, ours: float | None, other: float | None) -> str:
+    """What all rows are worth in rows without protection, rounded down."""
+    if ours is None:
+        return ""
+    beside = "" if other is None else f"; those of randomized response of the same leakage, {_whole(rows * other)}"
+    return paragraph(
+        f"For frequencies, these {rows:,} released rows are worth {_whole(rows * ours)} without protection{beside}."
+    )
+
+
+def _whole(rows: float) -> str:
+    return f"{int(rows):,}" if rows >= 1 else "less than one"
+
+
+def _so_what(names: list[str], compared: Comparison) -> str:
+    """What can be said of each value from so many rows, or how many it would take."""
+    errors, told, needed = compared.ours.standard_error, compared.told, compared.rows_needed
+    if errors is None or told is None or needed is None:
+        return ""
+    masses, lines = compared.frequencies, []
+    for place in _most_frequent(masses):
+        if told[place]:
+            points = at_most(200 * errors[place], 2)
+            words = f"can be told, to about {points} percentage points up or down"
+        else:
+            more = "no number of rows is enough" if needed[place] is None else f"about {needed[place]:,} needed"
+            words = f"cannot be told from {compared.rows:,} rows; {more}"
+        lines.append([escape(names[place]), percent(masses[place]), words])
+    return paragraph(
+        "What the frequencies of the values can be told to be, if they are those of the prior. A value can be told "
+        "where twice the standard error of its estimate is at most its frequency: its interval then leaves out zero."
+    ) + html_rows(["value", "expected", "from this release"], lines, words=True)
+
+
+def _most_frequent(masses: Sequence[float]) -> list[int]:
+    """The places of the values that a page has room for, in their own order."""
+    return sorted(sorted(range(len(masses)), key=lambda place: -masses[place])[:MOST_ROWS])
+
+
+def _standard_errors(names: list[str], compared: Comparison) -> str:
+    """The standard error of each value's frequency, where the outcomes determine them."""
     ours, other = compared.ours.standard_error, compared.randomized_response.standard_error
     if ours is None:
         return paragraph(
@@ -121,11 +165,11 @@ def standard_errors(rows: int, names: list[str], order: list[int], compared: Com
             "—" if other is None else number(other[place]),
             number(compared.plain_standard_error[place]),
         ]
-        for place in sorted(order[:MOST_ROWS])
+        for place in _most_frequent(compared.frequencies)
     ]
-    return paragraph(f"Expected standard error of the estimated frequency of each value, from {rows:,} rows:") + (
-        html_rows(["value", "this release", "randomized response", "no protection"], lines)
-    )
+    return paragraph(
+        f"Expected standard error of the estimated frequency of each value, from {compared.rows:,} rows:"
+    ) + html_rows(["value", "this release", "randomized response", "no protection"], lines)
 
 
 def _maybe(value: float | None) -> str:

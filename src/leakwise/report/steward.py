@@ -176,6 +176,6 @@ def _counts(steward: StewardFacts) -> str:
     left = len(steward.counts) - len(shown)
     return section(
         "Exact counts",
-        f'<div class="wide">{html_rows(["stratum", *values], rows)}</div>\n',
+        html_rows(["stratum", *values], rows),
         paragraph(f"{left:,} smaller strata are not shown.") if left else "",
     )

@@ -57,7 +57,7 @@ def _linked(numbers: Sequence[Number]) -> str:
     for one in numbers:
         line = "" if one.line is None else f'<a href="certificate.html#L{one.line}">line {one.line}</a>'
         rows.append([escape(one.name), escape(one.value), escape(one.how), line])
-    return f'<div class="wide">{html_rows(["number", "value", "how", "certificate"], rows)}</div>\n'
+    return html_rows(["number", "value", "how", "certificate"], rows)
 
 
 def _answers(pairs: Sequence[tuple[str, str]]) -> str:

@@ -1,0 +1,76 @@
+"""The report of a release on a phone and on paper: nothing runs over the edge, and nothing stays folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+
+pytest.importorskip("playwright")
+
+CHROMIUM = Path("/usr/bin/chromium")
+VALUES = ["well", "influenza", "chronic obstructive pulmonary disease", "donaudampfschiffahrtsgesellschaftskapitaen"]
+# All that reaches beyond the window, what can be scrolled to in a box of its own included: nothing is hidden there.
+BEYOND = """() => [...document.querySelectorAll("body *")].filter(
+  one => one.getBoundingClientRect().right > innerWidth + 0.5).map(one => one.tagName + ": " + one.textContent)"""
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The addresses of a report on one column, and of one on rows, with long names of values and files."""
+    home, generator = tmp_path_factory.mktemp("reports"), np.random.default_rng(0)
+    masses = [0.8, 0.1, 0.06, 0.04]
+    rows = generator.choice(VALUES, size=3000, p=masses).tolist()
+    prior = lw.Prior(dict(zip(VALUES, masses, strict=True)))
+    # Four outcomes, so that the picture of the mechanism has room.
+    response = lw.randomized_response(VALUES, lift=2)
+    name = "the_register_of_all_patients_of_the_hospital_in_the_year_2026_final_version"
+    one = lw.protect({"diagnosis": rows}, "diagnosis", prior=prior, mechanism=response, lift=2, dataset=f"{name}.csv")
+    table = {"diagnosis": rows, "sex": generator.choice(["f", "m"], size=3000).tolist()}
+    by_sex = lw.PriorByStratum({"f": prior, "m": prior}, {"sex": ["f", "m"]})
+    row = lw.protect(table, "diagnosis", prior=by_sex, lift=2, given=["sex"], order="shuffle")
+    return {
+        "one column": one.report(home / "one.html", certificate=f"{name}.certificate.json").as_uri(),
+        "rows": row.report(home / "row.html", mechanism=f"{name}.mechanism.json").as_uri(),
+    }
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    if not CHROMIUM.exists():
+        pytest.skip("no chromium here")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+def test_nothing_runs_over_the_edge_of_a_phone(chromium: Any, reports: dict[str, str]) -> None:
+    page = chromium.new_page(viewport={"width": 400, "height": 900})
+    page.goto(reports["one column"])
+    assert page.evaluate(BEYOND) == []
+    assert page.get_by_text("cannot be told from 3,000 rows; about").count() > 0
+    # The picture of a mechanism with many outcomes scrolls in a box of its own.
+    page.goto(reports["rows"])
+    assert page.evaluate("document.documentElement.scrollWidth") == 400
+    page.close()
+
+
+def test_paper_shows_what_a_screen_folds_and_nothing_runs_over_its_edge(chromium: Any, reports: dict[str, str]) -> None:
+    page = chromium.new_page(viewport={"width": 657, "height": 986})  # A4 within its margins
+    page.goto(reports["rows"])
+    folded = page.locator("details:not([open]) table").first
+    assert not folded.is_visible()
+    page.emulate_media(media="print")
+    assert folded.is_visible()
+    assert page.evaluate(BEYOND) == []
+    page.close()
