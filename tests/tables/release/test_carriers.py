@@ -453,6 +453,8 @@ def test_a_value_that_a_dictionary_has_twice_does_not_tell_rows_apart(tmp_path):
             assert ward.to_pylist() == ["a", "a", "b", None, None]
             assert ward.indices.to_pylist() == [0, 0, 1, None, None]
             assert ward.type == twice.type
+    out = lw.release(tmp_path / "t.arrow", M, "smokes", out=tmp_path / "out.parquet")
+    assert pq.read_table(out)["ward"].to_pylist() == ["a", "a", "b", None, None]
 
 
 def test_runs_of_one_value_are_not_cut_where_the_secret_changes(tmp_path):

@@ -148,7 +148,14 @@ def _parquet(kind: Kind, target: BinaryIO, schema: Any) -> Iterator[Sink]:
     import pyarrow.parquet as pq
 
     with pq.ParquetWriter(target, schema) as writer:
-        yield _Writer(lambda table: writer.write_table(table, row_group_size=max(1, table.num_rows)))
+
+        def write(table: Any) -> None:
+            # Parquet has no place for a missing value in a dictionary.
+            columns = [without_hidden(one) if pa.types.is_dictionary(one.type) else one for one in table.columns]
+            plain = pa.Table.from_arrays(columns, schema=schema)
+            writer.write_table(plain, row_group_size=max(1, plain.num_rows))
+
+        yield _Writer(write)
 
 
 @contextmanager
