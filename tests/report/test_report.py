@@ -276,3 +276,14 @@ def test_nothing_is_said_of_frequencies_where_no_prior_is_known_or_outcomes_do_n
         silent = lw.protect({"s": rows}, "s", prior=PRIOR, mechanism=lw.constant(["no", "yes"]), order="keep")
     assert so_what(silent.facts) == {}
     assert silent.facts.to_dict()["comparison"]["rows_needed"] is None
+
+
+def test_what_is_shown_of_a_release_that_holds_for_every_prior_names_no_prior():
+    table = {"s": ["a", "b", "b"] * 100, "g": ["x", "y"] * 150}
+    unknown = lw.protect(table, "s", domain=["a", "b"], prior=lw.AllPriors(["a", "b"]), lift=2, order="shuffle")
+    with pytest.warns(lw.LeakwiseWarning, match="too rare to learn from"):
+        rare = lw.protect(table, "s", domain=["a", "b"], prior="table", failure=1e-6, lift=2, order="shuffle")
+    for made in (unknown, rare):
+        assert re.search(r"prior +none: it holds for every prior", repr(made))
+    known = lw.protect(table, "s", prior={"a": 0.4, "b": 0.6}, lift=2, order="shuffle", drop="g")
+    assert re.search(r"prior +given", repr(known))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import random
 import shlex
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import leakwise as lw
 from leakwise.cli import app
+from leakwise.workflow.advice import round_bins
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +133,43 @@ def test_a_column_with_infinite_numbers_is_not_put_into_bins_and_a_table_without
 def test_many_numbers_with_missing_ones_have_a_place_for_them():
     found = lw.advise({"score": [*np.linspace(0, 10, 399), math.nan]}, "score")
     assert "domain=lw.bins(0, 10, 5).with_missing()" in found.command(found.settings[0])
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize(
+    ("days", "domain"),
+    [
+        (1461, "bins:2012-01-01,2015-12-31,year"),
+        (600, "bins:2012-01-01,2013-09-30,quarter"),
+        (200, "bins:2012-01-01,2012-07-31,month"),
+    ],
+)
+def test_many_dates_are_put_into_bins_and_the_command_runs(days, domain, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    dates = pd.Series([*pd.date_range("2012-01-01", periods=days), pd.NaT])
+    if text:
+        dates.dt.strftime("%Y-%m-%d").to_frame("date").to_csv("t.csv", index=False)
+    else:
+        dates.to_frame("date").to_parquet("t.parquet")
+    found = lw.advise("t.csv" if text else "t.parquet", "date", time_limit=1)
+    command = shlex.split(found.command(found.settings[0]))
+    assert command[command.index("--domain") + 1] == f"{domain},"
+    done = CliRunner().invoke(app, command[1:])
+    assert done.exit_code == 0, done.output
+
+
+def test_edges_of_bins_are_round_and_contain_every_number():
+    table = {"ill": ["no", "yes"] * 100, "place": np.linspace(33.72, 34.29, 200)}
+    assert "bins:33.7,34.3,5" in str(lw.advise(table, "ill").settings[0].columns.coarsen["place"].typed)
+    above = np.append(np.linspace(33.72, 34.2, 199), 34.300000000000004)
+    assert round_bins(above).edges[-1] == 34.300000000000004
+
+
+def test_a_column_without_a_name_is_seen_in_sentences():
+    table = {"": list(range(40)) * 5, "ill": random.Random(1).choices(["no", "yes"], k=200)}
+    assert "'': numbers, put into bins." in lw.advise(table, "ill").assumed
+    r = lw.protect(table, "ill", prior={"no": 0.5, "yes": 0.5}, lift=2, unrelated=[""], order="shuffle")
+    assert "if '' tells nothing about ill" in str(r.guarantee)
 
 
 def test_many_numbers_are_put_into_bins_and_many_texts_refused(clinic):

@@ -219,5 +219,5 @@ def joined(names: Iterable[object]) -> str:
     >>> joined(["sex", "age", "income"])
     'sex, age and income'
     """
-    texts = [str(name) for name in names]
+    texts = [str(name) or "''" for name in names]  # the column of row numbers that R and pandas write has no name
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

@@ -15,7 +15,7 @@ from leakwise.errors import some_of
 from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.optimize.design_result import lift_chart
-from leakwise.priors import Prior, PriorByStratum
+from leakwise.priors import AllPriors, Prior, PriorByStratum
 from leakwise.proof import Certificate, StratifiedCertificate
 from leakwise.report.dry_run import DryRun
 from leakwise.report.facts import Facts
@@ -88,6 +88,14 @@ class Protection(Reported, Drawn):
         with private():
             return write_report(StewardFacts(self.facts, self.certificate, self.counts), path)
 
+    @property
+    def _from_where(self) -> str:
+        found = self.certificate
+        priors = [found.prior] if isinstance(found, Certificate) else [found.priors[key] for key in found.priors]
+        if all(isinstance(prior, AllPriors) for prior in priors):
+            return "none: it holds for every prior"
+        return "given" if self.facts.origin == "given" else "estimated from the table"
+
     def _shown(self) -> Parts:
         rows = [
             ["column", self.facts.secret],
@@ -96,7 +104,7 @@ class Protection(Reported, Drawn):
             ["made for", self.facts.use],
             ["outcomes", some_of(self.mechanism.outputs, 6)],
             ["proven ε (nats, rounded up)", at_most(self.facts.certificate.epsilon_upper, 6)],
-            ["prior", "given" if self.facts.origin == "given" else "estimated from the table"],
+            ["prior", self._from_where],
         ]
         if self.facts.memo is not None:
             rows.append(["draws repeat for each", self.facts.memo["person"]])

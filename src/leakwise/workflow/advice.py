@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from leakwise.alphabet import Bins, GivenColumns
+from leakwise.alphabet import Bins, GivenColumns, bins
+from leakwise.alphabet.dates import day_of
 from leakwise.errors import LeakwiseError, LeakwiseWarning
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior
@@ -25,12 +26,14 @@ from leakwise.types import Codes, Counts, Floats
 from leakwise.workflow.choice import Choice, Request
 from leakwise.workflow.strata import CountedStrata, certified_by_stratum
 
-__all__ = ["advice", "round_bins", "tell_accuracy"]
+__all__ = ["advice", "bins_of_dates", "round_bins", "tell_accuracy"]
 
 # Choices that are told, and how much better each must be than the last.
 _TOLD, _BETTER = 3, 0.9
 # A column of numbers with more values than this may be put into bins, of which there are so many.
 _MANY, _BINS = 12, 5
+# Dates are put into years where there are so many of them; otherwise into quarters, months, …
+_FEW_DATES = 4
 # A choice that keeps a column in bins is preferred to one that drops it, if it costs no more than this.
 _FOR_BINS = 1.15
 # Seconds for each of the two designs that accuracies are foretold by.
@@ -223,6 +226,21 @@ def round_bins(numbers: Floats) -> Bins | None:
     if np.isinf(numbers).any() or not finite.size or finite.min() == finite.max():
         return None
     low, high = float(finite.min()), float(finite.max())
-    step = 10.0 ** math.floor(math.log10(high - low))
-    low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    power = math.floor(math.log10(high - low))
+    step = 10.0**power
+    # 343 times 0.1 is not 34.3 in floats; a number just beyond the round one is still inside.
+    low = min(low, round(math.floor(low / step) * step, -power))
+    high = max(high, round(math.ceil(high / step) * step, -power))
     return Bins(np.linspace(low, high, _BINS + 1)).with_missing()
+
+
+def bins_of_dates(values: Sequence[Any]) -> Bins | None:
+    """The longest units of time of which the dates span a few; None where not all values are dates."""
+    days = [day_of(one) for one in values if one is not None and one != ""]
+    known = [day for day in days if day is not None]
+    if not known or len(known) < len(days):
+        return None
+    first, last = (np.datetime64(day, "D").item() for day in (min(known), max(known)))
+    choices = (bins(first, last, unit) for unit in ("year", "quarter", "month", "week", "day"))
+    found = next((one for one in choices if len(one) >= _FEW_DATES), None)
+    return found if found is None or len(days) == len(values) else found.with_missing()

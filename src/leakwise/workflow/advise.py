@@ -25,7 +25,7 @@ from leakwise.report.steward import STEWARD
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.formats import is_path
 from leakwise.tables.formats.remote import shown_uri
-from leakwise.workflow.advice import round_bins
+from leakwise.workflow.advice import bins_of_dates, round_bins
 from leakwise.workflow.columns import MOST_VALUES
 from leakwise.workflow.protect import protect
 from leakwise.workflow.strata import LEAST_ROWS
@@ -326,6 +326,9 @@ def _values(source: Any, secret: Hashable, domain: Any) -> tuple[Alphabet, list[
         found = Bins(bins.edges, missing=bool(np.isnan(numbers).any()))
         told = f"{secret} is in {len(bins.edges) - 1} bins of equal width between its least and largest values, rounded"
         return found, [f"{told}, which the release shows (say others with --domain bins:…)."]
+    if len(values) > _MANY_SECRETS and (dates := bins_of_dates(values)) is not None:
+        told = f"{secret} is in bins of whole days between its first and last dates"
+        return dates, [f"{told}, which the release shows (say others with --domain bins:2020-01,2024-12,month)."]
     if len(values) > _MOST_SECRETS:
         raise InvalidInput(
             f"{str(secret)!r} has {len(values):,} values, more than {_MOST_SECRETS}. Group them first, or name those "

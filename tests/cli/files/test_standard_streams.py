@@ -243,3 +243,26 @@ def test_a_process_that_is_killed_leaves_no_row_behind(temporary):
         assert process.stdout is not None
         assert process.stdout.read() == b""
     assert not any(one.is_file() for one in temporary.rglob("*")), "a link that leads nowhere, at most"
+
+
+@pytest.mark.parametrize("protected", [ASKED, ("--protect", "smokes=2", "--protect", "id=2")])
+def test_what_is_said_of_a_release_into_a_pipe_names_no_temporary_file(protected, temporary: Path) -> None:
+    if protected is not ASKED:
+        protected = (
+            *protected,
+            "--domain",
+            "no,yes",
+            "--domain",
+            "bins:0,400,2",
+            "--prior",
+            "uniform",
+            "--prior",
+            "uniform",
+        )
+    code, sent, said = run(
+        "release", "-", "--format", "csv", *protected, "--out-format", "parquet", "--order", "shuffle"
+    )
+    assert (code, sent[:4]) == (0, b"PAR1")
+    assert "table: -" in said
+    assert temporary.name not in said
+    assert "stdout" not in said

@@ -15,7 +15,7 @@ from leakwise.alphabet import Alphabet
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 from leakwise.tables.formats import Columns, Exchange, Reorder
 from leakwise.tables.formats.compression import opened
-from leakwise.tables.formats.names import kind_of
+from leakwise.tables.formats.names import AS_LINES, kind_of
 from leakwise.tables.formats.texts import TextCoder, texts_of, value_of, write_reordered
 from leakwise.tables.formats.typed_texts import JsonType, TextTable
 from leakwise.types import Array
@@ -84,7 +84,10 @@ class JsonLinesTable(TextTable):
             try:
                 found = _DECODER.decode(text)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                raise InvalidInput(f"Line {number} of {str(self.path)!r} is not a JSON object: {error}.") from error
+                hint = AS_LINES if number == 1 else ""  # a whole file of JSON, most likely
+                raise InvalidInput(
+                    f"Line {number} of {str(self.path)!r} is not a JSON object: {error}.{hint}"
+                ) from error
             self._refuse_repeated(text, found, number)
             objects.append(found)
         return objects

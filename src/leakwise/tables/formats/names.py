@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from leakwise.errors import InvalidInput, did_you_mean
 
-__all__ = ["COMPRESSIONS", "SUFFIXES", "Kind", "kind_of", "stem_of"]
+__all__ = ["AS_LINES", "COMPRESSIONS", "SUFFIXES", "Kind", "kind_of", "stem_of"]
 
 _KINDS = {
     "parquet": (".parquet", ".pq"),
@@ -20,6 +20,8 @@ _KINDS = {
 SUFFIXES = tuple(suffix for suffixes in _KINDS.values() for suffix in suffixes)
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Endings that a file of text may have after its own. The other kinds compress their columns themselves."""
+
+AS_LINES = " A .jsonl file has one object on each line: jq -c '.[]' makes that of an array."
 
 
 class Kind(NamedTuple):
@@ -66,6 +68,7 @@ def kind_of(path: Path, name: str = "file") -> Kind:
     raise InvalidInput(
         f"{name} {str(path)!r} must end in one of {', '.join(SUFFIXES)}, which says what kind of table it is. Files of "
         f"text may be compressed (.csv.gz, .jsonl.zst).{did_you_mean(suffix, SUFFIXES)}"
+        f"{AS_LINES if suffix == '.json' else ''}"
     )
 
 

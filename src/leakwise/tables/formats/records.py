@@ -202,9 +202,15 @@ class Records:
     def _refuse_ragged(self, feeds: Bools, width: int) -> None:
         lengths = np.diff(np.flatnonzero(np.append(True, feeds)))
         wrong = int(np.argmax(lengths != width))
+        # R's write.table: names of rows, and no name above them.
+        unnamed = self._before + wrong == 1 and lengths[wrong] == width + 1
+        hint = (
+            " If it begins with the name of a row, as R writes it, the header lacks a name for that: put one in front "
+            "of it, or write the table with row.names=FALSE."
+        )
         raise InvalidInput(
             f"Record {self._before + wrong + 1} of {str(self._path)!r} has {lengths[wrong]} fields, its header has "
-            f"{width}. Every record must have one field for each column."
+            f"{width}. Every record must have one field for each column.{hint if unnamed else ''}"
         )
 
     # -- fields -------------------------------------------------------------------------------------------------

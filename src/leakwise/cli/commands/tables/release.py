@@ -378,6 +378,7 @@ def release(
     except LeakwiseError as error:
         place_of = f"released to {str(target)!r}" if pipe is None else "drawn, and was not sent"
         raise InvalidInput(f"The table was {place_of}, but its report could not be written: {error}") from error
-    tell_release(done, written, as_json, err=pipe is not None)
+    # What goes to a pipe was in a temporary file, of which nobody needs the name.
+    tell_release(done if pipe is None else replace(done, table=None), written, as_json, err=pipe is not None)
     if pipe is not None:
         pipe.send()
