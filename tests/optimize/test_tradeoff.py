@@ -103,7 +103,7 @@ def test_labelled_utilities():
 
 def test_a_notebook_shows_a_sentence_the_curve_and_the_table_folded():
     html = lw.tradeoff(PRIOR, [0, 0.3, 1])._repr_html_()
-    parts = ["<p>At ε = 0.3000 the best mutual_information is ", "optimal for ε-PML", "<details>", "best ε-LDP</th>"]
+    parts = ["<p>At ε = 0.3000: best ", "optimal for ε-PML", "<details>", "best ε-LDP</th>"]
     places = [html.index(part) for part in parts]
     assert places == sorted(places)
 

@@ -113,10 +113,10 @@ class Tradeoff(Drawn):
         """One point of the curve in words, from its middle."""
         middle = len(self) // 2
         value, simple = float(self.values[middle]), float(self.randomized_response[middle])
-        words = f"At ε = {number(float(self.epsilons[middle]))} the best {self.utility} is {number(value)}"
+        words = f"At ε = {number(float(self.epsilons[middle]))}: best {number(value)}"
         if not math.isfinite(simple):
             return f"{words}."
-        return f"{words}; randomized response with the same leakage reaches {number(simple)}."
+        return f"{words}, randomized response of the same leakage {number(simple)}."
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture: the optimum, the two comparisons, the privacy regions.

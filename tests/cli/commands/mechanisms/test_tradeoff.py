@@ -24,7 +24,9 @@ def test_the_table() -> None:
     code, said, _ = run(*PRIOR)
     assert code == 0
     assert "best ε-LDP" in said
-    assert len(said.splitlines()) == 43
+    assert len(said.splitlines()) == 44
+    assert max(map(len, said.splitlines())) <= 80
+    assert said.splitlines()[-1].startswith("At ε = 0.6931: best 0.6931, randomized response")
 
 
 def test_json_is_the_curve() -> None:
