@@ -13,6 +13,7 @@ import pytest
 import leakwise as lw
 from leakwise.errors import CertificateRejected
 from leakwise.exact import level
+from leakwise.mechanism import StratifiedMechanism
 from leakwise.priors import Box
 from leakwise.proof import SecretPart, SeveralCertificate
 
@@ -130,3 +131,33 @@ def test_later_frequencies_pay_for_the_choice_of_earlier_mechanisms() -> None:
         table, {"a": 1.5, "b": 1.5}, total=2, prior="table", failure=1e-6, domain={"a": ["x", "y"], "b": ["no", "yes"]}
     )
     assert shared.certificate.verify().parts[0].possible == possible * 45 * 45
+
+
+def answers(priors: lw.PriorByStratum) -> StratifiedMechanism:
+    """Randomized response in every stratum."""
+    each = dict.fromkeys(priors, lw.randomized_response(["no", "yes"], lift="1.25"))
+    return StratifiedMechanism(each, priors.given_columns, secret=priors.secret)
+
+
+def test_what_was_known_before_cannot_be_counted_beside_the_outcomes_before() -> None:
+    """Frequencies beside outcomes pay for every mechanism that those may be drawn by, whatever they are called."""
+    first = made(MARGINS).parts[0]
+    sample = lw.Prior.from_counts({"no": 5000, "yes": 5000}).confidence("1e-7", "layer-cake")
+    beside = lw.PriorByStratum(dict.fromkeys(first.mechanism.outputs, sample), {"a": list(first.mechanism.outputs)})
+    every = beside.replaced(dict.fromkeys(beside, lw.AllPriors(lw.Prior.uniform(["no", "yes"]))))
+    part = SecretPart(("b",), lw.certify(answers(every), every, lift=1.25), beside)
+    refused(SeveralCertificate((first, part)), "before is told by the outcomes of a: it was counted beside them")
+
+
+@pytest.mark.parametrize("method", ["kl", "weissman", "clopper-pearson", "layer-cake", "rounded-layer-cake"])
+def test_rows_choose_a_mechanism_whatever_kind_of_set_is_around_their_frequencies(method: str) -> None:
+    sample = lw.Prior.from_counts({"x": 5000, "y": 5000}).confidence("1e-7", method)
+    response = lw.randomized_response(["x", "y"], lift="1.2")
+    first = SecretPart(("a",), lw.certify(response, sample, lift=2))
+    counted = lw.Prior.from_counts({"no": 2500, "yes": 2500}).confidence("1e-7", "layer-cake")
+    beside = lw.PriorByStratum({"x": counted, "y": counted}, {"a": ["x", "y"]})
+    second = SecretPart(("b",), lw.certify(answers(beside), beside, lift=1.25))
+    refused(SeveralCertificate((first, second)), "counts 1 mechanisms that its rows could have chosen")
+    # Of 100 parts in all, and at most one more for each value.
+    enough = SeveralCertificate((replace(first, possible=102 * 101 // 2), second)).verify()
+    assert enough.exact_failure == (1 + 2 * 102 * 101 // 2) * Fraction("1e-7")

@@ -11,7 +11,7 @@ from leakwise.alphabet import joined
 from leakwise.errors import CertificateRejected
 from leakwise.exact import Level
 from leakwise.guarantee import at_most
-from leakwise.priors import AllPriors, Box, LayerCake, Prior, PriorByStratum, PriorSet
+from leakwise.priors import AllPriors, Box, Prior, PriorByStratum, PriorSet
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof.sets import least_mass_prover
 
@@ -125,11 +125,8 @@ def mechanisms_possible(known: Known) -> int:
     Later outcomes are counted beside the outcomes of one of them, and nobody knew beforehand of which: a bound that
     fails with probability δ for each fails with at most so many times δ for the one that was chosen.
     """
-    sizes = [
-        (one.rows if isinstance(one, RoundedLayerCake) else one.sample_size, len(one.nominal))
-        for one in sets_of(known)
-        if isinstance(one, (LayerCake, RoundedLayerCake))
-    ]
+    sets = [(one, one.rows if isinstance(one, RoundedLayerCake) else one.nominal.sample_size) for one in sets_of(known)]
+    sizes = [(rows, len(one.nominal)) for one, rows in sets if rows is not None]
     return max((roundings(*one) for one in sizes), default=1)
 
 
