@@ -191,6 +191,16 @@ def test_what_is_named_is_taken(clinic):
         lw.advise(clinic, ("ill", "sex"))
 
 
+def test_a_second_secret_is_refused_instead_of_given_to_everybody(clinic, tmp_path):
+    """The last of two columns once was the secret, and the commands released the other one as it is."""
+    clinic[["ill", "sex"]].to_csv(tmp_path / "t.csv", index=False)
+    told = CliRunner().invoke(app, ["advise", str(tmp_path / "t.csv"), "-c", "ill", "-c", "sex"])
+    assert told.exit_code == 2
+    assert "leakwise release" not in told.stdout
+    assert "must name one secret column. Got ('ill', 'sex') instead." in told.stderr
+    assert "--protect SECRET=LIFT --dry-run" in told.stderr
+
+
 def test_it_prints_a_table_the_commands_and_what_it_assumed(advised):
     said = repr(advised)
     assert said.startswith("Ways to release ill")

@@ -226,7 +226,11 @@ order='shuffle', dry_run=True)
         out = SqlTable(data.database, f"{data.table}_released")
     source = open_source(data, out, overwrite=out is not None, progress=None, order="shuffle")
     if isinstance(column, tuple | list) or column is None:
-        raise InvalidInput(f"column must name one secret column. Got {column!r} instead.")
+        raise InvalidInput(
+            f"column (--column) must name one secret column. Got {column!r} instead. Several secrets are tried "
+            "together by lw.protect(data, {secret: lift, ...}, dry_run=True), or leakwise release TABLE --protect "
+            "SECRET=LIFT --protect SECRET=LIFT --dry-run."
+        )
     (secret,) = secret_columns(source.names, column)
     names = [name for name in source.names or () if name != secret]
     if unknown := [name for name in drop if name not in names]:

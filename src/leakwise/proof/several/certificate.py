@@ -267,8 +267,8 @@ class SeveralCertificate(ShownCertificate):
         if part.alone is not None:
             if beside := [name for name in given_of(part.alone) if name in earlier]:
                 raise CertificateRejected(
-                    f"What was known of {part.title} before is told by the outcomes of {joined(beside)}: it was counted "
-                    "beside them, and the failure probability is larger. Do not rely on the certificate."
+                    f"What was known of {part.title} before is told by the outcomes of {joined(beside)}: it was "
+                    "counted beside them, and the failure probability is larger. Do not rely on the certificate."
                 )
             for one in sets_of(part.alone):
                 check_failure(one)
