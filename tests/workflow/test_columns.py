@@ -151,7 +151,7 @@ def test_the_command_says_it_all(tmp_path: Path) -> None:
     )
     assert estimated.exit_code == 0, estimated.output
     wrong = CliRunner().invoke(app, [*words, "--coarsen", "age=18,90", "--overwrite"])
-    assert "--coarsen must be NAME=bins:low,high,count" in wrong.stderr
+    assert "--coarsen must be NAME=bins:…, such as age=bins:0,100,10" in wrong.stderr
 
 
 def test_files_by_stratum_are_options_of_the_command(tmp_path: Path) -> None:

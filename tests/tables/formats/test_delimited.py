@@ -68,15 +68,16 @@ def test_what_was_kept_is_not_used_once_the_file_is_another(source: Path, tmp_pa
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_bytes_that_change_under_the_same_time_are_written_as_they_were_checked(source: Path, tmp_path: Path) -> None:
-    """Fields are never cut out of other bytes than those in which they were found."""
+def test_bytes_that_change_under_the_same_time_are_not_released(source: Path, tmp_path: Path) -> None:
+    """Fields are never cut out of other bytes than those in which they were found: the file has been touched."""
     table, before = open_table(source), source.read_bytes()
     checked = check_file(table, ["s"], RESPONSE.input_alphabet)
     stamp = source.stat()
     source.write_bytes(before.replace(b"a, ", b"b, "))
     os.utime(source, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    release_file([(checked, lw.identity(["no", "yes"]))], tmp_path / "out.csv")
-    assert (tmp_path / "out.csv").read_bytes().replace(b'"yes"', b"yes").replace(b'"no"', b"no") == before
+    with pytest.raises(lw.InvalidInput, match="was changed"):
+        release_file([(checked, RESPONSE)], tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_an_estimate_keeps_nothing(source: Path) -> None:
