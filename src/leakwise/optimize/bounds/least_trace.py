@@ -33,6 +33,7 @@ _ACCURACY = 1e-7
 _POWER = 1.8  # 2 would be exact for a diagonal G
 _PRICED = 130  # letters, up to which d is moved by what the duals find
 _PRICED_STEPS, _PATIENCE = 12, 2
+_FEW_VALUES, _FEW_STEPS = 200, 6  # of so many values, more steps change nothing
 _DAMPED = 0.7
 _WORTH_IT = 2e-4
 _FAR = 0.9
@@ -61,7 +62,8 @@ def least_trace_bound(cone: Cone, limits: Limits, *, rough: bool = False, known:
     if known and float(p @ p + _at(d, p, likely)[0] ** 2 * (d @ (likely - 1))) < _FAR * known:
         return best, kept
     within = squares.range is not None and not rough and len(p) <= _PRICED
-    for _ in range(_PRICED_STEPS if within else 1):
+    priced = _FEW_STEPS if len(p) <= _FEW_VALUES else _PRICED_STEPS
+    for _ in range(priced if within else 1):
         proof = squares.boxed(d) if rough else squares.simple(d) if limits.exhausted else squares.priced(d)
         scale, taken, roots, vectors = _at(d, p, proof.ceilings)
         if not np.isfinite(scale):
