@@ -352,6 +352,11 @@ def test_other_columns_of_the_table_and_the_command_that_releases_it(visit: Visi
     done = subprocess.run([sys.executable, "-m", *command], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "people_released.csv").read_text(encoding="utf-8").startswith("sex,smokes\n")
+    pick(page, "prior-source", "example")
+    page.locator("#take-example").click()  # another secret: nothing of the table stays
+    visit.settled()
+    assert page.locator("#others").is_hidden()
+    assert page.locator("#row-command").is_hidden()
 
 
 def test_a_sample_makes_a_set(visit: Visit) -> None:
@@ -821,7 +826,7 @@ def test_simulated_rows_and_the_game_of_guesses(visit: Visit) -> None:
         assert abs(middle - truth) < 3 * width < 30
     pick(page, "try-what", "attacker")
     page.locator("#game-guesses button").first.click()
-    expect(page.locator("#game-score")).to_contain_text("1 rounds")
+    expect(page.locator("#game-score")).to_contain_text("1 round:")
     page.locator("#game-many").click()
     expect(page.locator("#game-score")).to_contain_text("1,001 rounds")
     reached, blind = (float(one) for one in re.findall(r"in ([\d.]+)%", page.locator("#game-score").inner_text())[:2])

@@ -63,6 +63,13 @@ def test_the_command_names_every_column_of_the_table() -> None:
     assert words[-2:] == ["-o", "my people_released.csv"]
 
 
+def test_an_empty_cell_is_a_missing_value_whatever_prior_was_chosen() -> None:
+    state = msgspec.convert(make_state(["no", "(empty)"], ["1/2", "1/2"], goal=design_for("frequencies")), State)
+    solved = solve(state, draft=False, progress=lambda stage, done: None)
+    words = shlex.split(whole_row(solved, OtherColumns("t.csv", "ill")).body["cli"])
+    assert words[words.index("--domain") + 1] == "no,"
+
+
 def test_without_given_columns_there_is_only_the_command() -> None:
     found = told(given=[], keys=[], counts=[])
     assert found["sentences"] == []

@@ -30,6 +30,8 @@ def what_leaks(solved: Solved) -> dict[str, Any]:
     law = prior.probabilities @ matrix
     with np.errstate(divide="ignore", invalid="ignore"):
         lifts = np.where(law > 0, matrix / law, 0.0).max(axis=1)
+    if solved.certificate.largest_lift is not None:
+        lifts = np.minimum(lifts, solved.certificate.largest_lift)  # floats may be a hair above what is proven
     after = np.minimum(lifts * prior.probabilities, 1.0)
     exposed = sorted(np.flatnonzero(prior.support).tolist(), key=lambda place: (-round(lifts[place], 9), -after[place]))
     values = [

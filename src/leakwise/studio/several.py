@@ -13,7 +13,7 @@ from leakwise.guarantee import at_least, at_most, lift_below
 from leakwise.studio.reading import number, read_nominal
 from leakwise.studio.state import DesignGoal, Further, MechanismGoal, Named, Part, State, WorstCaseGoal
 
-__all__ = ["FAILURE", "own_domain", "own_lift", "second_limit", "several_secrets"]
+__all__ = ["FAILURE", "own_domain", "own_lift", "quoted", "second_limit", "several_secrets"]
 
 FAILURE = "1e-6"
 _EMPTY = "(empty)"  # what the page calls an empty cell of a table that it counted
@@ -134,7 +134,7 @@ def second_limit(state: State, lift: Fraction) -> list[str]:
     return [] if follows else ["--anyone", state.anyone.strip()]
 
 
-def own_domain(state: State) -> str:
+def own_domain(state: State, *, counted: bool = False) -> str:
     """Return the values of the prior as a domain: those of numbers that were put into bins are bins again."""
     labels = [text.strip() for text in state.prior.labels]
     first, last = _BIN.fullmatch(labels[0]), _BIN.fullmatch(labels[-1])
@@ -146,12 +146,12 @@ def own_domain(state: State) -> str:
             made = []
         if made == labels:
             return f"bins:{low},{high},{len(labels)}"
-    counted = state.prior.origin == "table"
-    return ",".join("" if counted and text == _EMPTY else _quoted(text) for text in labels)
+    counted = counted or state.prior.origin == "table"
+    return ",".join("" if counted and text == _EMPTY else quoted(text) for text in labels)
 
 
-def _quoted(text: str) -> str:
-    """A value as ``--domain`` reads it."""
+def quoted(text: str) -> str:
+    """Return a value as ``--domain`` reads it, or a column as a list of columns does."""
     inside = text.replace('"', '""')
     return f'"{inside}"' if set(text) & set(',"') or text.startswith("bins:") else text
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from leakwise.alphabet.given import joined
 from leakwise.errors import InvalidInput
 from leakwise.guarantee import at_most, percent
-from leakwise.studio.several import FAILURE, own_domain, own_lift, second_limit
+from leakwise.studio.several import FAILURE, own_domain, own_lift, quoted, second_limit
 from leakwise.studio.state import DesignGoal, Named, OtherColumns, Part, State
 from leakwise.types import Floats
 
@@ -38,7 +39,7 @@ def whole_row(solved: Solved, others: OtherColumns) -> Part:
 
 
 def _beside(solved: Solved, others: OtherColumns, counts: Floats) -> tuple[list[str], bool]:
-    sizes, names = counts.sum(axis=1), _joined(others.given)
+    sizes, names = counts.sum(axis=1), joined(others.given)
     seen = np.flatnonzero(sizes >= _LEAST)
     if not seen.size:
         return [f"No combination of {names} has {_LEAST} rows: almost every row is known by them."], True
@@ -76,26 +77,26 @@ def _where(others: OtherColumns, place: int) -> str:
     return ", ".join(f"{name} = {key}" for name, key in zip(others.given, others.keys[place], strict=True))
 
 
-def _joined(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _command(state: State, others: OtherColumns) -> str:
     table = others.table if not others.table.startswith("-") else f"./{others.table}"
     lift = own_lift(state)
-    words = ["leakwise", "release", table, "-c", others.column, "--domain", own_domain(state), "--lift", lift]
+    words = [
+        "leakwise",
+        "release",
+        table,
+        "-c",
+        others.column,
+        "--domain",
+        own_domain(state, counted=True),
+        "--lift",
+        lift,
+    ]
     failure = FAILURE if state.prior.sample is None else state.prior.sample.failure.strip()
     words += ["--prior-from-table", "--failure", failure, *second_limit(state, Fraction(lift))]
     if isinstance(state.goal, DesignGoal) and state.goal.utility == Named("reading"):
         words += ["--for", "reading"]
     for option, names in (("--given", others.given), ("--unrelated", others.unrelated), ("--drop", others.drop)):
         for name in names:
-            words += [option, _quoted(name)]
+            words += [option, quoted(name)]
     stem, _, ending = others.table.rpartition(".")
     return shlex.join([*words, "--order", "shuffle", "-o", f"{stem or others.table}_released.{ending or 'csv'}"])
-
-
-def _quoted(name: str) -> str:
-    """A column as a list of columns reads it."""
-    inside = name.replace('"', '""')
-    return f'"{inside}"' if set(name) & set(',"') else name

@@ -134,6 +134,7 @@ export class PriorPanel {
   take(kind, labels, values, words, origin = "given") {
     if (labels.length > 100) throw new Error(`${labels.length} values are more than the page takes (100). Group some of them.`);
     this.state.prior = { kind, labels, values, ...(origin === "table" ? { origin } : {}), ...(this.state.prior.sample && kind === "counts" ? { sample: { ...this.state.prior.sample, size: null } } : {}) };
+    this.others.clear(); // they were those of another secret
     this.show();
     this.showSource("type");
     say(words);
@@ -206,10 +207,10 @@ export class PriorPanel {
     const cells = this.cells(), domain = parseDomain(byId("domain").value), counts = countColumn(cells, domain);
     const total = [...counts.values()].reduce((sum, one) => sum + one, 0), labels = [...counts.keys()];
     const words = `${total.toLocaleString("en")} rows counted.`;
-    if (chosen("prior-source") === "csv") this.others.of(this.table.file, this.table, Number(byId("csv-column").value), domain);
-    else this.others.clear();
+    const opened = chosen("prior-source") === "csv";
     if (chosen("prior-from") === "rows") this.take("counts", labels, [...counts.values()].map(String), words, "table");
     else this.take("probabilities", labels, labels.map(() => `1/${labels.length}`), words);
+    if (opened) this.others.of(this.table.file, this.table, Number(byId("csv-column").value), domain);
   }
 
   suggest() {

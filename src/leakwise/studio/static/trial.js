@@ -53,7 +53,7 @@ export class Trial {
         make("td", { textContent: percent(this.counts.truth[place] / this.counts.rows) }), ...cells);
     }));
     byId("try-rows").parentElement.hidden = false;
-    const words = `${this.counts.rows.toLocaleString("en")} rows were released. After ± stands where the frequency of the people behind them lies with 95% probability.`;
+    const words = `${this.counts.rows.toLocaleString("en")} rows were released. After ± stands where the frequency of the people behind them lies with a probability of about 95%.`;
     byId("try-words").textContent = words;
     say(words);
   }
@@ -64,9 +64,11 @@ export class Trial {
     this.value = this.prior();
     this.outcome = this.drawers[0][this.value]();
     const { labels, outcomes } = this.given;
-    byId("game-words").textContent = `Someone's released row says ${outcomes[this.outcome]}. What is the true value?`;
-    byId("game-guesses").replaceChildren(...labels.slice(0, MOST_GUESSES).map((label, place) => {
-      const button = make("button", { type: "button", className: "quiet small", textContent: label });
+    const offered = this.best.ranked(this.outcome).slice(0, MOST_GUESSES);
+    const left = labels.length > MOST_GUESSES ? ` (The ${MOST_GUESSES} likeliest of ${labels.length} values are offered.)` : "";
+    byId("game-words").textContent = `Someone's released row says ${outcomes[this.outcome]}. What is the true value?${left}`;
+    byId("game-guesses").replaceChildren(...offered.map((place) => {
+      const button = make("button", { type: "button", className: "quiet small", textContent: labels[place] });
       button.addEventListener("click", () => { this.play(place); byId("game-guesses").firstElementChild?.focus(); });
       return button;
     }));
@@ -99,7 +101,7 @@ export class Trial {
     const { rounds, right, blind } = this.played, { labels } = this.given;
     const known = `The best guess without the row is always ${labels[this.best.blind]}, right for ${percent(this.best.chance)}; the best with it is right for ${percent(this.best.reached)} of all rows.`;
     byId("game-score").textContent = rounds
-      ? `${rounds.toLocaleString("en")} rounds: you were right in ${percent(right / rounds)}, and would have been in ${percent(blind / rounds)} without the row. ${known}` : known;
+      ? `${rounds === 1 ? "1 round" : `${rounds.toLocaleString("en")} rounds`}: you were right in ${percent(right / rounds)}, and would have been in ${percent(blind / rounds)} without the row. ${known}` : known;
   }
 }
 
@@ -134,7 +136,9 @@ function bestGuesses(prior, rows) {
   const largest = (numbers) => numbers.reduce((best, one, place) => (one > numbers[best] ? place : best), 0);
   const joint = rows[0].map((_, outcome) => prior.map((one, value) => one * rows[value][outcome]));
   const after = joint.map(largest), blind = largest(prior);
-  return { after, blind, chance: prior[blind], reached: joint.reduce((sum, column, outcome) => sum + column[after[outcome]], 0) };
+  // Few values keep their places, so that a button does not move under the hand.
+  const ranked = (outcome) => prior.map((_, place) => place).sort((one, other) => (prior.length > MOST_GUESSES ? joint[outcome][other] - joint[outcome][one] : one - other));
+  return { after, blind, ranked, chance: prior[blind], reached: joint.reduce((sum, column, outcome) => sum + column[after[outcome]], 0) };
 }
 
 const percent = (share) => `${Number((100 * share).toPrecision(Math.abs(share) < 0.1 ? 2 : 3))}%`;
