@@ -228,8 +228,7 @@ def test_exact_numbers_on_hover_and_as_a_table(visit: Visit) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("#tip")).to_be_hidden()
     page.locator("#numbers summary").click()
-    expect(page.locator("#numbers-table td").first).to_be_visible()
-    assert page.locator("#numbers-table td").all_inner_texts() == ["0.7500", "0.2500", "0.2500", "0.7500"]
+    expect(page.locator("#numbers-table td")).to_have_text(["0.7500", "0.2500", "0.2500", "0.7500"])
     pick(page, "view", "lifts")
     expect(page.locator("#caption-mechanism")).to_contain_text("times as likely")
 
@@ -347,6 +346,7 @@ def test_other_columns_of_the_table_and_the_command_that_releases_it(visit: Visi
     page.select_option("[aria-label='sex in the release']", "given")
     expect(page.locator("#whole-row")).to_contain_text("For anyone who also sees sex")
     expect(page.locator("#whole-row")).to_contain_text("beyond your limit")
+    expect(page.locator("#row-cli")).not_to_contain_text("--drop sex")
     command = shlex.split(page.locator("#row-cli").inner_text())
     assert command[:3] == ["leakwise", "release", "people.csv"]
     done = subprocess.run([sys.executable, "-m", *command], cwd=tmp_path, capture_output=True, text=True)
@@ -542,7 +542,7 @@ def test_reading_is_a_choice(visit: Visit) -> None:
     visit.settled()
     expect(page.locator("#figures")).to_contain_text("Rows that keep their value")
     page.locator("#numbers summary").click()
-    assert page.locator("#numbers-table thead th").all_inner_texts() == ["value", "a", "b", "c"]
+    expect(page.locator("#numbers-table thead th")).to_have_text(["value", "a", "b", "c"])
 
 
 def test_the_tradeoff_is_drawn_again_for_another_limit_for_anyone(visit: Visit) -> None:
@@ -798,7 +798,7 @@ def test_what_leaks_what_to_release_and_what_is_lost_move_with_the_knob(visit: V
     visit.settled()
     expect(row.locator(".after")).to_have_text("2.3%")
     assert page.get_attribute("[data-lift='1.2']", "aria-pressed") == "true"
-    assert page.locator("#lost").inner_text() != lost
+    expect(page.locator("#lost")).not_to_have_text(lost)
 
 
 def test_the_curve_can_be_dragged(visit: Visit) -> None:
@@ -896,7 +896,8 @@ def test_every_control_has_a_name_and_results_are_announced(visit: Visit) -> Non
         .map((one) => one.outerHTML)"""
     )
     assert nameless == []
-    assert page.locator("svg[role=graphics-document], svg[role=img], svg [role=graphics-object]").count() > 0
+    drawn = page.locator("svg[role=graphics-document], svg[role=img], svg [role=graphics-object]")
+    expect(drawn.first).to_be_attached()
     expect(page.locator("#live")).to_contain_text("Proven on exact integers")
     assert page.get_attribute("#live", "aria-live") == "polite"
     for name in (
@@ -907,7 +908,7 @@ def test_every_control_has_a_name_and_results_are_announced(visit: Visit) -> Non
         "What leaks",
         "Take it with you",
     ):
-        assert page.get_by_role("region", name=name, exact=True).count() == 1
+        expect(page.get_by_role("region", name=name, exact=True)).to_have_count(1)
     headings = page.locator("h1, h2, h3").evaluate_all("all => all.map((one) => Number(one.tagName[1]))")
     assert headings[0] == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(headings))
