@@ -2,6 +2,7 @@
 
 import { clear, draw, setMarks } from "./charts.js";
 import { byId, chosen, make, say, showError } from "./dom.js";
+import { showLeaks, showLost, showRows } from "./parts.js";
 
 const MOST_CELLS = 900;
 
@@ -10,7 +11,7 @@ export class AnswerPanel {
     this.clear();
     for (const input of document.querySelectorAll('input[name="view"]')) input.addEventListener("change", () => this.body && this.mechanism());
     byId("numbers").addEventListener("toggle", () => this.table());
-    byId("leaks-all").addEventListener("click", () => { this.all = !this.all; this.leaks(this.body.leaks); });
+    byId("leaks-all").addEventListener("click", () => { this.all = !this.all; showLeaks(this.body.leaks, this.all); });
   }
 
   busy(stage, done = null) {
@@ -55,9 +56,9 @@ export class AnswerPanel {
     byId("promise").textContent = body.promise;
     this.seal(body);
     this.figures(body);
-    this.leaks(body.leaks);
-    this.rows(body.rows);
-    this.lost(body.lost);
+    showLeaks(body.leaks, this.all);
+    showRows(body.rows);
+    showLost(body.lost);
     setMarks("chart-tradeoff", this.marks());
     await this.mechanism();
     drawn();
@@ -93,38 +94,6 @@ export class AnswerPanel {
     byId("prior-note").textContent = about;
     byId("notes").hidden = !notes.length || draft;
     byId("notes").textContent = notes.join(" ");
-  }
-
-  // -- the three parts, which move with the knob ---------------------------------------------------------------------
-
-  leaks({ values, first, rest, note }) {
-    const shown = this.all ? values : values.slice(0, first);
-    byId("leaks").replaceChildren(...shown.map(({ name, before, after, shares: [from, to] }) => {
-      const row = make("tr", {}, make("th", { scope: "row", textContent: name, title: name }), make("td", { textContent: before }),
-        make("td", { className: "after", textContent: after }));
-      row.style.setProperty("--from", `${100 * from}%`);
-      row.style.setProperty("--to", `${100 * to}%`);
-      return row;
-    }));
-    byId("leaks-rest").textContent = [this.all ? "" : rest, note].filter(Boolean).join(" ");
-    const button = byId("leaks-all");
-    button.hidden = values.length <= first;
-    button.textContent = this.all ? "Show fewer" : `Show all ${values.length}`;
-    button.setAttribute("aria-expanded", String(this.all));
-  }
-
-  rows(rows) {
-    byId("rows").replaceChildren(...rows.map(({ value, outcome }) =>
-      make("tr", {}, ...[value, outcome].map((name) => make("td", { title: name }, make("span", { className: "clamp", textContent: name }))))));
-  }
-
-  lost({ words, bars }) {
-    byId("lost").textContent = words;
-    byId("lost-bars").replaceChildren(...bars.map(({ name, rows, share }) => {
-      const row = make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", { textContent: rows }));
-      row.style.setProperty("--to", `${100 * Math.min(1, share)}%`);
-      return row;
-    }));
   }
 
   figures({ figures, draft }) {
