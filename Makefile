@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage bench papers attack wheel docs format lock clean
+.PHONY: help setup demo test coverage bench papers attack wheel docs screenshots format lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -50,6 +50,9 @@ papers: setup ## every computed figure and table of the five papers, with a gall
 
 docs: setup ## the documentation as HTML in docs/_build/html, warnings are errors
 	scripts/docs
+
+screenshots: setup ## the pictures of the documentation again, in docs/pictures/, as the browser tests see the pages
+	LEAKWISE_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k 'picture or together'
 
 format: setup ## let ruff sort the imports and lay out the code
 	$(BIN)/ruff check --select I --fix .

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from browser import pictures
 from leakwise.papers.errata import KINDS, WEIGHTS, Entry, errata
 from leakwise.papers.runner import run
 
@@ -116,6 +117,17 @@ def test_a_card_shows_a_thumbnail_and_badges_and_opens_by_keyboard(chromium: Any
     page.keyboard.press("Enter")
     assert card.locator("h4", has_text="What we get").is_visible()
     assert card.locator("img").bounding_box()["width"] > 1.5 * before
+    page.close()
+
+
+def test_the_picture_of_the_documentation_shows_cards(chromium: Any, gallery: Path, tmp_path: Path) -> None:
+    if pictures.asked():  # more of them than the tests need
+        gallery = tmp_path
+        assert run(gallery, ["EX", "WC", "EN"], fast=True, jobs=1).failed == {}
+    page = Visit(chromium, (gallery / "index.html").as_uri(), width=pictures.WIDTHS["gallery"]).page
+    page.locator("#EX").evaluate("one => one.scrollIntoView()")
+    assert page.locator("#EX .card img").first.is_visible()
+    pictures.keep(page, "gallery")
     page.close()
 
 

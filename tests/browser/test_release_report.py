@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 import leakwise as lw
+from browser import pictures
+from leakwise.data import adult_table
 
 pytest.importorskip("playwright")
 
@@ -73,4 +76,16 @@ def test_paper_shows_what_a_screen_folds_and_nothing_runs_over_its_edge(chromium
     page.emulate_media(media="print")
     assert folded.is_visible()
     assert page.evaluate(BEYOND) == []
+    page.close()
+
+
+def test_the_picture_of_the_documentation_is_a_report_on_the_adult_table(chromium: Any, tmp_path: Path) -> None:
+    table = {"marital_status": adult_table()["marital_status"]}
+    prior = lw.Prior.from_counts(Counter(table["marital_status"]))
+    found = lw.protect(table, "marital_status", prior=prior, lift=2, dataset="adult.csv")
+    page = chromium.new_page(viewport={"width": pictures.WIDTHS["report"], "height": 1230})
+    page.goto(found.report(tmp_path / "report.html").as_uri())
+    assert page.get_by_text("Seeing the released value of a row makes no guess").first.is_visible()
+    assert page.get_by_role("rowheader", name="Married-AF-spouse").first.is_visible()
+    pictures.keep(page, "report")
     page.close()
