@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import metadata
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "Leakwise"
 author = "The Leakwise authors"
@@ -15,6 +19,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "live_figures",
 ]
 exclude_patterns = ["_build"]
 

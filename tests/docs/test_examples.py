@@ -31,6 +31,7 @@ MINIMUM = {
     "docs/explanation/post-processing.md": 15,
     "docs/explanation/records.md": 18,
     "docs/explanation/several-releases.md": 9,
+    "docs/explanation/the-idea.md": 20,
     "docs/how-to/analyse.md": 22,
     "docs/how-to/audit.md": 27,
     "docs/how-to/choose-a-limit.md": 7,
