@@ -39,7 +39,8 @@ html_show_sourcelink = False
 
 # One file of MathJax, the one that draws its letters itself and so asks for no fonts.
 _package = metadata.distribution("sphinx-mathjax-offline")
-html_static_path = [str(_package.locate_file("sphinx-mathjax-offline/static/mathjax/tex-svg.js"))]
+html_static_path = [str(_package.locate_file("sphinx-mathjax-offline/static/mathjax/tex-svg.js")), "look.css"]
+html_css_files = ["look.css"]
 mathjax_path = "tex-svg.js"
 
 # Results share attribute names (epsilon, lower, bound): a bare mention of one may mean any of them.

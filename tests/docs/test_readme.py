@@ -1,4 +1,4 @@
-"""The first screen of the README answers what this is, for whom, and what to type."""
+"""The first screens, of the README and of the documentation, answer what this is, for whom, and what to type."""
 
 from __future__ import annotations
 
@@ -48,3 +48,17 @@ def test_every_extra_is_named_where_people_look_for_it() -> None:
     for name in project["optional-dependencies"]:
         assert f"`{name}`" in README.split("Optional parts are extras", 1)[1], name
         assert f"`{name}`" in install, name
+
+
+def test_the_landing_page_shows_the_knob_and_a_report_and_sends_every_reader_on() -> None:
+    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    assert re.findall(r"!\[[^\]]{40,}\]\(([^)]+)\)", text) == ["pictures/studio-1366.png", "pictures/report.png"]
+    readers = re.findall(r"^\*\*You [^*]+\.\*\* .*?\]\(([\w/-]+)\.md\)", text, re.MULTILINE)
+    assert readers == ["start/first-table", "start/estimate", "how-to/audit", "research/tour", "explanation/the-idea"]
+    assert re.findall(r"^:caption: (.+)$", text, re.MULTILINE) == [
+        "Start",
+        "How-to",
+        "Concepts",
+        "Reference",
+        "Research",
+    ]
