@@ -132,10 +132,10 @@ def test_the_picture_of_frequencies_is_a_standard_error():
     assert points[1]["y"] == pytest.approx(math.sqrt(-curve.values[1]))
 
 
-def test_close_borders_are_not_all_marked():
+def test_close_borders_are_all_marked_and_share_a_label():
     curve = lw.tradeoff(lw.Prior([1000, 3, 2, 1]), [0, 1])
     marks = [layer for layer in curve.chart()["layer"] if layer["mark"]["type"] == "rule"]
-    assert len(marks[0]["data"]["values"]) == 1
+    assert [mark["name"] for mark in marks[0]["data"]["values"]] == ["", "", "ε₁ … ε₃"]
 
 
 def test_progress_and_errors():

@@ -17,12 +17,15 @@ __all__ = ["heatmap"]
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-# Both run through lightness as well as hue, so they survive colour blindness and a grey printer.
+# Both get lighter or darker all the way, and change their hue, so they survive colour blindness and a grey printer.
 _SEQUENTIAL = ["#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#fde725"]
-_DIVERGING = ["#134b73", "#2c7fb0", "#84b9da", "#f1f0ee", "#f2b06b", "#d9701f", "#8a3a06"]
-_MISSING = "#80808030"
+_DIVERGING = ["#d6ecfb", "#aed3ec", "#8fbcdb", "#aeaba7", "#cf8a4a", "#b4561a", "#6f2c03"]
+_MISSING = "#cccccc"
 
-_LARGEST_WITH_TEXT = 14
+_MOST_COLUMNS_WITH_TEXT = 14
+_ROW_WITH_TEXT = 14  # pixels
+_DIGIT = 6.4  # pixels, in a wide font of the size of the numbers
+_MOST_LEANING = 12
 _LARGEST_WITH_GAPS = 60
 _LARGEST_DRAWN = 100
 
@@ -42,8 +45,9 @@ def heatmap(
 ) -> Spec:
     """Return a matrix as a heat map: one cell for each row and column label.
 
-    Small matrices carry their numbers. From 61 rows or columns on the cells touch, and beyond 100 neighbouring entries
-    are drawn as the mean of a block; the subtitle says so and the tooltip gives the least and the largest.
+    Up to 14 columns the cells carry their numbers. From 61 rows or columns on the cells touch, and beyond 100
+    neighbouring entries are drawn as the mean of a block; the subtitle says so and the tooltip gives the least and the
+    largest.
 
     Parameters
     ----------
@@ -112,14 +116,17 @@ def heatmap(
                 "encoding": {**place, "tooltip": tips},
             }
         )
-    if size <= _LARGEST_WITH_TEXT:
+    wide, high = _extent(len(columns), widest=46), _extent(len(rows), widest=26)
+    if len(columns) <= _MOST_COLUMNS_WITH_TEXT and size <= _LARGEST_DRAWN:
+        high = max(high, _ROW_WITH_TEXT * len(rows))
         for record in records:
             record["ink"] = _ink(record["v"], domain, colours)
+            record["s"] = _short(record["v"], int((1 - padding) * wide / len(columns) / _DIGIT))
         ink = {"field": "ink", "type": "nominal", "scale": None}
         layers.append(
             {
                 "mark": {"type": "text", "fontSize": 10, "tooltip": False},
-                "encoding": {**place, "text": {"field": "t", "type": "nominal"}, "color": ink},
+                "encoding": {**place, "text": {"field": "s", "type": "nominal"}, "color": ink},
             }
         )
     description = (
@@ -132,8 +139,8 @@ def heatmap(
         title=title,
         description=description,
         notes=notes,
-        width=_extent(len(columns), widest=46),
-        height=_extent(len(rows), widest=26),
+        width=wide,
+        height=high,
     )
 
 
@@ -207,11 +214,19 @@ def _colour_scale(least: float, largest: float, middle: float | None) -> tuple[l
 
 def _ink(value: float | None, domain: Sequence[float], colours: Sequence[str]) -> str:
     if value is None:
-        return "#808080"
+        return ink_on(_MISSING)
     k = min(max(int(np.searchsorted(domain, value, side="right")) - 1, 0), len(domain) - 2)
     width = domain[k + 1] - domain[k]
     share = min(max((value - domain[k]) / width, 0.0), 1.0) if width > 0 else 0.0
     return ink_on(blend(colours[k : k + 2], share))
+
+
+def _short(value: float | None, room: int) -> str:
+    """The number with as many digits as have room in a cell, four at most."""
+    if value is None:
+        return "—"
+    texts = [number(value, digits) for digits in (4, 3, 2, 1)] + ([f"{value:.0f}"] if abs(value) >= 1 else [])
+    return next((text for text in texts if len(text) <= room), f"{value:.0e}")
 
 
 def _band(field: str, title: str, labels: Sequence[str], padding: float, axis: Spec) -> Spec:
@@ -227,10 +242,12 @@ def _band(field: str, title: str, labels: Sequence[str], padding: float, axis: S
 
 def _slant(labels: Sequence[str]) -> Spec:
     """Labels lie flat where they fit, lean where there is some room, and stand where there is none."""
-    room = _extent(len(labels), widest=46) / len(labels)
-    if max(map(display_width, labels)) * 6.5 <= room:
+    if max(map(display_width, labels)) * 6.5 <= _extent(len(labels), widest=46) / len(labels):
         return {"labelAngle": 0}
-    return {"labelAngle": -40 if room >= 16 else -90, "labelAlign": "left"}
+    if len(labels) <= _MOST_LEANING:
+        # The boxes around labels that lean overlap where the labels do not, and half of them would be dropped.
+        return {"labelAngle": -40, "labelAlign": "left", "labelOverlap": False}
+    return {"labelAngle": -90, "labelAlign": "left"}
 
 
 def _extent(count: int, widest: int) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from leakwise.charts._plain import column, names, printable, real, same_length
+from leakwise.charts._plain import column, display_width, names, printable, real, same_length
 from leakwise.charts._theme import PALETTE, Spec, chart
 from leakwise.charts.table import cell_text, spread
 from leakwise.errors import InvalidInput
@@ -13,6 +14,10 @@ __all__ = ["lines"]
 
 _MOST_POINTS = 20_000
 _MOST_WITH_DOTS = 25
+_WIDTH, _HEIGHT = 460, 280
+_NARROWEST = 260  # pixels: what is left for the curves on a phone
+_CLOSE = 5  # pixels: nearer lines share a label
+_LETTER, _LINE = 7.0, 13  # pixels: the width and the height of a letter of a label, in a wide font
 _DASHES = [[1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4]]
 
 
@@ -38,7 +43,8 @@ def lines(
     step
         Draw the right-continuous step function that jumps at each x.
     rules
-        ``(x, label)``: vertical lines at marked places.
+        ``(x, label)``: vertical lines at marked places. Labels that would collide stand above each other; lines too
+        close to be told apart share one.
     bands
         Name to ``(x, low, high)``: a shaded area in the colour of the series of that name.
     x_log, y_log
@@ -109,14 +115,14 @@ def lines(
         }
     )
     if marks:
-        layers += _rules(marks)
+        layers += _rules(marks, [p["x"] for p in (*points, *areas)], x_log)
     return chart(
         {"layer": layers},
         title=title,
         description=f"{title}. Line chart of {y_title} over {x_title}: {', '.join(groups)}{spread(heights)}.",
         notes=[note],
-        width=460,
-        height=280,
+        width=_WIDTH,
+        height=_HEIGHT,
     )
 
 
@@ -167,19 +173,49 @@ def _areas(
     return areas
 
 
-def _rules(marks: Sequence[Spec]) -> list[Spec]:
+def _rules(marks: Sequence[Spec], known: Sequence[float], log: bool) -> list[Spec]:
+    """Lines across the chart, each with its label like a flag above it."""
     x = {"field": "at", "type": "quantitative"}
-    data = {"values": list(marks)}
-    # Beside the line and reading upwards, several neighbouring names stay apart.
-    name = {"type": "text", "angle": 270, "align": "right", "baseline": "bottom", "dx": -4, "dy": -3}
+    flags = _flags(sorted(marks, key=lambda mark: mark["at"]), known, log)
+    top = {"field": "top", "type": "quantitative", "scale": None, "axis": None}
+    name = {"type": "text", "align": "left", "baseline": "top", "dx": 3}
+    text = {"field": "name", "type": "nominal"}
     return [
-        {"data": data, "mark": {"type": "rule", "strokeDash": [4, 4]}, "encoding": {"x": x}},
         {
-            "data": data,
+            "data": {"values": flags},
+            "mark": {"type": "rule", "strokeDash": [4, 4]},
+            "encoding": {"x": x, "y": top, "y2": {"value": _HEIGHT}},
+        },
+        {
+            "data": {"values": [flag for flag in flags if flag["name"]]},
             "mark": name,
-            "encoding": {"x": x, "y": {"value": 0}, "text": {"field": "name", "type": "nominal"}},
+            "encoding": {"x": x, "y": top, "text": text},
         },
     ]
+
+
+def _flags(marks: Sequence[Spec], known: Sequence[float], log: bool) -> list[Spec]:
+    """The marks from the left with where their lines end above the chart: no label lies on a line or another label."""
+    place = [math.log(x) if log else x for x in (*known, *(mark["at"] for mark in marks))]
+    start, span = min(place), max(place) - min(place) or 1.0
+    at = [_NARROWEST * (x - start) / span for x in place[len(known) :]]
+    groups: list[list[int]] = []
+    for k in range(len(marks)):
+        if groups and at[k] - at[groups[-1][0]] < _CLOSE:
+            groups[-1].append(k)
+        else:
+            groups.append([k])
+    flags: list[Spec] = []
+    standing: list[tuple[float, int]] = []  # the place and the height of each label further to the right
+    for group in reversed(groups):
+        names, last = [marks[k]["name"] for k in group], group[-1]
+        text = ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]}"
+        end = at[last] + _LETTER * (display_width(text) + 1)
+        height = 1 + max((up for x, up in standing if x < end), default=0)
+        standing.append((at[last], height))
+        flags.append({"at": marks[last]["at"], "name": text, "top": -_LINE * height})
+        flags += [{"at": marks[k]["at"], "name": "", "top": 0} for k in reversed(group[:-1])]
+    return flags[::-1]
 
 
 def _axis(field: str, title: str, log: bool) -> Spec:

@@ -11,17 +11,19 @@ from leakwise.charts._cloud import cloud
 from leakwise.charts._heatmap import heatmap
 from leakwise.charts._lines import lines
 from leakwise.charts._plain import plain
-from leakwise.charts._theme import SCHEMA, Spec, themed
+from leakwise.charts._theme import SCHEMA, Spec, blend, ink_on, themed
 from leakwise.errors import InvalidInput
 
 __all__ = [
     "Spec",
     "bars",
     "beside",
+    "blend",
     "cloud",
     "dots_with_intervals",
     "grouped_bars",
     "heatmap",
+    "ink_on",
     "lines",
     "themed",
     "vertical",

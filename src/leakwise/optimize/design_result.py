@@ -53,7 +53,7 @@ def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
         ratios.T,
         title="How many times as likely each outcome makes each value",
         value_title="lift",
-        row_title="how often each outcome occurs, and what it raises",
+        row_title="outcome, and how often",
         column_title="value",
         diverging_at=1.0,
     )

@@ -24,7 +24,6 @@ __all__ = ["Tradeoff"]
 
 
 _SHOWN = 48
-_ROOM = 0.03  # borders closer than this share of the axis cannot be told apart
 _WORDS = {
     "mutual_information": "mutual information (nats)",
     "total_variation": "total variation",
@@ -138,7 +137,11 @@ class Tradeoff(Drawn):
             title="What a leakage bound allows",
             x_title="ε (nats)",
             y_title=_WORDS.get(self.utility, self.utility),
-            rules=_marks(self.regions[1:], float(np.ptp(self.epsilons)), float(self.epsilons.max())),
+            rules=[
+                (float(border), f"ε{_subscript(place)}")
+                for place, border in enumerate(self.regions[1:], 1)
+                if border <= self.epsilons.max()
+            ],
             y_log=statistical,
             note=note if missing else None,
         )
@@ -157,16 +160,6 @@ def _drawn(value: float, statistical: bool) -> float | None:
     if statistical:
         return math.sqrt(-value) if math.isfinite(value) and value < 0 else None
     return value if math.isfinite(value) else None
-
-
-def _marks(borders: Floats, width: float, end: float) -> list[tuple[float, str]]:
-    """The borders ε_k to mark, from the right: those too close to the next one are left out."""
-    marks: list[tuple[float, str]] = []
-    for place in range(len(borders) - 1, -1, -1):
-        border = float(borders[place])
-        if border <= end and (not marks or marks[-1][0] - border >= _ROOM * width):
-            marks.append((border, f"ε{_subscript(place + 1)}"))
-    return marks[::-1]
 
 
 def _subscript(number: int) -> str:

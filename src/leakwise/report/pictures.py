@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from leakwise.charts.specs import blend, ink_on
 from leakwise.types import Floats
 
 __all__ = ["bar", "heat_table"]
@@ -29,9 +30,8 @@ def _cell(value: float) -> str:
     if value == 0:
         return '<td class="n never">·</td>'
     shown = f"{100 * value:.1f}" if value >= 5e-4 else "&lt;0.1"
-    # The ink turns white where the blue behind it is dark.
-    ink = "#fff" if value > 0.55 else "inherit"
-    return f'<td class="n" style="background:rgba(0,114,178,{0.04 + 0.9 * value:.2f});color:{ink}">{shown}</td>'
+    shade = blend(["#ffffff", "#0072b2"], min(0.04 + 0.9 * value, 1.0))
+    return f'<td class="n" style="background:{shade};color:{ink_on(shade)}">{shown}</td>'
 
 
 def bar(before: float, least: float, most: float) -> str:
