@@ -6,6 +6,7 @@ import inspect
 import pickle
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import leakwise as lw
@@ -43,6 +44,7 @@ RESULTS = {
     ),
     lw.results.Audit: lambda: lw.audit(RR, PRIOR),
     lw.Ball: lambda: PRIOR.ball(0.1),
+    lw.results.Batches: lambda: lw.release(lw.batches([pa.table({"s": list("abc") * 20})]), RR, "s", order="keep"),
     lw.results.BlackBoxAudit: lambda: lw.audit_samples(["a", "b"] * 50, ["x", "y"] * 50, failure=0.1),
     lw.Box: lambda: lw.Box(PRIOR, [0.4, 0.2, 0.1], [0.6, 0.4, 0.3]),
     lw.results.ShannonCapacity: lambda: lw.measures.shannon_capacity(RR),

@@ -81,6 +81,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.tables import SqlTable as SqlTable
     from leakwise.tables.estimate.estimate import estimate as estimate
     from leakwise.tables.estimate.regression.regress import regress as regress
+    from leakwise.tables.kinds.batches import batches as batches
     from leakwise.tables.memo.key import MemoKey as MemoKey
     from leakwise.tables.release.release import release as release
     from leakwise.tables.strata.audit import audit_table as audit_table
@@ -124,6 +125,7 @@ __all__ = [
     "audit_program",
     "audit_samples",
     "audit_table",
+    "batches",
     "best_invariant",
     "bins",
     "certify",
@@ -192,6 +194,7 @@ _PLACES = {
     "leakwise.tables": "Ledger SqlTable",
     "leakwise.tables.estimate.estimate": "estimate",
     "leakwise.tables.estimate.regression.regress": "regress",
+    "leakwise.tables.kinds.batches": "batches",
     "leakwise.tables.memo.key": "MemoKey",
     "leakwise.tables.release.release": "release",
     "leakwise.tables.strata.audit": "audit_table",

@@ -38,6 +38,7 @@ from leakwise.tables.estimate.joint.independence import Independence
 from leakwise.tables.estimate.joint.result import JointEstimate
 from leakwise.tables.estimate.numbers import Quantity
 from leakwise.tables.estimate.regression.result import Regression
+from leakwise.tables.kinds.batches import Batches
 from leakwise.tables.strata.audit import TableAudit
 from leakwise.workflow.advise import Advised
 from leakwise.workflow.protect import Protection, SeveralProtection
@@ -45,6 +46,7 @@ from leakwise.workflow.protect import Protection, SeveralProtection
 __all__ = [
     "Advised",
     "Audit",
+    "Batches",
     "BlackBoxAudit",
     "Certificate",
     "Composition",

@@ -38,6 +38,7 @@ MINIMUM = {
     "docs/how-to/choose-a-prior.md": 30,
     "docs/how-to/databases.md": 15,
     "docs/how-to/design.md": 36,
+    "docs/how-to/engines.md": 30,
     "docs/how-to/files.md": 26,
     "docs/how-to/ledger.md": 10,
     "docs/how-to/scikit-learn.md": 24,

@@ -43,10 +43,14 @@ class SpooledTable(ArrowColumns):
         Puts the rows into a stream, as a Parquet file.
     files
         Those that the rows are known to come from. They must not be written over.
+    schema
+        The types of its columns, where they are known: Parquet has no place for some of them.
     """
 
-    def __init__(self, title: str, names: Sequence[str], write: Write, files: Iterable[Path] = ()) -> None:
-        self.path, self.names, self._write = Path(title), list(names), write
+    def __init__(
+        self, title: str, names: Sequence[str], write: Write, files: Iterable[Path] = (), schema: Any = None
+    ) -> None:
+        self.path, self.names, self._write, self._declared = Path(title), list(names), write, schema
         self.files = [one for one in files if one.is_file()]
 
     @property
@@ -74,7 +78,7 @@ class SpooledTable(ArrowColumns):
 
     @cached_property
     def _schema(self) -> Any:
-        return self._open().schema_arrow
+        return self._open().schema_arrow if self._declared is None else self._declared
 
     @property
     def rows(self) -> int | None:
@@ -87,7 +91,8 @@ class SpooledTable(ArrowColumns):
     def arrow_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
         wanted = self.names if names is None else list(names)
         for batch in self._open().iter_batches(batch_size=_ROWS, columns=wanted):
-            yield batch.select(wanted)
+            chosen = batch.select(wanted)
+            yield chosen if self._declared is None else chosen.cast(self.arrow_schema(wanted))
 
 
 def spooled(data: Any) -> SpooledTable | None:
@@ -98,11 +103,13 @@ def spooled(data: Any) -> SpooledTable | None:
     files = getattr(data, "files", ()) if is_dataset(data) else ()
     try:
         reader = reader_of(data)
+    except InvalidInput:  # of batches, which says it all
+        raise
     except (pa.ArrowException, ValueError, TypeError, OSError) as error:
         raise InvalidInput(f"Cannot read {title}: {error}.") from error
     if reader is None:
         return None
-    return SpooledTable(title, reader.schema.names, lambda file: _spool(reader, file), map(Path, files))
+    return SpooledTable(title, reader.schema.names, lambda file: _spool(reader, file), map(Path, files), reader.schema)
 
 
 def _of_plan(plan: Any, title: str) -> SpooledTable:

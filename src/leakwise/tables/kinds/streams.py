@@ -13,6 +13,7 @@ from leakwise.errors import InvalidInput, require
 from leakwise.tables.formats import open_table
 from leakwise.tables.formats.remote import uri_of
 from leakwise.tables.kinds import frames
+from leakwise.tables.kinds.batches import Batches
 
 __all__ = ["folder_of", "in_a_file", "is_dataset", "is_reader", "reader_of", "rows_at_hand"]
 
@@ -36,6 +37,8 @@ def rows_at_hand(data: Any) -> Any:
         return data
     if isinstance(data, (str, os.PathLike)) and uri_of(data) is not None:
         return open_table(data)  # fetched once, however often it is opened from here on
+    if isinstance(data, Batches):
+        return in_a_file(data)
     if not _is_scanner(data) and not any(hasattr(data, name) for name in ("__arrow_c_stream__", "__arrow_c_array__")):
         return data
     pa = require("pyarrow", extra="data", purpose=f"Reading {type(data).__name__} as Arrow")
@@ -65,6 +68,8 @@ def reader_of(data: Any) -> Any:
     """Return a pyarrow RecordBatchReader over the rows of a table; None where the data is not one, or not in Arrow."""
     if frames.is_column(data):
         return None
+    if isinstance(data, Batches):
+        return data.reader()  # and not by way of C, where errors of the source would lose what they are
     if is_dataset(data):
         data = data.scanner()
     if _is_scanner(data):

@@ -59,7 +59,8 @@ def release(
         (``__arrow_c_stream__``), such as a DuckDB relation. With ``out``, a LazyFrame, a Dataset and the like are read
         once into a private temporary file, and memory does not grow with the rows; without it they are taken into
         memory, since running a plan twice would release twice, and an Arrow table (a LazyFrame for a LazyFrame) comes
-        back. Of a pyarrow RecordBatchReader another one comes back, which draws as it is read, once.
+        back. Of a pyarrow RecordBatchReader another one comes back, which draws as it is read, once. Batches of any
+        other engine go through :func:`leakwise.batches`.
     mechanism
         A Mechanism whose inputs are the values that can occur; or a mapping from columns to mechanisms. A tuple of
         columns (that is not itself the name of a column) is a joint secret: the inputs and outputs of its mechanism are

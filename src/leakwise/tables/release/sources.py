@@ -19,6 +19,7 @@ from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
 from leakwise.tables.formats.remote import Upload, uri_of
 from leakwise.tables.kinds import frames
+from leakwise.tables.kinds.batches import Batches, DrawnBatches
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
 from leakwise.tables.memo.draws import Memo
@@ -74,6 +75,8 @@ def open_source(
             f"overwrite and out must be left out for {type(data).__name__} in memory, which is returned. Got {given}. "
             "For a file give its path; out takes what is a table in Arrow, too."
         )
+    if isinstance(data, Batches):
+        return _Stored(in_a_file(data), DrawnBatches(), False, progress, order, drop, coarsen or {})
     return _InMemory(rows_at_hand(data), order, drop, coarsen or {})
 
 
@@ -234,7 +237,7 @@ class _Stored:
         coarsen: Mapping[Any, Bins],
     ) -> None:
         self.drop, self.coarsen, self.closed, self.written = drop, coarsen, False, False
-        self._upload: Upload | None = None
+        self._upload: Upload | DrawnBatches | None = None
         self.memo: Memo | None = None
         self.watch_given: Callable[[Mapping[Hashable, Array]], None] | None = None
         self.name: str | None
@@ -264,8 +267,11 @@ class _Stored:
                 self._out, self.order = out, out.order(order)
                 refuse_place(out, overwrite=overwrite)
             else:
-                refuse_address(out, "out")
-                self._upload = None if (uri := uri_of(out)) is None else Upload(uri, overwrite=overwrite)
+                if isinstance(out, DrawnBatches):
+                    self._upload = out
+                else:
+                    refuse_address(out, "out")
+                    self._upload = None if (uri := uri_of(out)) is None else Upload(uri, overwrite=overwrite)
                 self._out = Path(out) if self._upload is None else self._upload.file
                 refuse_target(table, self._out, overwrite=overwrite)
         self._overwrite, self._progress = overwrite, progress
