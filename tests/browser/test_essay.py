@@ -52,6 +52,11 @@ def at_most_after(lift: str) -> list[str]:
     return [percent_at_most(float(share) - 1e-9) for share in after]
 
 
+def width_of_the_first_interval(page: Any) -> float:
+    low, high = (f"getComputedStyle(bar).getPropertyValue('--{side}')" for side in ("low", "high"))
+    return float(page.locator(".interval").first.evaluate(f"(bar) => parseFloat({high}) - parseFloat({low})"))
+
+
 def test_the_figures_move_with_the_knob_and_show_what_design_finds(chromium: Any, built: Path) -> None:
     page = chromium.new_page(viewport={"width": 1366, "height": 768})
     wrong: list[str] = []
@@ -74,9 +79,11 @@ def test_the_figures_move_with_the_knob_and_show_what_design_finds(chromium: Any
     trial.get_by_role("button", name="5 loose").click()
     expect(page.locator("#lift")).to_have_text("5")
     expect(after).to_have_text(at_most_after("5"))
-    trial.get_by_role("button", name="1,000", exact=True).click()
+    trial.get_by_role("button", name="100 rows").click()
+    wide = width_of_the_first_interval(page)
     trial.get_by_role("button", name="100,000").click()
-    expect(page.locator("#try-words")).to_contain_text("101,000 rows were released")
+    expect(page.locator("#try-words")).to_contain_text("100,100 rows were released")
+    assert 0 < width_of_the_first_interval(page) < wide / 5
     shares = [cell.split("%")[0] for cell in page.locator("#try-rows tr td:nth-child(3)").all_inner_texts()]
     assert [float(share) for share in shares] == pytest.approx([80, 18, 2], abs=3)  # over ten standard errors
     trial.get_by_role("radio", name="As an attacker").check()

@@ -47,15 +47,27 @@ export class Trial {
     }
     this.counts.rows += rows;
     const found = mechanisms.map(({ weights }, which) => weights && estimates(weights, this.counts.outcomes[which], this.counts.rows));
+    // As wide as the first intervals need: they grow shorter from there.
+    this.counts.span ??= Math.max(...found.flatMap((one) => (one ?? []).map(([mean, half], place) => Math.abs(mean - prior[place]) + half)));
     byId("try-rows").replaceChildren(...this.given.labels.map((label, place) => {
-      const cells = found.map((one) => make("td", { textContent: one ? `${percent(one[place][0])} ± ${percent(one[place][1])}` : "not determined" }));
+      const cells = found.map((one) => (one ? make("td", { textContent: `${percent(one[place][0])} ± ${percent(one[place][1])}` }, this.interval(...one[place], prior[place]))
+        : make("td", { textContent: "not determined" })));
       return make("tr", {}, make("th", { scope: "row", textContent: label, title: label }),
         make("td", { textContent: percent(this.counts.truth[place] / this.counts.rows) }), ...cells);
     }));
     byId("try-rows").parentElement.hidden = false;
-    const words = `${this.counts.rows.toLocaleString("en")} rows were released. After ± stands where the frequency of the people behind them lies with a probability of about 95%.`;
+    const words = `${this.counts.rows.toLocaleString("en")} rows were released. The frequency in the population, the dark line, lies within ± of the estimate with a probability of about 95%.`;
     byId("try-words").textContent = words;
     say(words);
+  }
+
+  // A picture of what the numbers beside it say: the interval, with the frequency that the rows are drawn with in the middle.
+  interval(mean, half, truth) {
+    const bar = make("span", { className: "interval", "aria-hidden": "true" });
+    const at = (share) => `${Math.min(100, Math.max(0, 50 + (50 * (share - truth)) / this.counts.span))}%`;
+    bar.style.setProperty("--low", at(mean - half));
+    bar.style.setProperty("--high", at(mean + half));
+    return bar;
   }
 
   // -- the attacker ----------------------------------------------------------------------------------------------------
