@@ -18,6 +18,7 @@ pytest.importorskip("playwright")
 
 CHROMIUM = Path("/usr/bin/chromium")
 VALUES = ["well", "influenza", "chronic obstructive pulmonary disease", "donaudampfschiffahrtsgesellschaftskapitaen"]
+NAME = "the_register_of_all_patients_of_the_hospital_in_the_year_2026_final_version"
 # All that reaches beyond the window, what can be scrolled to in a box of its own included: nothing is hidden there.
 BEYOND = """() => [...document.querySelectorAll("body *")].filter(
   one => one.getBoundingClientRect().right > innerWidth + 0.5).map(one => one.tagName + ": " + one.textContent)"""
@@ -32,14 +33,13 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     prior = lw.Prior(dict(zip(VALUES, masses, strict=True)))
     # Four outcomes, so that the picture of the mechanism has room.
     response = lw.randomized_response(VALUES, lift=2)
-    name = "the_register_of_all_patients_of_the_hospital_in_the_year_2026_final_version"
-    one = lw.protect({"diagnosis": rows}, "diagnosis", prior=prior, mechanism=response, lift=2, dataset=f"{name}.csv")
+    one = lw.protect({"diagnosis": rows}, "diagnosis", prior=prior, mechanism=response, lift=2, dataset=f"{NAME}.csv")
     table = {"diagnosis": rows, "sex": generator.choice(["f", "m"], size=3000).tolist()}
     by_sex = lw.PriorByStratum({"f": prior, "m": prior}, {"sex": ["f", "m"]})
     row = lw.protect(table, "diagnosis", prior=by_sex, lift=2, given=["sex"], order="shuffle")
     return {
-        "one column": one.report(home / "one.html", certificate=f"{name}.certificate.json").as_uri(),
-        "rows": row.report(home / "row.html", mechanism=f"{name}.mechanism.json").as_uri(),
+        "one column": one.report(home / "one.html", certificate=f"{NAME}.certificate.json").as_uri(),
+        "rows": row.report(home / "row.html", mechanism=f"{NAME}.mechanism.json").as_uri(),
     }
 
 
@@ -62,9 +62,19 @@ def test_nothing_runs_over_the_edge_of_a_phone(chromium: Any, reports: dict[str,
     page.goto(reports["one column"])
     assert page.evaluate(BEYOND) == []
     assert page.get_by_text("cannot be told from 3,000 rows; about").count() > 0
+    # The guarantee with both of its limits is on the first screen, and what follows names the real files.
+    guarantee = page.locator(".promise")
+    assert "more than 1.9231 times as likely as it was before" in guarantee.inner_text()
+    assert "nor more than 2 times as likely for anyone, whatever they knew" in guarantee.inner_text()
+    assert guarantee.bounding_box()["y"] < 600
+    assert page.get_by_role("row", name=f"{VALUES[0]} 80%").first.get_by_role("cell").nth(2).inner_text() == "88.9%"
+    assert page.get_by_text(f"leakwise verify {NAME}.certificate.json").is_visible()
     # The picture of a mechanism with many outcomes scrolls in a box of its own.
     page.goto(reports["rows"])
     assert page.evaluate("document.documentElement.scrollWidth") == 400
+    assert page.get_by_text("2 strata, one mechanism.").is_visible()
+    assert page.get_by_text("than 2 times as likely as sex makes it already, for anyone who sees the row").is_visible()
+    assert page.get_by_text(f"StratifiedMechanism.load('{NAME}.mechanism.json')").is_visible()
     page.close()
 
 

@@ -98,16 +98,16 @@ def _prior(facts: RowFacts) -> str:
     if facts.origin != "table":
         words = (
             f"The prior of each stratum was given as public knowledge when the release was made: how likely each value "
-            f"is for someone with these {given}. It was not taken from the table."
+            f"is for someone with a given {given}. It was not taken from the table."
         )
     elif facts.prior_cost:
         words = (
-            f"How likely each value is for someone with these {given} was counted in this very table, with noise. "
+            f"How likely each value is for someone with a given {given} was counted in this very table, with noise. "
             "Everything here follows from the noisy counts."
         )
     else:
         words = (
-            f"How likely each value is for someone with these {given} was estimated from this very table. The "
+            f"How likely each value is for someone with a given {given} was estimated from this very table. The "
             "frequencies are rounded here, so that this report contains no exact count of the secret; the mechanisms "
             "were designed for the rounded ones, which are treated as public knowledge. The guarantee holds for every "
             "prior that the rows leave possible, unless they mislead."
@@ -136,10 +136,9 @@ def _strata(facts: RowFacts) -> str:
     ]
     more = len(facts.sizes) - len(shown)
     _, in_rest = facts.fallback
-    words = (
-        f"{len(facts.sizes):,} {'stratum' if len(facts.sizes) == 1 else 'strata'}, {len(facts.mechanism.mechanisms):,} "
-        f"different mechanisms."
-    )
+    words = f"{len(facts.sizes):,} {'stratum' if len(facts.sizes) == 1 else 'strata'}, "
+    count = len(facts.mechanism.mechanisms)
+    words += "one mechanism." if count == 1 else f"{count:,} different mechanisms."
     if in_rest:
         words += f" {facts.fallen}"
     table = html_rows(["stratum", "rows", "mechanism", "largest lift", "most frequent value"], rows)
