@@ -7,6 +7,7 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from leakwise.report.pictures import heat_table
 
 pytest.importorskip("vl_convert")
 
+ROOT = Path(__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 # The widths of the letters from ' ' to '~' in DejaVu Sans and its bold, in thousandths of the size: the widest of the
 # fonts that browsers take for "sans-serif".
@@ -114,14 +116,23 @@ def every() -> list[Any]:
     return [pytest.param(spec, id=name) for name, spec in charts.items()]
 
 
-@pytest.mark.parametrize("spec", every())
-def test_no_text_is_cut_off_in_a_wider_font(spec: dict[str, Any]) -> None:
-    drawn = render.svg(spec)
+def cut_off(drawn: str) -> list[Box]:
     _, _, width, height = map(float, str(ElementTree.fromstring(drawn).get("viewBox")).split())
     found = list(boxes(drawn))
     assert len(found) > 8
-    out = [box for box in found if min(box[1:3]) < 0 or box[3] > width or box[4] > height]
-    assert out == []
+    return [box for box in found if min(box[1:3]) < 0 or box[3] > width or box[4] > height]
+
+
+@pytest.mark.parametrize("spec", every())
+def test_no_text_is_cut_off_in_a_wider_font(spec: dict[str, Any]) -> None:
+    assert cut_off(render.svg(spec)) == []
+
+
+def test_no_text_is_cut_off_in_the_pictures_of_the_documentation() -> None:
+    pictures = {path.name: path.read_text() for path in (ROOT / "docs").rglob("*.svg") if "_build" not in path.parts}
+    drawn = {name: text for name, text in pictures.items() if 'class="marks"' in text}
+    assert len(drawn) >= 7
+    assert [name for name, text in drawn.items() if cut_off(text)] == []
 
 
 def test_the_sizes_of_texts_are_those_asked_for() -> None:
