@@ -64,6 +64,7 @@ RESULTS = {
     lw.Expected: lambda: lw.Expected(MASK),
     lw.FInformation: lambda: lw.FInformation("chi_square"),
     lw.Gain: lambda: lw.Gain(MASK),
+    lw.results.Exported: lambda: lw.export(RR, "js"),
     lw.results.GroupedEstimate: lambda: lw.estimate({"s": ["a", "b", "c"] * 20, "g": [0, 1] * 30}, RR, "s", by="g"),
     lw.results.GroupedJointEstimate: lambda: _joint(by=["g"]),
     lw.Hull: lambda: lw.Hull([PRIOR, {"a": 0.2, "b": 0.3, "c": 0.5}]),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.errors import NotConverged as NotConverged
     from leakwise.errors import RowOrderWarning as RowOrderWarning
     from leakwise.errors import UnsafeSeedWarning as UnsafeSeedWarning
+    from leakwise.exported import export as export
     from leakwise.leakage import audit as audit
     from leakwise.leakage import envelope as envelope
     from leakwise.leakage import envelope_curve as envelope_curve
@@ -139,6 +140,7 @@ __all__ = [
     "epsilon",
     "estimate",
     "exponential",
+    "export",
     "failure_probability",
     "identity",
     "k_singular",
@@ -176,6 +178,7 @@ _PLACES = {
         "CertaintyWarning CertificateRejected Infeasible InvalidInput LeakwiseError LeakwiseWarning MissingExtra "
         "NotConverged RowOrderWarning UnsafeSeedWarning"
     ),
+    "leakwise.exported": "export",
     "leakwise.leakage": (
         "audit envelope envelope_curve epsilon failure_probability ldp maximal_leakage mutual_information pml "
         "sample_size"

@@ -1,6 +1,7 @@
 """The classes of what the functions return: ``lw.results``, for annotations and ``isinstance``."""
 
 from leakwise.blackbox import BlackBoxAudit
+from leakwise.exported import Exported
 from leakwise.leakage import (
     Audit,
     CompositionBounds,
@@ -59,6 +60,7 @@ __all__ = [
     "Envelope",
     "EnvelopeCurve",
     "Estimate",
+    "Exported",
     "GroupedEstimate",
     "GroupedJointEstimate",
     "Independence",

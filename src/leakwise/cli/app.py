@@ -25,6 +25,7 @@ COMMANDS = {
     "worst-case": "mechanisms",
     "verify": "mechanisms",
     "sample-size": "mechanisms",
+    "export": "mechanisms",
     "records": "research",
     "advise": "tables",
     "release": "tables",

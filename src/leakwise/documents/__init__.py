@@ -2,6 +2,7 @@
 
 from leakwise.documents.atomic import created_like, private, write_atomically, write_new, written_aside
 from leakwise.documents.store import (
+    document_checksum,
     document_format,
     read_document,
     read_integer,
@@ -12,6 +13,7 @@ from leakwise.documents.store import (
 
 __all__ = [
     "created_like",
+    "document_checksum",
     "document_format",
     "private",
     "read_document",

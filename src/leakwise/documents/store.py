@@ -17,6 +17,7 @@ from leakwise.documents.atomic import write_atomically
 from leakwise.errors import InvalidInput
 
 __all__ = [
+    "document_checksum",
     "document_format",
     "read_document",
     "read_integer",
@@ -70,12 +71,21 @@ def _checksum(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
+def _encoded(body: msgspec.Struct, failed: str) -> bytes:
+    try:
+        return msgspec.json.encode(body, order="deterministic")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{failed}: a text in it is not valid Unicode ({error}).") from error
+
+
+def document_checksum(body: msgspec.Struct) -> str:
+    """Return the SHA-256 that a file with this body has in it."""
+    return _checksum(_encoded(body, "Cannot compute a checksum"))
+
+
 def write_document(path: str | os.PathLike[str], format: str, version: int, body: msgspec.Struct) -> None:
     """Write a body in its envelope."""
-    try:
-        encoded = msgspec.json.encode(body, order="deterministic")
-    except UnicodeEncodeError as error:
-        raise InvalidInput(f"Cannot write {str(path)!r}: a text in it is not valid Unicode ({error}).") from error
+    encoded = _encoded(body, f"Cannot write {str(path)!r}")
     envelope = _Envelope(format, version, _checksum(encoded), msgspec.Raw(encoded))
     write_atomically(path, msgspec.json.encode(envelope) + b"\n")
 

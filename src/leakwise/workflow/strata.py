@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leakwise.optimize.stratified_result import StratifiedDesign
     from leakwise.sampling import SecureStream
 
-__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum", "learned_priors", "paired"]
+__all__ = ["LEAST_ROWS", "CountedStrata", "certified_by_stratum", "each_changed", "learned_priors", "paired"]
 
 # A stratum with fewer rows never uses its own frequencies: one row would move them too far.
 LEAST_ROWS = 1000
@@ -87,7 +87,7 @@ def certified_by_stratum(
 
             found = design_with_rest(public, asked, utility, time_limit, table.rest)
         public, given = found.certificate.priors, found.mechanism
-    drawn = _each(given, lambda one: drawable(spread(one, columns) if found is not None else one))
+    drawn = each_changed(given, lambda one: drawable(spread(one, columns) if found is not None else one))
     shown = certify_by_stratum(drawn, public, asked) if found is None or drawn != given else found.certificate
     # Whether a release is made is seen, too: the rounded frequencies decide it.
     exact = None if table is None or table.cost else table.known(public)
@@ -243,7 +243,7 @@ def _stratified(
     return mechanism
 
 
-def _each(mechanism: StratifiedMechanism, change: Any) -> StratifiedMechanism:
+def each_changed(mechanism: StratifiedMechanism, change: Any) -> StratifiedMechanism:
     """Return the same with every mechanism changed, each once."""
     changed = {id(one): change(one) for one in mechanism.mechanisms}
     if all(changed[id(one)] is one for one in mechanism.mechanisms):
