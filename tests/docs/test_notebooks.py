@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 import leakwise as lw
+import notebook_cells
 
 ROOT = Path(__file__).parents[2]
 # Each kind of reader of the README has one, which the page they start with links to.
@@ -27,20 +27,7 @@ def book(name: str) -> dict[str, Any]:
 
 
 def run(name: str) -> tuple[dict[str, Any], list[object]]:
-    """The names after the last cell, and the objects that a notebook would show: the last expression of each cell."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    shown = []
-    for cell in book(name)["cells"]:
-        if cell["cell_type"] != "code":
-            continue
-        where = f"{name}.ipynb, {cell['id']}"
-        *before, last = ast.parse("".join(cell["source"])).body
-        if not isinstance(last, ast.Expr):
-            before.append(last)
-        exec(compile(ast.Module(before, []), where, "exec"), names)
-        if isinstance(last, ast.Expr):
-            shown.append(eval(compile(ast.Expression(last.value), where, "eval"), names))
-    return names, shown
+    return notebook_cells.run(book(name), name)
 
 
 class Balance(HTMLParser):

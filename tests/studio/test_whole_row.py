@@ -57,7 +57,7 @@ def test_the_lift_beside_given_columns_is_that_of_the_worst_combination() -> Non
 
 def test_the_command_names_every_column_of_the_table() -> None:
     words = shlex.split(told()["cli"])
-    assert words[:5] == ["leakwise", "release", "my people.csv", "-c", "ill"]
+    assert words[:5] == ["leakwise", "release", "my people.csv", "--column", "ill"]
     assert [words[place + 1] for place, word in enumerate(words) if word == "--given"] == ["sex", "place"]
     assert words[words.index("--drop") + 1] == '"a ""name"", odd"'
     assert words[-2:] == ["-o", "my people_released.csv"]

@@ -13,10 +13,20 @@ from leakwise.guarantee import at_least, at_most, lift_below
 from leakwise.studio.reading import number, read_nominal
 from leakwise.studio.state import DesignGoal, Further, MechanismGoal, Named, Part, State, WorstCaseGoal
 
-__all__ = ["FAILURE", "own_domain", "own_lift", "quoted", "second_limit", "several_secrets"]
+__all__ = [
+    "EMPTY",
+    "FAILURE",
+    "made_for",
+    "own_bins",
+    "own_domain",
+    "own_lift",
+    "quoted",
+    "second_limit",
+    "several_secrets",
+]
 
 FAILURE = "1e-6"
-_EMPTY = "(empty)"  # what the page calls an empty cell of a table that it counted
+EMPTY = "(empty)"  # what the page calls an empty cell of a table that it counted
 _BIN = re.compile(r"\[(?P<low>[^,\s]+), (?P<high>[^,\s]+)[)\]]")
 
 
@@ -76,19 +86,25 @@ def _promise(whole: Fraction, total: Fraction | None) -> str:
 
 def _note(state: State) -> str:
     """What the command does otherwise than the screen, and what it needs."""
-    goal = state.goal
     notes = [
         "What is known of each secret beforehand is estimated from the table, also of the one above. Columns that are "
         "no secret go out as they are (given), and the guarantee is about what the outcomes add to what those tell; "
         "add --drop NAME for those that are not to go out."
     ]
-    if isinstance(goal, MechanismGoal):
-        notes.append("It designs the best mechanisms for statistics; one that is brought is for one secret.")
-    elif not isinstance(goal.utility, Named) or goal.utility.name not in ("frequencies", "reading"):
-        notes.append("It is made for statistics: a release is for those, or for reading.")
+    notes += made_for(state)
     if any((one.lift_of + one.ceiling + one.floor).strip() for one in state.values):
         notes.append("Limits of single values are for one secret, and are left out.")
     return " ".join(notes)
+
+
+def made_for(state: State) -> list[str]:
+    """Return a word where a release is for something else than what is on the screen."""
+    goal = state.goal
+    if isinstance(goal, MechanismGoal):
+        return ["It designs the best mechanisms for statistics; one that is brought is for one secret."]
+    if not isinstance(goal.utility, Named) or goal.utility.name not in ("frequencies", "reading"):
+        return ["It is made for statistics: a release is for those, or for reading."]
+    return []
 
 
 def _name(text: str, what: str) -> str:
@@ -134,26 +150,32 @@ def second_limit(state: State, lift: Fraction) -> list[str]:
     return [] if follows else ["--anyone", state.anyone.strip()]
 
 
-def own_domain(state: State, *, counted: bool = False) -> str:
-    """Return the values of the prior as a domain: those of numbers that were put into bins are bins again."""
+def own_bins(state: State) -> tuple[str, str, str] | None:
+    """Return low, high and number of the bins that the values of the prior are; None where they are values."""
     labels = [text.strip() for text in state.prior.labels]
     first, last = _BIN.fullmatch(labels[0]), _BIN.fullmatch(labels[-1])
-    if first and last:
-        low, high = first["low"], last["high"]
-        try:
-            made = list(bins(float(low), float(high), len(labels)))
-        except (ValueError, InvalidInput):  # names that only look like bins
-            made = []
-        if made == labels:
-            return f"bins:{low},{high},{len(labels)}"
+    if not (first and last):
+        return None
+    try:
+        made = list(bins(float(first["low"]), float(last["high"]), len(labels)))
+    except (ValueError, InvalidInput):  # names that only look like bins
+        return None
+    return (first["low"], last["high"], str(len(labels))) if made == labels else None
+
+
+def own_domain(state: State, *, counted: bool = False) -> str:
+    """Return the values of the prior as a domain: those of numbers that were put into bins are bins again."""
+    if made := own_bins(state):
+        return f"bins:{','.join(made)}"
     counted = counted or state.prior.origin == "table"
-    return ",".join("" if counted and text == _EMPTY else quoted(text) for text in labels)
+    labels = (text.strip() for text in state.prior.labels)
+    return ",".join("" if counted and text == EMPTY else quoted(text) for text in labels)
 
 
 def quoted(text: str) -> str:
     """Return a value as ``--domain`` reads it, or a column as a list of columns does."""
     inside = text.replace('"', '""')
-    return f'"{inside}"' if set(text) & set(',"') or text.startswith("bins:") else text
+    return f'"{inside}"' if set(text) & set(',"') or text.startswith(("bins:", "@")) else text
 
 
 def _domain(one: Further) -> str:

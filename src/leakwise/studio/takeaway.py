@@ -7,7 +7,7 @@ import io
 import json
 import shlex
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,18 @@ from leakwise.studio.state import (
 if TYPE_CHECKING:
     from leakwise.studio.answers import Solved
 
-__all__ = ["NAMES", "command_line", "files", "how_to_reproduce", "python_lines", "where_from"]
+__all__ = [
+    "NAMES",
+    "command_line",
+    "design_lines",
+    "files",
+    "further_limits",
+    "how_to_reproduce",
+    "in_python",
+    "listed",
+    "python_lines",
+    "where_from",
+]
 
 # What the page saves each file as: every line that reads or writes one names it by this.
 NAMES = {
@@ -109,17 +120,18 @@ def _matrix_csv(source: Matrix, solved: Solved) -> str:
 # ------------------------------------------------------------------------------------------------- lines to run
 
 
-def _text(value: object) -> str:
-    """A label or a number as Python writes it, texts in double quotes."""
+def in_python(value: object) -> str:
+    """Return a label or a number as Python writes it, texts in double quotes."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def _list(values: Iterable[object]) -> str:
-    return f"[{', '.join(map(_text, values))}]"
+def listed(values: Iterable[object]) -> str:
+    """Return labels as a list of Python."""
+    return f"[{', '.join(map(in_python, values))}]"
 
 
 def _mapping(pairs: Iterable[tuple[object, str]]) -> str:
-    return f"{{{', '.join(f'{_text(value)}: {_text(text)}' for value, text in pairs)}}}"
+    return f"{{{', '.join(f'{in_python(value)}: {in_python(text)}' for value, text in pairs)}}}"
 
 
 def how_to_reproduce(solved: Solved) -> dict[str, Any]:
@@ -141,64 +153,69 @@ def where_from(reads: Sequence[str]) -> str:
 
 def python_lines(state: State, prior: Prior) -> str:
     """Python that makes the same mechanism and the same certificate."""
-    lines = ["import leakwise as lw", "", *_prior_lines(state.prior, prior)]
     known = "prior" if state.prior.sample is None else "priors"
-    asked = f"{state.level.kind}={_text(state.level.value.strip())}"
-    goal, audited = state.goal, asked
-    for limit, given in _further(state).items():
-        asked += f", {limit}={_text(given) if isinstance(given, str) else _mapping(given)}"
-    if isinstance(goal, DesignGoal):
-        lines += [*_utility_lines(goal.utility, prior), ""]
-        name = _text(goal.utility.name) if isinstance(goal.utility, Named) else "utility"
-        if name == '"reading"':
-            name = '"guessing", keep_frequencies=True'
-        lines += [
-            f"d = lw.design({known}, {asked}, utility={name}, time_limit={LIMITS.solve:g})",
-            "print(d)",
-            "",
-            "mechanism, certificate = d.mechanism, d.certificate",
-        ]
+    asked = f"{state.level.kind}={in_python(state.level.value.strip())}"
+    lines = ["import leakwise as lw", "", *design_lines(state, prior)]
+    if isinstance(state.goal, DesignGoal):
+        lines += ["print(d)", "", "mechanism, certificate = d.mechanism, d.certificate"]
     else:
-        lines += [
-            *_mechanism_lines(goal.source, prior),
-            f"certificate = lw.certify(mechanism, {known}, {asked})",
-        ]
+        lines.append(f"certificate = lw.certify(mechanism, {known}, {asked})")
     return "\n".join(
         [
             *lines,
-            f"print(lw.audit(mechanism, {known}, {audited}))",
-            f"mechanism.save({_text(NAMES['mechanism'])})",
-            f"certificate.save({_text(NAMES['certificate'])})",
+            f"print(lw.audit(mechanism, {known}, {asked}))",
+            f"mechanism.save({in_python(NAMES['mechanism'])})",
+            f"certificate.save({in_python(NAMES['certificate'])})",
             "",
         ]
     )
 
 
-def _further(state: State) -> dict[str, Any]:
-    """The limits beyond the lift as they were typed: a text for anyone, pairs of a value and a text for the others."""
+def design_lines(state: State, prior: Prior, named: Callable[[str], object] = label) -> list[str]:
+    """Return Python that makes the prior and the design ``d``, or the ``mechanism`` that was brought."""
+    lines = _prior_lines(state.prior, prior, named)
+    known = "prior" if state.prior.sample is None else "priors"
+    goal = state.goal
+    if not isinstance(goal, DesignGoal):
+        return [*lines, *_mechanism_lines(goal.source, prior)]
+    asked = f"{state.level.kind}={in_python(state.level.value.strip())}"
+    for limit, given in further_limits(state, named).items():
+        asked += f", {limit}={in_python(given) if isinstance(given, str) else _mapping(given)}"
+    name = in_python(goal.utility.name) if isinstance(goal.utility, Named) else "utility"
+    if name == '"reading"':
+        name = '"guessing", keep_frequencies=True'
+    found = f"d = lw.design({known}, {asked}, utility={name}, time_limit={LIMITS.solve:g})"
+    return [*lines, *_utility_lines(goal.utility, prior), "", found]
+
+
+def further_limits(state: State, named: Callable[[str], object] = label) -> dict[str, Any]:
+    """Return the limits beyond the lift as typed: a text for anyone, pairs of a value and a text for the others."""
     typed: dict[str, Any] = {}
     for name in further_arguments(state):
         if name == "anyone" and state.anyone is not None:
             typed[name] = state.anyone.strip()
         else:
-            pairs = ((label(one.value), getattr(one, name).strip()) for one in state.values)
+            pairs = ((named(one.value), getattr(one, name).strip()) for one in state.values)
             typed[name] = [(value, text) for value, text in pairs if text]
     return typed
 
 
-def _prior_lines(state: PriorState, prior: Prior) -> list[str]:
-    pairs = [(label(name), value.strip()) for name, value in zip(state.labels, state.values, strict=True)]
+def _prior_lines(state: PriorState, prior: Prior, named: Callable[[str], object]) -> list[str]:
+    pairs = [(named(name), value.strip()) for name, value in zip(state.labels, state.values, strict=True)]
     counted = state.kind == "counts"
     sample = state.sample
     if not counted and sample is not None:
         assert sample.size is not None
-        pairs = [(name, str(share * sample.size)) for name, share in zip(prior.labels, prior.fractions, strict=True)]
+        shares = zip(state.labels, prior.fractions, strict=True)
+        pairs = [(named(name), str(share * sample.size)) for name, share in shares]
         counted = True
-    body = [f"    {_text(name)}: {value if counted and value.isdigit() else _text(value)}," for name, value in pairs]
+    body = [
+        f"    {in_python(name)}: {value if counted and value.isdigit() else in_python(value)}," for name, value in pairs
+    ]
     lines = ["prior = lw.Prior.from_counts({" if counted else "prior = lw.Prior({", *body, "})"]
     if sample is not None:
         lines.append(
-            f"priors = prior.confidence(failure={_text(sample.failure.strip())}, method={_text(sample.method)})"
+            f"priors = prior.confidence(failure={in_python(sample.failure.strip())}, method={in_python(sample.method)})"
         )
     return lines
 
@@ -212,7 +229,7 @@ def _utility_lines(utility: Named | Distance | WorstCaseGoal, prior: Prior) -> l
         return [f"utility = lw.Expected(lw.{make}(prior.labels{power}))"]
     rows = [[float(cell) for cell in row] for row in utility_matrix(utility, prior)]
     lines = ["worth = [", *(f"    {_python_row(row)}," for row in rows), "]"]
-    outputs = "" if utility.outputs is None else f", outputs={_list(label(text) for text in utility.outputs)}"
+    outputs = "" if utility.outputs is None else f", outputs={listed(label(text) for text in utility.outputs)}"
     then = ""
     if utility.then == "mutual_information":
         then = ', then="mutual_information"'
@@ -232,14 +249,14 @@ def _python_row(row: Sequence[float]) -> str:
 def _mechanism_lines(source: Catalog | Matrix, prior: Prior) -> list[str]:
     if isinstance(source, Catalog):
         value: Any = int(source.value) if source.parameter == "k" else source.value.strip()
-        given = "" if source.parameter == "none" else f", {source.parameter}={_text(value)}"
+        given = "" if source.parameter == "none" else f", {source.parameter}={in_python(value)}"
         return [f"mechanism = lw.{source.name}(prior.labels{given})"]
     exact = not isinstance(matrix_entries(source)[0][0], float)
     rows = [
-        [_text(cell.strip()) if exact else repr(float(value)) for cell, value in zip(line, values, strict=True)]
+        [in_python(cell.strip()) if exact else repr(float(value)) for cell, value in zip(line, values, strict=True)]
         for line, values in zip(source.rows, matrix_entries(source), strict=True)
     ]
-    outputs = "" if source.outputs is None else f", outputs={_list(label(text) for text in source.outputs)}"
+    outputs = "" if source.outputs is None else f", outputs={listed(label(text) for text in source.outputs)}"
     body = [f"    [{', '.join(row)}]," for row in rows]
     return ["mechanism = lw.Mechanism([", *body, f"], inputs=prior.labels{outputs})"]
 
@@ -261,7 +278,7 @@ def command_line(state: State, prior: Prior) -> tuple[str | None, list[str], str
     known, reads = _prior_option(state.prior)
     asked = [f"--{state.level.kind}", state.level.value.strip()]
     audited = asked
-    for name, given in _further(state).items():
+    for name, given in further_limits(state).items():
         option = f"--{name.replace('_', '-')}"
         pairs = [given] if isinstance(given, str) else [f"{value}={text}" for value, text in given]
         asked = [*asked, *(word for pair in pairs for word in (option, pair))]

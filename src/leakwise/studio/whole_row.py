@@ -5,7 +5,6 @@ The page counts the table itself and sends counts; they are not part of the stat
 
 from __future__ import annotations
 
-import shlex
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,9 @@ import numpy as np
 from leakwise.alphabet.given import joined
 from leakwise.errors import InvalidInput
 from leakwise.guarantee import at_most, percent
-from leakwise.studio.several import FAILURE, own_domain, own_lift, quoted, second_limit
-from leakwise.studio.state import DesignGoal, Named, OtherColumns, Part, State
+from leakwise.studio.notebook import notebook
+from leakwise.studio.state import File, OtherColumns, Part
+from leakwise.studio.table_release import TableRelease
 from leakwise.types import Floats
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["whole_row"]
 
+_NOTEBOOK = "application/x-ipynb+json"
 # Of fewer rows the frequencies are mostly chance.
 _LEAST = 20
 
@@ -35,7 +36,15 @@ def whole_row(solved: Solved, others: OtherColumns) -> Part:
         if not fits or any(len(key) != len(others.given) for key in others.keys):
             raise InvalidInput("The other columns were counted for other values. Choose the column of the table again.")
         told, beyond = _beside(solved, others, np.array(others.counts, dtype=np.float64))
-    return Part("row", {"sentences": told, "beyond": beyond, "cli": _command(solved.state, others)})
+    release = TableRelease(solved.state, others)
+    files = {
+        "settings": File(release.settings_name, "application/toml", release.settings),
+        "notebook": File(
+            f"{release.stem}_release.ipynb", "application/x-ipynb+json", notebook(release, solved.nominal)
+        ),
+    }
+    body = {"cli": release.command, "short_cli": release.short_command, "note": release.note, "files": files}
+    return Part("row", {"sentences": told, "beyond": beyond, **body})
 
 
 def _beside(solved: Solved, others: OtherColumns, counts: Floats) -> tuple[list[str], bool]:
@@ -75,28 +84,3 @@ def _largest_lift(matrix: Floats, prior: Floats) -> float:
 
 def _where(others: OtherColumns, place: int) -> str:
     return ", ".join(f"{name} = {key}" for name, key in zip(others.given, others.keys[place], strict=True))
-
-
-def _command(state: State, others: OtherColumns) -> str:
-    table = others.table if not others.table.startswith("-") else f"./{others.table}"
-    lift = own_lift(state)
-    words = [
-        "leakwise",
-        "release",
-        table,
-        "-c",
-        others.column,
-        "--domain",
-        own_domain(state, counted=True),
-        "--lift",
-        lift,
-    ]
-    failure = FAILURE if state.prior.sample is None else state.prior.sample.failure.strip()
-    words += ["--prior-from-table", "--failure", failure, *second_limit(state, Fraction(lift))]
-    if isinstance(state.goal, DesignGoal) and state.goal.utility == Named("reading"):
-        words += ["--for", "reading"]
-    for option, names in (("--given", others.given), ("--unrelated", others.unrelated), ("--drop", others.drop)):
-        for name in names:
-            words += [option, quoted(name)]
-    stem, _, ending = others.table.rpartition(".")
-    return shlex.join([*words, "--order", "shuffle", "-o", f"{stem or others.table}_released.{ending or 'csv'}"])

@@ -135,7 +135,7 @@ def _pairs(
         name, equals, amount = text.rpartition("=")
         if not equals:
             raise InvalidInput(f"{option} must be VALUE=NUMBER, such as HIV=1.2. Got {text!r} instead.")
-        words = _names(name, option) if name not in named else [name]
+        words = (_names(name, option) or [""]) if name not in named else [name]  # nothing is a missing value
         if len(words) > 1 and not several:
             words = [name.strip()]
         values = [named.get(word, label(word)) for word in words]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from leakwise.documents import write_atomically
+from leakwise.documents.settings import settings_text
 from leakwise.errors import InvalidInput, did_you_mean
 
 __all__ = ["ConfigOption", "SaveConfigOption", "saved_settings"]
@@ -20,8 +19,6 @@ __all__ = ["ConfigOption", "SaveConfigOption", "saved_settings"]
 _OF_ONE_CALL = ("config", "save-config", "overwrite", "dry-run", "json", "help")
 # The files of one release: the next one has others. They may be in a file of settings, but are not saved in one.
 _FILES = ("table", "out", "report", "steward-report", "certificate", "save-mechanism", "format", "out-format")
-# A number that is read as the text it was; -0 would lose its sign.
-_NUMBER = re.compile(r"(?!-0\Z)-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
 def _read(ctx: typer.Context, path: Path | None) -> Path | None:
@@ -83,9 +80,8 @@ def saved_settings(ctx: typer.Context, path: Path, more: Mapping[str, Any]) -> P
         for key, one in _keys(ctx).items()
         if key not in (*_OF_ONE_CALL, *_FILES) and one.name in ctx.params and not _by_default(ctx, one.name)
     }
-    lines = [f"# Settings for: leakwise {ctx.info_name} --config {path.name}\n"]
-    lines += [f"{key} = {_toml(value)}\n" for key, value in {**told, **more}.items()]
-    write_atomically(path, "".join(lines).encode())
+    text = settings_text(str(ctx.info_name), path.name, _without_passwords({**told, **more}))
+    write_atomically(path, text.encode())
     return path
 
 
@@ -94,15 +90,16 @@ def _by_default(ctx: typer.Context, name: str) -> bool:
     return source is None or source.name == "DEFAULT"
 
 
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
+def _without_passwords(value: Any) -> Any:
     from leakwise.tables.address import without_password
 
-    text = without_password(str(value))
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _without_passwords(one) for key, one in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | Path):
-        return f"[{', '.join(map(_toml, value))}]"
-    return text if _NUMBER.fullmatch(text) else json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return [_without_passwords(one) for one in value]
+    return without_password(str(value))
 
 
 ConfigOption = Annotated[

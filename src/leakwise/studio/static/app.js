@@ -9,7 +9,7 @@ import { OtherColumns } from "./others.js";
 import { PriorPanel } from "./prior.js";
 import { FurtherSecrets } from "./several.js";
 import { Trial } from "./trial.js";
-import { checked, DEFAULT, exported, fromFragment, hasSteps, isWorstCase, toFragment } from "./state.js";
+import { checked, DEFAULT, exported, fromFragment, hasSteps, isWorstCase, OtherVersion, toFragment } from "./state.js";
 
 const SETTLED = 300; // milliseconds without a change after which a full solve begins
 
@@ -236,7 +236,8 @@ function damaged(error) {
   full = 0;
   answer.clear();
   answer.busy(null);
-  showError("answer-error", `This link is damaged: ${error.message} Nothing was computed. Ask for the link again, or import the exported file.`);
+  const words = error instanceof OtherVersion ? `This link cannot be read. ${error.message}` : `This link is damaged: ${error.message}`;
+  showError("answer-error", `${words} Nothing was computed. Ask for the link again, or import the exported file.`);
   document.body.dataset.damaged = "yes";
   document.body.dataset.idle = "yes";
 }

@@ -1,6 +1,6 @@
 // The other columns of an opened table: what goes out beside the secret, counted here and sent as counts.
 
-import { byId, make, showError } from "./dom.js";
+import { byId, download, make, say, showError } from "./dom.js";
 import { EMPTY } from "./text.js";
 
 const CHOICES = [["drop", "dropped"], ["given", "given"], ["unrelated", "unrelated"]];
@@ -9,6 +9,12 @@ const MOST = 2000;
 export class OtherColumns {
   constructor(changed) {
     this.changed = changed;
+    byId("row-files").addEventListener("click", (event) => {
+      const file = this.files?.[event.target.dataset?.rowFile];
+      if (!file) return;
+      download(file.name, file.type, file.text);
+      say(`${file.name} is ready.`);
+    });
     this.clear();
   }
 
@@ -62,6 +68,10 @@ export class OtherColumns {
     byId("row-sentences").replaceChildren(...(body?.sentences ?? []).map((words) => make("li", { textContent: words })));
     byId("row-command").hidden = !body;
     byId("row-cli").textContent = body?.cli ?? "";
+    byId("row-short-cli").textContent = body?.short_cli ?? "";
+    byId("row-note").textContent = body?.note ?? "";
+    this.files = body?.files;
+    for (const button of byId("row-files").children) button.disabled = !this.files;
   }
 
   failed(error) {

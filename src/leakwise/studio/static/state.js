@@ -23,14 +23,19 @@ export function fromFragment(fragment) {
   if (!fragment.slice(1) || document.getElementById(fragment.slice(1))) return null; // a place in the page
   const [, body, sum] = fragment.match(/^#s=([\w-]+)\.([0-9a-f]{8})$/) ?? [];
   if (!body) throw new Error("it is not whole.");
-  let bytes;
+  let bytes, given;
   try {
     bytes = Uint8Array.from(atob(body.replaceAll("-", "+").replaceAll("_", "/")), (mark) => mark.charCodeAt(0));
   } catch {
     throw new Error("it is not whole.");
   }
   if (checksum(bytes) !== sum) throw new Error("some of it was changed.");
-  return checked(JSON.parse(new TextDecoder().decode(bytes)));
+  try {
+    given = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new Error("it does not contain a state.");
+  }
+  return checked(given);
 }
 
 // CRC-32, as in zip files.
@@ -43,13 +48,17 @@ function checksum(bytes) {
   return (~sum >>> 0).toString(16).padStart(8, "0");
 }
 
+// A state of another version may mean something else by the same names.
+export class OtherVersion extends Error {}
+
 // Enough to draw the controls from; every value is checked again, with words, when it is solved.
 export function checked(given) {
   const texts = (list) => Array.isArray(list) && list.length > 0 && list.length <= 200 && list.every((one) => typeof one === "string");
   const matrix = (rows) => Array.isArray(rows) && rows.length > 0 && rows.every(texts);
   const strings = (one) => one && Object.entries(one).every(([name, text]) => name === "further" || typeof text === "string");
   const state = given?.format === "leakwise.studio" ? given.state : given;
-  const { prior, level, goal, anyone = null, values = [], row = null } = state ?? {};
+  const { prior, level, goal, anyone = null, values = [], row = null, version = 1, ...unknown } = state ?? {};
+  if (version !== 1 || (prior && Object.keys(unknown).length)) throw new OtherVersion("It was made by another version of the studio.");
   const utility = goal?.utility, source = goal?.source;
   const fine =
     ["probabilities", "counts"].includes(prior?.kind) && texts(prior.labels) && texts(prior.values) &&
