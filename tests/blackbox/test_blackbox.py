@@ -131,7 +131,8 @@ def test_numbers_without_end_are_put_into_bins() -> None:
     generator = np.random.default_rng(6)
 
     def laplace(x: int, count: int) -> np.ndarray:
-        return x + generator.laplace(0, 0.5, count)
+        # On a grid: the last digits of a float would give the input away, and the audit finds them.
+        return np.round((x + generator.laplace(0, 0.5, count)) * 2**20) / 2**20
 
     found = lw.audit_program(laplace, [0, 1], epsilon=1.0, batch=True, samples=100_000)
     assert found.verdict == "refuted"
@@ -342,7 +343,7 @@ def test_many_numbers_and_a_rare_text_are_judged_together() -> None:
     assert found.verdict == "at least"
     assert "bins" in found.sentence
     assert found.outcomes[0] == "-inf"
-    assert found.outcomes[-1] == "(any other)"
+    assert "failed" in found.outcomes
     assert found.measures["ldp"].lower > 0.5
     assert found.events["ldp"].outcomes == ("-inf",)
     with pytest.raises(lw.InvalidInput, match="width needs outputs that are labels"):

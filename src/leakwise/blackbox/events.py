@@ -8,7 +8,7 @@ post-processing. For maximal leakage, Σ_x P(E_x|x) is at most e^𝓛 for disjoi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,27 +16,42 @@ import numpy as np
 from leakwise.priors.binomial import lower_bounds, upper_bounds
 from leakwise.types import Counts, Floats
 
-__all__ = ["Candidate", "guesses", "ldp_candidates", "maximal_lower", "pml_candidates", "tested_ldp", "tested_pml"]
+__all__ = [
+    "CANDIDATES",
+    "Candidate",
+    "Found",
+    "guesses",
+    "ldp_candidates",
+    "maximal_lower",
+    "pml_candidates",
+    "tested_ldp",
+    "tested_pml",
+    "worth_of",
+]
 
 
-CANDIDATES = 8  # events that are tested on the second part; the failure is shared among them
+CANDIDATES = 8  # events of a view that are tested on the second part; the failure is shared among all
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Outcomes, the input that makes them likely, and for LDP the one that does not."""
+    """Outcomes of a view, the input that makes them likely, and for LDP the one that does not."""
 
     outcomes: tuple[int, ...]
     input: int
     other: int | None = None
 
 
-def ldp_candidates(table: Counts) -> list[Candidate]:
+Found = list[tuple[float, Candidate]]
+"""Events and about how much they will show, the best first."""
+
+
+def ldp_candidates(table: Counts, pair: tuple[int, int] | None = None) -> Found:
     """Return the pairs of inputs and sets of outcomes with the largest ratio, as far as so many answers can tell."""
     totals = table.sum(axis=1)
-    found: list[tuple[float, Candidate]] = []
-    for x in range(len(table)):
-        for other in range(len(table)):
+    found: Found = []
+    for x in pair or range(len(table)):
+        for other in pair or range(len(table)):
             if x != other:
                 order = np.argsort(-np.log((table[x] + 0.5) / (table[other] + 0.5)), kind="stable")
                 ours, theirs = np.cumsum(table[x][order]), np.cumsum(table[other][order])
@@ -46,12 +61,12 @@ def ldp_candidates(table: Counts) -> list[Candidate]:
     return _first(found)
 
 
-def pml_candidates(table: Counts, pi: Floats) -> list[Candidate]:
+def pml_candidates(table: Counts, pi: Floats) -> Found:
     """Return the inputs and sets of outcomes with the largest lift."""
     totals = table.sum(axis=1)
     shares = (table + 0.5 / table.shape[1]) / (totals + 0.5)[:, None]
     law = pi @ shares
-    found: list[tuple[float, Candidate]] = []
+    found: Found = []
     for x in np.flatnonzero(pi > 0):
         order = np.argsort(-shares[x] / law, kind="stable")
         ours = _low(np.cumsum(table[x][order]), totals[x])
@@ -65,8 +80,13 @@ def pml_candidates(table: Counts, pi: Floats) -> list[Candidate]:
     return _first(found)
 
 
-def _first(found: list[tuple[float, Candidate]]) -> list[Candidate]:
-    return [one for _, one in sorted(found, key=lambda pair: -pair[0])[:CANDIDATES]]
+def _first(found: Found) -> Found:
+    return sorted(found, key=lambda pair: -pair[0])[:CANDIDATES]
+
+
+def worth_of(successes: Counts, trials: int) -> tuple[Floats, Floats]:
+    """About where the lower and the upper bound on a probability will be; only for choosing."""
+    return _low(successes, trials), _high(successes, trials)
 
 
 def _low(successes: Counts, trials: int) -> Floats:
@@ -80,27 +100,29 @@ def _high(successes: Counts, trials: int) -> Floats:
     return np.asarray(share + 3 * np.sqrt((share * (1 - share) + 1 / trials) / trials) + 3 / trials)
 
 
-def tested_ldp(candidate: Candidate, table: Counts, log_level: float) -> float:
-    """Return log P(E|x)/P(E|x') from below, wrong with probability at most e^{log_level}."""
-    assert candidate.other is not None
-    chosen, half = list(candidate.outcomes), log_level - math.log(2)
-    ours, theirs = table[candidate.input], table[candidate.other]
-    low = float(lower_bounds(int(ours[chosen].sum()), int(ours.sum()), half))
-    high = float(upper_bounds(int(theirs[chosen].sum()), int(theirs.sum()), half))
-    return _log_ratio(low, high)
+def tested_ldp(candidates: Sequence[Candidate], hits: Counts, totals: Counts, log_level: float) -> Floats:
+    """Return log P(E|x)/P(E|x') of each from below, each wrong with probability at most e^{log_level}.
+
+    ``hits`` has a row for each candidate: how many of the ``totals`` of each input were among its outcomes.
+    """
+    ours = np.array([one.input for one in candidates])
+    theirs = np.array([one.input if one.other is None else one.other for one in candidates])
+    half, each = log_level - math.log(2), np.arange(len(candidates))
+    low = _bounds(lower_bounds, hits[each, ours], totals[ours], half)
+    high = _bounds(upper_bounds, hits[each, theirs], totals[theirs], half)
+    return _log_ratios(low, high)
 
 
-def tested_pml(candidate: Candidate, table: Counts, pi: Floats, log_level: float) -> float:
-    """Return log P(E|x)/P(E) from below, wrong with probability at most e^{log_level}."""
-    chosen, x = list(candidate.outcomes), candidate.input
+def tested_pml(candidates: Sequence[Candidate], hits: Counts, totals: Counts, pi: Floats, log_level: float) -> Floats:
+    """Return log P(E|x)/P(E) of each from below, each wrong with probability at most e^{log_level}."""
+    ours, each = np.array([one.input for one in candidates]), np.arange(len(candidates))
     seen = np.flatnonzero(pi > 0)
-    each = log_level - math.log(len(seen))
-    low = float(lower_bounds(int(table[x][chosen].sum()), int(table[x].sum()), each))
-    rest = sum(
-        pi[z] * float(upper_bounds(int(table[z][chosen].sum()), int(table[z].sum()), each)) for z in seen if z != x
-    )
+    level = log_level - math.log(len(seen))
+    low = _bounds(lower_bounds, hits[each, ours], totals[ours], level)
+    highs = _bounds(upper_bounds, hits[:, seen], np.broadcast_to(totals[seen], (len(hits), len(seen))), level)
+    rest = np.where(seen == ours[:, None], 0.0, pi[seen] * highs).sum(axis=1)
     # p / (πp + rest) grows with p.
-    return _log_ratio(low, (pi[x] * low + rest) * (1 + 2.0**-45))
+    return _log_ratios(low, (pi[ours] * low + rest) * (1 + 2.0**-45))
 
 
 def guesses(table: Counts) -> Counts:
@@ -111,13 +133,20 @@ def guesses(table: Counts) -> Counts:
 
 def maximal_lower(chosen: Counts, table: Counts, log_level: float) -> float:
     """log Σ_x P(E_x|x) from below for the guesses, wrong with probability at most e^{log_level}; never below 0."""
-    used: Sequence[int] = np.unique(chosen).tolist()
-    each = log_level - math.log(len(used))
-    total = sum(float(lower_bounds(int(table[x][chosen == x].sum()), int(table[x].sum()), each)) for x in used)
+    used = np.unique(chosen)
+    right = np.array([table[x][chosen == x].sum() for x in used])
+    total = float(_bounds(lower_bounds, right, table.sum(axis=1)[used], log_level - math.log(len(used))).sum())
     return max(0.0, math.log(total) * (1 - 2.0**-45) - 2.0**-45) if total > 0 else 0.0
 
 
-def _log_ratio(low: float, high: float) -> float:
-    if low <= 0 or high <= 0:
-        return 0.0 if low <= 0 else math.inf
-    return max(0.0, math.log(low / high) - 2.0**-45)
+def _bounds(of: Callable[[Counts, int, float], Floats], hits: Counts, totals: Counts, log_level: float) -> Floats:
+    """The bounds of many counts, those of equal totals at once."""
+    found = np.zeros(hits.shape)
+    for total in np.unique(totals).tolist():
+        found[totals == total] = of(hits[totals == total], total, log_level)
+    return found
+
+
+def _log_ratios(low: Floats, high: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.where(low <= 0, 0.0, np.maximum(0.0, np.log(np.maximum(low, 1e-300) / high) - 2.0**-45))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from leakwise.alphabet import Label
 from leakwise.alphabet.bins import Bins
+from leakwise.blackbox.asking import LEAST, Asking, checked_seconds
 from leakwise.blackbox.assess import Question, claim_of
-from leakwise.blackbox.counts import BINS, declared_outcomes, learned_outcomes
+from leakwise.blackbox.counts import BINS, declared_outcomes
 from leakwise.blackbox.result import BlackBoxAudit, Interval
-from leakwise.blackbox.samples import LEAST, letters_of, prior_over
+from leakwise.blackbox.samples import letters_of, prior_over
+from leakwise.blackbox.views import Views, learned_views
 from leakwise.errors import InvalidInput
 from leakwise.priors.sets.around_estimate import checked_failure
-from leakwise.types import Counts
 
 __all__ = ["audit_program"]
 
@@ -32,6 +32,7 @@ def audit_program(
     measure: str | None = None,
     failure: float = 0.05,
     samples: int = 1_000_000,
+    seconds: float | None = None,
     width: float | None = None,
     batch: bool = False,
     progress: Callable[[BlackBoxAudit], None] | None = None,
@@ -52,6 +53,9 @@ def audit_program(
         As for :func:`audit_samples`. With a claim the audit stops as soon as it is refuted or confirmed.
     samples
         The most answers to ask for, over all inputs.
+    seconds
+        The most time to take. How many answers a round asks for is settled before it begins, and a round that runs
+        out of time is not looked at, so that the bounds hold for programs of any speed.
     width
         Stop when the interval of the claimed measure (LDP by default) is as narrow as this; needs ``outputs`` that are
         labels.
@@ -78,23 +82,40 @@ def audit_program(
     if width is not None and isinstance(outputs, Bins):
         raise InvalidInput(f"width needs outputs that are labels: {BINS}, so nothing bounds the leakage from above.")
     most = _per_input(samples, len(letters))
-    asked = min(FIRST, most // 2)
-    first = [_run(program, label, asked, batch) for label in letters.labels]
-    outcomes = learned_outcomes(_among(first)) if outputs is None else declared_outcomes(outputs)
-    question = Question(letters.labels, known, claim, outcomes)
-    before: Counts = outcomes.table(first)
-    done, found, number = asked, None, 0
+    asking = Asking(program, letters.labels, batch, checked_seconds(seconds))
+    before = asking.ask(LEAST)
+    if before is None:
+        raise asking.too_slow()
+    more = asking.most(4 * min(FIRST, most // 2)) // 4 - LEAST
+    before = _joined(before, asking.ask(more)) if more > 0 else before
+    views = None if outputs is None else Views(declared_outcomes(outputs))
+    counted = None if views is None else views.chosen_on(before)
+    question = Question(letters.labels, known, claim)
+    done, found, number = len(before[0]), None, 0
     while found is None or (done < most and not _settled(found, watched, width)):
+        # Where the outcomes were not declared, all that came before says how to sort what comes next.
+        used = views or learned_views(before, letters.labels)
+        chosen_on = counted or used.chosen_on(before)
+        more = asking.most(min(done, most - done))
+        if found is not None and more < done // 16:
+            break  # what is left of the time would not tell more
+        new = asking.ask(max(more, LEAST))
+        if new is None:
+            break
         number += 1
-        more = min(done, most - done)
-        new = outcomes.table([_run(program, label, more, batch) for label in letters.labels])
-        done += more
+        done += len(new[0])
+        tested_on = used.tables(new)
         spent = chance / (number * (number + 1))
-        here = question.answer(before, new, spent, done * len(letters), chance)
-        before = before + new
+        here = question.answer(used, chosen_on, tested_on, spent, done * len(letters), chance)
         found = here if found is None else _sharper(found, here)
         if progress is not None:
             progress(found)
+        if counted is None:
+            before = _joined(before, new)
+        else:
+            counted = [one + more for one, more in zip(counted, tested_on, strict=True)]
+    if found is None:
+        raise asking.too_slow()
     return found
 
 
@@ -127,15 +148,5 @@ def _per_input(samples: int, inputs: int) -> int:
     return samples // inputs
 
 
-def _run(program: Callable[..., Any], label: Label, count: int, batch: bool) -> Sequence[Any]:
-    if not batch:
-        return [program(label) for _ in range(count)]
-    # Not tolist(): arrays of another type for another input are other answers, and Python's own numbers would hide it.
-    listed = list(program(label, count))
-    if len(listed) != count:
-        raise InvalidInput(f"program must give back {count} answers for {label!r}. Got {len(listed)} instead.")
-    return listed
-
-
-def _among(answers: Sequence[Sequence[Any]]) -> list[Any]:
-    return [answer for own in answers for answer in own]
+def _joined(before: list[list[Any]], new: list[list[Any]] | None) -> list[list[Any]]:
+    return before if new is None else [one + more for one, more in zip(before, new, strict=True)]

@@ -32,12 +32,26 @@ class Interval:
 
 @dataclass(frozen=True)
 class Event:
-    """Outcomes that give an input away: more likely for ``input`` than for ``other``, or than at large."""
+    """Outcomes that give an input away: more likely for ``input`` than for ``other``, or than at large.
+
+    Of the answers that tested it, ``count`` is how many to ``input`` were among the outcomes, and of how many;
+    ``other_count`` the same for ``other``.
+    """
 
     outcomes: tuple[str, ...]
     input: Label
     other: Label | None
     at_least: float
+    count: tuple[int, int]
+    other_count: tuple[int, int] | None = None
+
+    @property
+    def counts(self) -> str:
+        """How often the outcomes came, in words."""
+        said = f"They came {self.count[0]:,} times in {self.count[1]:,} answers for {self.input!r}"
+        if self.other_count is None:
+            return f"{said}."
+        return f"{said} and {self.other_count[0]:,} times in {self.other_count[1]:,} for {self.other!r}."
 
     @property
     def sentence(self) -> str:
@@ -111,7 +125,9 @@ class BlackBoxAudit(Drawn):
         asked, least = at_most(epsilon), at_least(found.lower)
         if self.verdict == "refuted":
             said = f"This claims {MEASURES[measure]} = {asked} but leaks at least {at_least(found.lower)} {told}."
-            return f"{said} {self.events[measure].sentence}" if measure in self.events else said
+            if measure not in self.events:
+                return said
+            return f"{said} {self.events[measure].sentence} {self.events[measure].counts}"
         if self.verdict == "confirmed":
             return (
                 f"The claim {MEASURES[measure]} = {asked} holds for a program that answers nothing but the "
@@ -166,6 +182,8 @@ class BlackBoxAudit(Drawn):
                     "input": label_to_plain(one.input),
                     "other": None if one.other is None else label_to_plain(one.other),
                     "at_least": one.at_least,
+                    "count": list(one.count),
+                    "other_count": None if one.other_count is None else list(one.other_count),
                 }
                 for name, one in self.events.items()
             },

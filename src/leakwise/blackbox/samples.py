@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet, as_alphabet, encode_column
+from leakwise.blackbox.asking import LEAST
 from leakwise.blackbox.assess import Question, claim_of
-from leakwise.blackbox.counts import declared_outcomes, learned_outcomes
+from leakwise.blackbox.counts import declared_outcomes
 from leakwise.blackbox.forms import Forms
 from leakwise.blackbox.result import BlackBoxAudit
+from leakwise.blackbox.views import Views, learned_views
 from leakwise.errors import InvalidInput
 from leakwise.priors import Prior, as_prior
 from leakwise.priors.sets.around_estimate import checked_failure
 
 __all__ = ["audit_samples", "letters_of", "prior_over"]
-
-LEAST = 20  # answers for each input below which nothing can be said
 
 
 def audit_samples(
@@ -84,17 +84,14 @@ def audit_samples(
             "or leave it out of inputs (and of the prior)."
         )
     halves = _halves(codes, len(letters), np.random.default_rng(seed))
-    outcomes = (
-        learned_outcomes(answers[place] for place in np.sort(np.concatenate([first for first, _ in halves])))
-        if outputs is None
-        else declared_outcomes(outputs)
-    )
-    tables = [outcomes.table([[answers[place] for place in pair[side]] for pair in halves]) for side in (0, 1)]
+    parts = [[[answers[place] for place in np.sort(pair[side])] for pair in halves] for side in (0, 1)]
+    views = learned_views(parts[0], letters.labels) if outputs is None else Views(declared_outcomes(outputs))
+    tables = views.chosen_on(parts[0]), views.tables(parts[1])
     forms = Forms("secrets")
     for code, secret in zip(codes.tolist(), secrets, strict=True):
         forms.note(code, secret)
-    question = Question(letters.labels, known, claim_of(epsilon, lift, measure, known), outcomes, forms)
-    return question.answer(tables[0], tables[1], chance, len(answers), chance)
+    question = Question(letters.labels, known, claim_of(epsilon, lift, measure, known), forms)
+    return question.answer(views, *tables, chance, len(answers), chance)
 
 
 def _halves(codes: Any, letters: int, generator: np.random.Generator) -> list[tuple[Any, Any]]:
