@@ -62,3 +62,10 @@ def test_the_landing_page_shows_the_knob_and_a_report_and_sends_every_reader_on(
         "Reference",
         "Research",
     ]
+
+
+def test_the_studio_says_first_for_whom_it_is_and_what_to_do() -> None:
+    page = (ROOT / "src/leakwise/studio/static/index.html").read_text(encoding="utf-8")
+    head = page[page.index("<header") : page.index("</header>")]
+    for said in ("About to release a sensitive column?", "Turn the knob", "your own table"):
+        assert said in head
