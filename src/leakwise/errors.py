@@ -28,6 +28,7 @@ __all__ = [
     "NotConverged",
     "RowOrderWarning",
     "UnsafeSeedWarning",
+    "counted",
     "did_you_mean",
     "require",
     "some_of",
@@ -124,6 +125,15 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
             f"{purpose} needs the package {name!r}, which is not installed. "
             f"Install it with: pip install 'leakwise[{extra}]'"
         ) from error
+
+
+def counted(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return a count with its noun, in the plural unless there is one.
+
+    >>> counted(1, "missing value"), counted(1200, "row"), counted(2, "stratum", "strata")
+    ('1 missing value', '1,200 rows', '2 strata')
+    """
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def some_of(values: Iterable[object], most: int = 5) -> str:

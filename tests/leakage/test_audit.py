@@ -142,7 +142,7 @@ def test_every_line_about_a_set_says_which_priors_it_is_about() -> None:
         "For the nominal prior of the set: No outcome makes any guess more than 2 times as likely." in found.sentences
     )
     shown = repr(found)
-    measures = shown.split("\n\n")[0].splitlines()[3:]
+    measures = shown.split("\n\n")[2].splitlines()[3:]
     assert all(line.endswith(("every prior of the set", "the nominal prior", "every prior")) for line in measures)
     assert "leakage: every prior of the set" in shown
     assert "Values, the most exposed first (the nominal prior)" in shown

@@ -6,10 +6,12 @@ import numbers
 from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal, localcontext
 from html import escape
+from typing import Any
 
 import numpy as np
 
 from leakwise.charts._plain import display_width, printable
+from leakwise.charts.wrapping import least_width, wrapped
 from leakwise.errors import InvalidInput
 
 __all__ = ["cell_text", "html_table", "number", "spread", "text_table"]
@@ -129,6 +131,8 @@ def text_table(
     digits: int = 4,
     max_rows: int = 20,
     max_width: int = 110,
+    wrap: bool = False,
+    every_column: bool = False,
 ) -> str:
     """Return a monospaced table that fits a screen.
 
@@ -143,6 +147,10 @@ def text_table(
         A line above the table.
     digits, max_rows, max_width
         Decimals, and the size beyond which rows and columns are elided in the middle; the table says how many.
+    wrap
+        Long cells go on in the next line, instead of being cut, before any column is elided.
+    every_column
+        Columns that do not fit come below, next to the first column again, instead of being elided.
 
     >>> print(text_table(["letter", "mass"], [["a", 0.5], ["b", 0.25]], title="A prior"))
     A prior
@@ -157,25 +165,66 @@ def text_table(
     kept = body[:head] + (body[-tail:] if tail else [])
     sides = _sides(align, kept, len(names))
     lines = [names, *([cell_text(value, digits) for value in row] for row in kept)]
-    lines = [[_shorten(text) for text in line] for line in lines]
+    if not wrap:
+        lines = [[_shorten(text) for text in line] for line in lines]
     widths = [max(display_width(line[j]) for line in lines) for j in range(len(names))]
-
-    left, right = _columns_that_fit(widths, max_width)
-    dropped = len(names) - left - right
-    if dropped:
-        gap = f"… {dropped} more"
-        lines = [[*line[:left], gap if i == 0 else "…", *line[len(names) - right :]] for i, line in enumerate(lines)]
-        widths = [*widths[:left], display_width(gap), *widths[len(names) - right :]]
-        sides = [*sides[:left], "c", *sides[len(names) - right :]]
+    least = [max(least_width(line[j]) for line in lines) for j in range(len(names))] if wrap else widths
 
     out = [] if title is None else [printable(title)]
-    out.append(_line(lines[0], widths, sides))
-    out.append(_GAP.join("─" * width for width in widths))
-    texts = [_line(line, widths, sides) for line in lines[1:]]
-    if hidden:
-        texts.insert(head, f"… {hidden} more")
-    out += texts or ["(no rows)"]
+    for places, dropped in _pages(least, max_width, every_column):
+        page, sizes, ways = _taken(lines, places), _taken([widths], places)[0], _taken([sides], places)[0]
+        if dropped:
+            gap = f"… {dropped} more"
+            place = (len(places) + 1) // 2
+            page = [[*line[:place], gap if i == 0 else "…", *line[place:]] for i, line in enumerate(page)]
+            sizes, ways = (
+                [*some[:place], one, *some[place:]] for some, one in ((sizes, display_width(gap)), (ways, "c"))
+            )
+        if wrap:
+            floor = [max(least_width(line[j]) for line in page) for j in range(len(sizes))]
+            sizes = _narrowed(sizes, floor, max_width - len(_GAP) * (len(sizes) - 1))
+        out += _drawn(page, sizes, ways, head, hidden)
     return "\n".join(out)
+
+
+def _drawn(
+    lines: Sequence[Sequence[str]], widths: Sequence[int], sides: Sequence[str], head: int, hidden: int
+) -> list[str]:
+    """Draw the head, a rule and the rows, with a word for those that are hidden."""
+    first, *rest = (_line(line, widths, sides) for line in lines)
+    if hidden:
+        rest.insert(head, [f"… {hidden} more"])
+    body = [text for one in rest for text in one]
+    return [*first, _GAP.join("─" * width for width in widths), *(body or ["(no rows)"])]
+
+
+def _taken(lines: Sequence[Sequence[Any]], places: Sequence[int]) -> list[list[Any]]:
+    return [[line[j] for j in places] for line in lines]
+
+
+def _pages(widths: Sequence[int], most: int, every_column: bool) -> list[tuple[list[int], int]]:
+    """The columns of each part of a table, and how many are left out in the middle of it."""
+    count = len(widths)
+    if not every_column:
+        left, right = _columns_that_fit(widths, most)
+        return [([*range(left), *range(count - right, count)], count - left - right)]
+    pages = [[0]]
+    for j in range(1, count):
+        if len(pages[-1]) > 1 and sum(widths[k] + len(_GAP) for k in pages[-1]) + widths[j] > most:
+            pages.append([0])
+        pages[-1].append(j)
+    return [(page, 0) for page in pages]
+
+
+def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Take from the widest columns until all fit, down to what each needs for its words."""
+    found = [min(width, max(room, floor)) for width, floor in zip(widths, least, strict=True)]
+    while sum(found) > room:
+        wide = [j for j, floor in enumerate(least) if found[j] > floor]
+        if not wide:
+            break
+        found[max(wide, key=lambda j: found[j])] -= 1
+    return found
 
 
 def _sides(align: Sequence[str] | None, rows: Sequence[Sequence[object]], columns: int) -> list[str]:
@@ -213,13 +262,19 @@ def _columns_that_fit(widths: Sequence[int], most: int) -> tuple[int, int]:
     return left, right
 
 
-def _line(texts: Sequence[str], widths: Sequence[int], sides: Sequence[str]) -> str:
+def _line(texts: Sequence[str], widths: Sequence[int], sides: Sequence[str]) -> list[str]:
+    """Draw a row: as many lines as its longest cell takes."""
     cells = []
     for text, width, side in zip(texts, widths, sides, strict=True):
-        room = width - display_width(text)
-        before = {"l": 0, "r": room, "c": room // 2}[side]
-        cells.append(" " * before + text + " " * (room - before))
-    return _GAP.join(cells).rstrip()
+        column = []
+        for piece in [text] if display_width(text) <= width else wrapped(text, width, break_words=True):
+            room = width - display_width(piece)
+            before = {"l": 0, "r": room, "c": room // 2}[side]
+            column.append(" " * before + piece + " " * (room - before))
+        cells.append(column)
+    high = max(map(len, cells))
+    filled = [[*column, *[" " * width] * (high - len(column))] for column, width in zip(cells, widths, strict=True)]
+    return [_GAP.join(pieces).rstrip() for pieces in zip(*filled, strict=True)]
 
 
 def html_table(

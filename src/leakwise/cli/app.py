@@ -1,6 +1,7 @@
 """The command line as a whole: its commands, its errors, its exit codes.
 
-Exit codes: 0 done, 1 a certificate was rejected or a guarantee does not hold, 2 the input is wrong or no answer exists.
+Exit codes: 0 done, 1 a certificate was rejected or a limit is broken, 2 the input is wrong or no answer exists, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
+from leakwise.cli.screen.output import say
 from leakwise.errors import CertificateRejected, LeakwiseError, LeakwiseWarning
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -75,14 +77,14 @@ class _Commands(TyperGroup):
             warnings.simplefilter("always", LeakwiseWarning)
             shown = warnings.showwarning
             warnings.showwarning = lambda message, category, *rest, **more: (
-                _say(f"Note: {message}")
+                say(f"Note: {message}")
                 if issubclass(category, LeakwiseWarning)
                 else shown(message, category, *rest, **more)
             )
             try:
                 return super().invoke(ctx)
             except LeakwiseError as error:
-                _say(f"Error: {error}")
+                say(f"Error: {error}", colour="red")
                 raise typer.Exit(REJECTED if isinstance(error, CertificateRejected) else WRONG) from error
 
 
@@ -105,11 +107,6 @@ def _literal(command: Any) -> None:
             option.help = option.help.replace("[", "\\[")
     for part in getattr(command, "commands", {}).values():
         _literal(part)
-
-
-def _say(message: str) -> None:
-    # One line, whatever a label or a file name in the message contains.
-    typer.echo(" ".join(message.split()), err=True)
 
 
 app = typer.Typer(

@@ -13,6 +13,7 @@ import numpy as np
 
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.words import Kept
 from leakwise.documents import document_checksum, write_atomically
 from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exported.contents import contents_of, drawn_from_words
@@ -97,7 +98,7 @@ class Exported(Shown):
 
     def _shown(self) -> Parts:
         rows = [["size", f"{len(self.source):,} bytes"], ["SHA-256 of the mechanism", self.checksum]]
-        return [Table(["sampler", self.to], rows, align="ll"), self.guarantee]
+        return [Table(["sampler", self.to], rows, align="ll"), Kept(self.guarantee)]
 
 
 def export(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from leakwise.charts.words import Broken, Kept
 from leakwise.errors import some_of
 from leakwise.guarantee import (
     at_most,
@@ -39,20 +40,22 @@ def sentences(audit: Audit) -> list[str]:
         (_ALL, _ldp),
         (_NOMINAL, _left_out),
     ]
-    return [(scope if audit.of_set else "") + words for scope, part in parts for words in part(audit)]
+    return [type(words)((scope if audit.of_set else "") + words) for scope, part in parts for words in part(audit)]
 
 
 def _worst(audit: Audit) -> list[str]:
-    return [no_guess(audit.ratio, audit.prior)]
+    return [Kept(no_guess(audit.ratio, audit.prior))]
 
 
 def _limits(audit: Audit) -> list[str]:
     """Whether each further limit that was asked about is kept; whom it is about, its name says."""
     scope = _SET if audit.of_set else ""
+    told = [
+        Kept(f"The {one.name} is {one.limit}, as asked.") if one.kept else Broken(one.excess) for one in audit.limits
+    ]
     return [
-        ("" if one.name == FOR_ANYONE else scope)
-        + (f"The {one.name} is {one.limit}, as asked." if one.kept else one.excess)
-        for one in audit.limits
+        type(words)(("" if one.name == FOR_ANYONE else scope) + words)
+        for one, words in zip(audit.limits, told, strict=True)
     ]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from leakwise.charts.shown import Table
 from leakwise.charts.table import number
+from leakwise.errors import counted
 from leakwise.guarantee import at_least, at_most
 
 if TYPE_CHECKING:
@@ -74,17 +75,18 @@ def tables(audit: Audit) -> list[Table]:
     """The tables of an audit; for a set of priors they say which of them a figure is about."""
     rows, columns = audit.mechanism.shape
     headers = ["measure", "value", "", "holds for"] if audit.of_set else ["measure", "value", ""]
-    title = f"Audit of a mechanism with {rows:,} values and {columns:,} outcomes"
-    found = [Table(headers, _rows(audit), title, align="l" * len(headers))]
-    if audit.outcomes:
-        headers = ["outcome", "probability", "leakage ℓ", "e^ℓ", "most about"]
-        about = " (probability: the nominal prior; leakage: every prior of the set)" if audit.of_set else ""
-        found.append(Table(headers, _outcome_rows(audit), f"Outcomes, the most revealing first{about}", align="lllll"))
+    title = f"Measures of a mechanism with {counted(rows, 'value')} and {counted(columns, 'outcome')}"
+    measures = Table(headers, _rows(audit), title, align="l" * len(headers))
+    found = []
     if audit.letters:
         headers = ["value", "before", "at most after", "at least after"]
         about = " (the nominal prior)" if audit.of_set else ""
         found.append(Table(headers, _letter_rows(audit), f"Values, the most exposed first{about}", align="llll"))
-    return found
+    if audit.outcomes:
+        headers = ["outcome", "probability", "leakage ℓ", "e^ℓ", "most about"]
+        about = " (probability: the nominal prior; leakage: every prior of the set)" if audit.of_set else ""
+        found.append(Table(headers, _outcome_rows(audit), f"Outcomes, the most revealing first{about}", align="lllll"))
+    return [*found, measures]
 
 
 def _pair(values: tuple[float, float]) -> str:

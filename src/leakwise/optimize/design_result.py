@@ -12,6 +12,7 @@ import numpy as np
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import heatmap
+from leakwise.charts.words import Kept
 from leakwise.guarantee import at_least, at_most
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
@@ -142,8 +143,8 @@ class Design(Drawn):
         return legend(self.mechanism, self.prior.nominal, outcomes)
 
     def _shown(self) -> Parts:
-        title = f"Design for {self.mechanism.shape[0]:,} letters. {self.certificate.sentence}"
-        return [Table(["", "design"], self._rows(), title), self.mechanism]
+        heading = f"design for {self.mechanism.shape[0]:,} values"
+        return [Table(["", heading], self._rows(), Kept(self.certificate.sentence)), self.mechanism]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of what each outcome raises (lift above 1) and lowers (below 1), and how often it comes.

@@ -14,6 +14,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Label
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.table import number
+from leakwise.charts.words import Kept
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, NotConverged, did_you_mean, some_of
 from leakwise.exact import level
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
@@ -115,7 +116,7 @@ class DataDesign(Drawn):
             for option in self.alternatives
         ]
         headers = ["strategy", "ε'", self.utility, "failure probability", "note"]
-        return [Table(headers, rows, self.guarantee), self.mechanism]
+        return [Table(headers, rows, Kept(self.guarantee)), self.mechanism]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of what each outcome raises and lowers at the estimate."""

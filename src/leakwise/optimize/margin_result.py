@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leakwise.charts.shown import Parts, Table
+from leakwise.charts.words import Kept
 from leakwise.guarantee import at_least, at_most
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.problem.margins import Margins
@@ -82,7 +83,7 @@ class MarginDesign(Design):
         asked = {one.name: one.half_width for one in self.margins.margins}
         known = [[name, at_most(asked[name]), at_most(width, 3)] for name, width in self.half_widths.items()]
         return [
-            Table(["", "design"], self._rows(), f"{self.sentence} {self.certificate.sentence}"),
+            Table(["", "design"], self._rows(), Kept(f"{self.sentence} {self.certificate.sentence}")),
             Table(["to be known", "margin", "95% interval ±"], known),
             self.mechanism,
         ]
@@ -141,7 +142,7 @@ class StratifiedMarginDesign(StratifiedDesign):
         ]
         known = [[name, at_most(width, 3)] for name, width in self.half_widths.items()]
         return [
-            Table(["", "design"], rows, self.certificate.sentence, align="ll"),
+            Table(["", "design"], rows, Kept(self.certificate.sentence), align="ll"),
             Table(["to be known", "95% interval ±"], known),
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.words import Kept
 
 __all__ = ["ShownCertificate"]
 
@@ -22,4 +23,4 @@ class ShownCertificate(Shown):
         """What was proven, by name and value."""
 
     def _shown(self) -> Parts:
-        return [Table(["", "certificate"], self._rows(), self.sentence)]
+        return [Table(["", "certificate"], self._rows(), Kept(self.sentence))]

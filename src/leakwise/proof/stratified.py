@@ -13,7 +13,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts
-from leakwise.errors import CertificateRejected, InvalidInput, some_of
+from leakwise.charts.words import Notice
+from leakwise.errors import CertificateRejected, InvalidInput, counted, some_of
 from leakwise.exact import Level, exp_upper, float_above, log_upper
 from leakwise.guarantee import SAYS_NOTHING, at_most, beyond_given, failure_at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
@@ -270,12 +271,14 @@ class StratifiedCertificate(ShownCertificate):
         given = self.priors.given_columns
         what = f"without {given.quoted}" if len(given) == 1 else f"with only some of {given.quoted}"
         reached = f"The largest lift is reached where {self._where(self.worst)}."
-        notes = [reached, f"Not covered: someone who sees the outcome {what}."]
+        notes = [reached, Notice(f"Not covered: someone who sees the outcome {what}.")]
         if self.open_zeros:
-            notes.append(
-                f"In {len(self.open_zeros):,} strata the prior gives no probability to values that the mechanism does "
-                f"not refuse: rows that have them are not covered. The first is {self._where(self.open_zeros[0])}."
+            words = (
+                f"In {counted(len(self.open_zeros), 'stratum', 'strata')} the prior gives no probability to values "
+                "that the mechanism does not refuse: rows that have them are not covered. The first is "
+                f"{self._where(self.open_zeros[0])}."
             )
+            notes.append(Notice(words))
         return [*super()._shown(), *notes]
 
     @property

@@ -10,6 +10,8 @@ import numpy as np
 from leakwise.charts.shown import Drawn, Parts, Shown, Table
 from leakwise.charts.specs import lines
 from leakwise.charts.table import number
+from leakwise.charts.words import Kept
+from leakwise.guarantee import at_most
 from leakwise.types import Floats
 
 __all__ = ["Adversary", "Curve", "RecordLeakage"]
@@ -46,7 +48,7 @@ class Adversary(Shown):
             if total < 5e-7:
                 continue
             likely = sorted(((p / total, kind) for p, kind in kinds if p > 5e-7 * total), reverse=True)[:3]
-            told = ", ".join(f"{kind} ({100 * p:.3g} %)" for p, kind in likely)
+            told = ", ".join(f"{kind} ({100 * p:.3g}%)" for p, kind in likely)
             parts.append(f"record {self.record} is {value!r} with probability {total:.4g}, and then {told}")
         return f"The adversary, whose uncertainty is {self.entropy:.4f} nats, believes: " + "; ".join(parts) + "."
 
@@ -132,7 +134,15 @@ class RecordLeakage(Shown):
             ],
             ["adversary's entropy, at least", f"{number(self.entropy, 4)} nats"],
         ]
-        return [Table(["", self.about], rows), self._words()]
+        return [Kept(self.sentence), Table(["", self.about], rows), self._words()]
+
+    @property
+    def sentence(self) -> str:
+        """The bound in words."""
+        return (
+            f"No adversary whose uncertainty about the dataset is at least {at_most(self.entropy, 6)} nats learns "
+            f"more than {at_most(self.bound, 6)} nats about a record, on average (mutual information)."
+        )
 
     def _words(self) -> str:
         still = "" if self.closed else " The gap was not closed: both sides hold, the truth is between them."

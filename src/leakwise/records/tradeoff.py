@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, counted
 from leakwise.records.beliefs import reductions
 from leakwise.records.channel import Channel
 from leakwise.records.master import Master
@@ -252,7 +252,7 @@ def _run(
         leakage=bound_leaks,
         distortion=problem.cost(best),
         entropy=problem.b,
-        method=f"cutting planes, {rounds} rounds, {len(master.cuts)} cuts",
+        method=f"cutting planes, {counted(rounds, 'round')}, {counted(len(master.cuts), 'cut')}",
         closed=closed and trusted,
         question=f"D = {distortion:g}" if distortion is not None else f"L = {leakage:g}",
         goal="leakage" if leakage is None else "distortion",

@@ -11,6 +11,7 @@ import numpy as np
 
 from leakwise.alphabet import Label, joined, label_to_plain
 from leakwise.charts.shown import Parts, Table
+from leakwise.charts.words import Notice
 from leakwise.guarantee import percent
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.report.better_choices import Advice
@@ -164,8 +165,8 @@ class _Cost:
     def _rest(self) -> list[Any]:
         rest = [["time for reading and design", f"{self.seconds:.1f} s"], ["memory", f"{self.memory / 1e6:,.0f} MB"]]
         rest += [[f"would write the {what}", place] for what, place in self.files.items()]
-        said = [] if self.ledger is None else [f"The ledger {self.ledger}."]
-        return [*said, Table(["", "dry run"], rest), STEWARD]
+        said = [] if self.ledger is None else [Notice(f"The ledger {self.ledger}.")]
+        return [*said, Table(["", "dry run"], rest), Notice(STEWARD)]
 
     def _plain(self) -> dict[str, Any]:
         return {"ledger": self.ledger, "files": dict(self.files), "seconds": self.seconds, "memory": self.memory}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts, Table
+from leakwise.charts.words import Kept
 from leakwise.documents import private
 from leakwise.errors import some_of
 from leakwise.guarantee import at_most
@@ -113,7 +114,7 @@ class Protection(Reported, Drawn):
             rows.append(["released file", str(self.table)])
         if self.entry is not None:
             rows.append(["entry in the ledger", str(self.entry)])
-        made = Table(["", "release"], rows, self.guarantee)
+        made = Table(["", "release"], rows, Kept(self.guarantee))
         return [made] if self.dry_run is None else [made, *self.dry_run.shown()]
 
     def chart(self) -> dict[str, Any]:

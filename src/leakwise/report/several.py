@@ -9,6 +9,7 @@ from typing import Any
 
 from leakwise.alphabet import Label, joined
 from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.words import Kept
 from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.proof import SeveralCertificate
@@ -86,5 +87,5 @@ class SeveralProtection(Reported, Shown):
         if self.entries:
             notes.append(f"Entries in the ledger: {joined(self.entries)}.")
         headers = ["secret", "lift", "for anyone", "beside", "strata"]
-        made: list[Any] = [Table(headers, rows, self.guarantee), *notes]
+        made: list[Any] = [Table(headers, rows, Kept(self.guarantee)), *notes]
         return made if self.dry_run is None else [*made, *self.dry_run.shown()]

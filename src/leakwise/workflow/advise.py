@@ -16,6 +16,7 @@ import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, GivenColumns, as_alphabet, joined
 from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.words import Command, Notice
 from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, SecretInClear, some_of
 from leakwise.exact import level
 from leakwise.guarantee import at_most, percent
@@ -134,16 +135,16 @@ class Advised(Shown):
             guesses = f"{percent(dry.guesses.before)} to {percent(dry.guesses.after)}"
             rows.append([place, one.title, at_most(one.lift), margin, guesses, percent(rare)])
         headers = ["", "setting", "lift", "margin", "guessed right", "rare rows"]
-        parts: list[Any] = [
+        commands = [text for place, one in enumerate(self.settings, 1) for text in (f"# {place}", self.command(one))]
+        return [
             Table(headers, rows, f"Ways to release {self.secret}", align="rlrrrr"),
             "margin: how far an estimated frequency may be off (95%). guessed right: the best guess about a row, "
             "without its outcome and with it. rare rows: too few are alike to learn from; they cost accuracy.",
-            *(f"{place}. {self.command(one)}" for place, one in enumerate(self.settings, 1)),
-            f"Assumed: {' '.join(self.assumed)}",
-            "Nothing was drawn, written or spent. Leave --dry-run (dry_run=True) out to make a release.",
-            STEWARD,
+            *map(Command, commands),
+            Notice(f"Assumed: {' '.join(self.assumed)}"),
+            Notice("Nothing was drawn, written or spent. Leave --dry-run (dry_run=True) out to make a release."),
+            Notice(STEWARD),
         ]
-        return parts
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

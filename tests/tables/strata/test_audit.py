@@ -86,7 +86,8 @@ def test_the_worst_strata_are_described_and_the_output_is_marked_for_the_owner()
     assert a.rows == 200
     text = repr(a)
     assert (
-        "By itself sex makes a value up to 1.5 times as likely: 'yes' where sex = f. No mechanism changes that." in text
+        "By itself sex makes a value up to 1.5 times as likely: 'yes' where sex = f, which no mechanism changes."
+        in text
     )
     assert "for the owner of the table" in text
     assert a.to_dict()["for"] == "the owner of the table"

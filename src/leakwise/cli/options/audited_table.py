@@ -44,6 +44,7 @@ def audit_a_table(
     domain: str | None,
     others: dict[str, Any],
     as_json: bool,
+    everything: bool,
 ) -> None:
     """Read the options of ``--table``, and show the audit."""
     from leakwise.tables.strata.audit import audit_table
@@ -59,7 +60,7 @@ def audit_a_table(
 
         chosen = named_after(chosen, Prior.uniform(letters))
     columns = None if not given else dict(map(_given, given))
-    show(audit_table(table, column, given=columns, mechanism=chosen, domain=letters), as_json)
+    show(audit_table(table, column, given=columns, mechanism=chosen, domain=letters), as_json, everything)
 
 
 def _given(text: str) -> tuple[str, Any]:

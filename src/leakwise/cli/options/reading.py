@@ -16,6 +16,7 @@ import typer
 from leakwise.cli.options import csv_files
 from leakwise.cli.options.domain import read_domain
 from leakwise.cli.options.typed import is_number, label, number, typed_words, whole
+from leakwise.cli.screen.output import say
 from leakwise.documents.csv_matrix import read_labelled_matrix
 from leakwise.errors import InvalidInput, did_you_mean, some_of
 
@@ -263,7 +264,7 @@ def _weighed(values: list[Any], labels: list[Label] | None, name: str, counted: 
     total = sum(values)
     if counted or (total > 1 and all(isinstance(value, int) for value in values)):
         found = Prior.from_counts(values, labels=labels)
-        typer.echo(f"Note: {name} is taken as counts, of {found.sample_size:,} rows in all.", err=True)
+        say(f"Note: {name} is taken as counts, of {found.sample_size:,} rows in all.")
         return found
     if abs(total - 1) > _SUM_TOLERANCE:
         way = "Divide percentages by 100" if total > 1 else "Give every value its probability"

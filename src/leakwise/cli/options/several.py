@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from leakwise.cli.options.limits import read_margin
+from leakwise.cli.options.row import read_any_mechanism
 from leakwise.cli.options.secret import over_values, read_known, read_letters, read_public
 from leakwise.cli.options.typed import number
 from leakwise.errors import InvalidInput, some_of
@@ -26,6 +27,7 @@ __all__ = [
     "TotalOption",
     "TypedSecret",
     "columns_of",
+    "mechanisms_by_column",
     "read_protect",
     "read_secret",
 ]
@@ -61,6 +63,18 @@ def columns_of(text: str) -> tuple[str, ...]:
     """
     names = tuple(name.strip() for name in next(csv.reader([text], delimiter="+", skipinitialspace=True), []))
     return names if all(names) else (text,)  # such as "C++"
+
+
+def mechanisms_by_column(given: list[str] | None, what: str) -> dict[Any, Any]:
+    """Return the mechanisms of ``NAME=MECHANISM`` words."""
+    found: dict[Any, Any] = {}
+    for word in given or []:
+        name, equals, text = word.partition("=")
+        if not equals or not name or ":" in name:
+            raise InvalidInput(f"With {what} a mechanism is given as NAME=MECHANISM. Got {word!r} instead.")
+        own = columns_of(name)
+        found[own[0] if len(own) == 1 else own] = read_any_mechanism(text)
+    return found
 
 
 def read_protect(texts: Sequence[str] | None, columns: Sequence[str] | None) -> dict[Any, Any] | None:

@@ -220,7 +220,7 @@ class EnvelopeCurve(Drawn):
 
     def _title(self) -> str:
         pieces = "" if self.pieces is None else f", {len(self.pieces)} pieces"
-        return f"Envelope of a mechanism of {self.mechanism.shape[0]:,} letters ({self.method}{pieces})"
+        return f"Envelope of a mechanism of {self.mechanism.shape[0]:,} values ({self.method}{pieces})"
 
     def to_dict(self, points: int = 99) -> dict[str, Any]:
         """Return plain data: points, and breakpoints where they were traced."""

@@ -11,6 +11,7 @@ from typing import Any
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import bars
 from leakwise.charts.table import number
+from leakwise.charts.words import Kept
 from leakwise.exact import float_above
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import Mechanism
@@ -106,7 +107,7 @@ class Envelope(Drawn):
         if self.published is not None:
             rows.append(["h of Theorem 5", at_least(self.published, 6)])
         rows.append(["method", self.method])
-        return [Table(["", "envelope (nats)"], rows, self.sentence)]
+        return [Table(["", "envelope (nats)"], rows, Kept(self.sentence))]
 
     def chart(self) -> dict[str, Any]:
         """The bounds around the value as a Vega-Lite bar chart."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from leakwise.alphabet import Alphabet, as_alphabet
 from leakwise.charts.shown import Drawn, Parts, Table
+from leakwise.charts.words import Kept
 from leakwise.errors import InvalidInput
 from leakwise.exact import over_common_denominator
 from leakwise.guarantee import at_least, at_most
@@ -103,7 +104,7 @@ class LeastLeakage(Drawn):
             ["pairs allowed", f"{int(self.mask.allowed.sum()):,} of {self.mask.allowed.size:,}"],
             ["method", self.method],
         ]
-        return [Table(["", "least leakage"], rows, self.sentence), self.mechanism]
+        return [Table(["", "least leakage"], rows, Kept(self.sentence)), self.mechanism]
 
     def chart(self) -> dict[str, Any]:
         """A Vega-Lite picture of the mechanism; forbidden pairs are those without probability."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.charts.shown import Drawn, Parts, Table
+from leakwise.charts.words import Kept
 from leakwise.exact import round_integer_rows
 from leakwise.guarantee import at_most
 from leakwise.mechanism import DenseKernel, Mechanism
@@ -84,7 +85,7 @@ class UtilitySafe(Drawn):
             ["proven ε (nats)", at_most(self.epsilon, 6)],
             ["optimal on its mask", "yes" if self.optimal else f"no: least ε is {at_most(self.least.epsilon, 6)}"],
         ]
-        title = f"Utility-safe mechanism. {self.certificate.sentence}"
+        title = Kept(f"Utility-safe mechanism. {self.certificate.sentence}")
         return [Table(["", "utility-safe"], rows, title), self.mechanism]
 
     def chart(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.words import Broken, Kept, Notice
 from leakwise.guarantee import at_least, at_most, lift_above, lift_below
 from leakwise.tables.ledger.entries import LedgerEntry
 from leakwise.tables.ledger.totals import TABLE_CHANGED, LedgerTotal
@@ -129,18 +130,26 @@ class LedgerAccount(Shown):
                 "",
                 Table(heads, made, f"{self.dataset}: what each release added to the whole row", max_rows=1000),
             ]
-        said = (
-            [one.sentence for one in self.totals if one.beside is not None or one.in_clear or one.apart] if made else []
-        )
-        said += [TABLE_CHANGED] if self.row.changed else []
-        said += [f"{one.title}: {one.remaining}" for one in self.totals if one.budget is not None]
+        # The row first: it is what a budget is mostly set for.
+        said: list[str] = [
+            (str if one.within_budget else Broken)(f"{one.title}: {one.remaining}")
+            for one in reversed(self.totals)
+            if one.budget is not None
+        ]
+        if made:
+            said += [
+                Broken(one.sentence) if one.in_clear else Kept(one.sentence) if one is self.row else one.sentence
+                for one in self.totals
+                if one.beside is not None or one.in_clear or one.apart
+            ]
+        said += [Notice(TABLE_CHANGED)] if self.row.changed else []
         if any(one.left for one in self.totals):
             said.append(
                 "A further release spends its lift where it is certified beside all that went out, earlier outcomes "
                 "included; any other one spends its limit for anyone."
             )
         if self.reserved:
-            said += Unsettled(self.reserved).sentences
+            said += map(Notice, Unsettled(self.reserved).sentences)
         return [*parts, *(["", said] if said else [])]
 
     def to_dict(self) -> dict[str, Any]:

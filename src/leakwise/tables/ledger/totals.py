@@ -10,6 +10,7 @@ from typing import Any
 
 from leakwise.alphabet import joined
 from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.words import Broken, Kept, Notice
 from leakwise.errors import some_of
 from leakwise.exact import Level, float_above
 from leakwise.guarantee import all_releases, at_least, at_most, lift_above, lift_below
@@ -138,9 +139,11 @@ class LedgerTotal(Shown):
             ["failure probability of the priors", at_most(self.failure)],
             ["budget", "none" if self.budget is None else self.budget.words],
         ]
-        said = [] if self.beside is None and not self.apart else [self.sentence]
-        said += [TABLE_CHANGED] if self.changed else []
-        said += [] if self.budget is None else [self.remaining]
+        said: list[str] = (
+            [] if self.beside is None and not self.apart else [(Broken if self.in_clear else Kept)(self.sentence)]
+        )
+        said += [Notice(TABLE_CHANGED)] if self.changed else []
+        said += [] if self.budget is None else [self.remaining if self.within_budget else Broken(self.remaining)]
         return [Table(["", "total"], rows, f"{self.title} of {self.dataset}"), *said]
 
     def to_dict(self) -> dict[str, Any]:

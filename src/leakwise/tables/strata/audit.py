@@ -10,7 +10,8 @@ import numpy as np
 
 from leakwise.alphabet import Alphabet, GivenColumns, Label, as_alphabet, label_to_plain
 from leakwise.charts.shown import Parts, Shown, Table
-from leakwise.errors import InvalidInput, some_of
+from leakwise.charts.words import Broken, Notice
+from leakwise.errors import InvalidInput, counted, some_of, written
 from leakwise.guarantee import at_least, at_most, percent
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import Box, Prior, PriorByStratum
@@ -134,27 +135,25 @@ class TableAudit(Shown):
         itself = "itself" if len(self.given) == 1 else "themselves"
         told = []
         for which, start, end in (
-            (
-                "alone",
-                f"By {itself} {words} {makes}",
-                "No mechanism changes that.",
-            ),
-            ("added", "An outcome then makes", "That is what a mechanism decides."),
+            ("alone", f"By {itself} {words} {makes}", ", which no mechanism changes"),
+            ("added", "An outcome then makes", ", which is what a mechanism decides"),
             ("both", f"Together {words} and the outcome make", ""),
         ):
             if (found := self._at(which)) is not None:
                 one, lift = found
                 where = self.given_columns.described(one.stratum)
                 told.append(
-                    f"{start} a value up to {at_most(lift.lift, 4)} times as likely: {lift.value!r} where {where}. "
-                    f"{end}".rstrip()
+                    f"{start} a value up to {at_most(lift.lift, 4)} times as likely: {written(lift.value)} where "
+                    f"{where}{end}."
                 )
         if self.certain:
             rows = sum(one.rows for one in self.strata if one.certain)
-            told.append(
-                f"In {len(self.certain):,} strata with {rows:,} rows the secret is in clear already, because {words} "
-                f"determine it: {some_of(map(self.given_columns.described, self.certain), 3)}."
+            clear = (
+                f"In {counted(len(self.certain), 'stratum', 'strata')} with {counted(rows, 'row')} the secret is in "
+                f"clear already, because {words} {'determines' if len(self.given) == 1 else 'determine'} it: "
+                f"{some_of(map(self.given_columns.described, self.certain), 3)}."
             )
+            told.append(Broken(clear))
         return told
 
     def _shown(self) -> Parts:
@@ -171,7 +170,7 @@ class TableAudit(Shown):
             f"({len(self.strata):,} strata, {self.rows:,} rows; intervals at {percent(self.confidence)} all together). "
             "The worst strata:"
         )
-        return [Table(headers, rows, title), list(self.sentences), OWNER]
+        return [Table(headers, rows, title), list(self.sentences), Notice(OWNER)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

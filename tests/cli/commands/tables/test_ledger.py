@@ -54,7 +54,7 @@ def test_budgets_are_set_for_a_dataset_or_for_every_one(book):
     assert code == 0
     assert "Default budget of each column, for every dataset: lift = 4." in said
     assert run("ledger", "budget", book.path, "--dataset", "survey.csv", "--lift", "8")[0] == 0
-    said = " ".join(run("ledger", book.path)[1].split())
+    said = " ".join(run("ledger", book.path, "--all")[1].split())
     assert "the whole row: Of the budget, lift = 8, a lift of 5.3333 is left" in said
     assert "ill: Of the budget, lift = 4, a lift of 2.6666 is left" in said
     for words in ((), ("--default", "--dataset", "survey.csv")):

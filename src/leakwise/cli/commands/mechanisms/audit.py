@@ -29,7 +29,8 @@ from leakwise.cli.options.reading import (
     read_mechanism,
     read_prior,
 )
-from leakwise.cli.screen.output import JsonOption, print_json, show
+from leakwise.cli.options.results import PlotOption, save_picture
+from leakwise.cli.screen.output import AllOption, JsonOption, print_json, say, show
 from leakwise.errors import InvalidInput
 
 __all__ = ["register"]
@@ -72,18 +73,18 @@ def audit(
     saved: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="With --invariant: save the better mechanism.")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
-    ] = None,
+    plot: PlotOption = None,
     table: TableOption = None,
     given: GivenOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Show everything that a mechanism leaks: all measures, each outcome, and what it means in words.
 
     The mechanism is a saved file, a CSV matrix, or a name with parameters (constant, identity, k-singular,
     randomized-response, symmetric-channel, truncated-geometric). The prior is the assumed distribution of the secret.
-    With --anyone, --lift-of, --ceiling or --floor it also says whether the mechanism keeps these limits.
+    With --anyone, --lift-of, --ceiling or --floor it also says whether the mechanism keeps these limits, and the exit
+    code is 1 where it does not.
 
     \b
     leakwise audit randomized-response:n=2,epsilon=1 --prior 0.7,0.3
@@ -105,7 +106,7 @@ def audit(
         }
         others |= {"--lift": lift, "--plot": plot, "--save": saved, "--invariant": invariant or None}
         others |= {"--anyone": anyone, "--lift-of": lift_of, "--ceiling": ceiling, "--floor": floor}
-        audit_a_table(table, mechanism, column, given, domain, others, as_json)
+        audit_a_table(table, mechanism, column, given, domain, others, as_json, everything)
         return
     if given:
         raise InvalidInput("--given goes with --table FILE: the table whose columns go out beside the secret.")
@@ -121,22 +122,20 @@ def audit(
     named = named_after(chosen, found)
     limits = read_value_limits(lift_of, ceiling, floor, found.labels)
     result = look(named, known, epsilon, lift=lift, delta=delta, anyone=read_anyone(anyone), **limits)
-    if not invariant:
-        show(result, as_json)
-    else:
+    beside = None
+    if invariant:
         from leakwise.optimize import best_invariant
 
         beside = best_invariant(named, found)
-        if as_json:
-            print_json({**result.to_dict(), "invariant": beside.to_dict()})
-        else:
-            show(result, as_json)
-            show(beside, as_json)
-        if saved is not None:
-            beside.design.mechanism.save(saved)
-            typer.echo(f"Mechanism saved: {saved}", err=True)
-    if plot is not None:
-        from leakwise.charts.render import save
-
-        where = save(result.chart(), plot)
-        typer.echo(f"Picture saved: {where}", err=True)
+    if as_json and beside is not None:
+        print_json({**result.to_dict(), "invariant": beside.to_dict()})
+    else:
+        show(result, as_json, everything)
+        if beside is not None:
+            show(beside, as_json, everything)
+    if saved is not None and beside is not None:
+        beside.design.mechanism.save(saved)
+        say(f"Mechanism saved: {saved}")
+    save_picture(result, plot)
+    if not all(one.kept for one in result.limits):
+        raise typer.Exit(1)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli.options import csv_files
 from leakwise.cli.options.domain import DomainOption
 from leakwise.cli.options.limits import (
     AnyoneOption,
@@ -27,42 +26,19 @@ from leakwise.cli.options.limits import (
     read_value_limits,
 )
 from leakwise.cli.options.reading import ColumnOption, CountsOption, DataOption, PriorOption, read_prior
-from leakwise.cli.options.typed import label, number
-from leakwise.cli.screen.output import JsonOption, show
+from leakwise.cli.options.results import CertificateOption, PlotOption, save_picture
+from leakwise.cli.options.typed import number
+from leakwise.cli.options.utility import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
+from leakwise.cli.screen.output import AllOption, JsonOption, say, show
 from leakwise.cli.screen.search_progress import gap_bar
 from leakwise.documents.atomic import write_atomically
-from leakwise.documents.csv_matrix import read_labelled_matrix
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design
     from leakwise.optimize.from_data import DataDesign
-    from leakwise.priors import Prior
 
-__all__ = ["UtilityMatrixOption", "UtilityOption", "read_utility", "register"]
-
-UtilityOption = Annotated[
-    str | None,
-    typer.Option(
-        "--utility",
-        "-u",
-        metavar="NAME",
-        help="mutual_information (the default), total_variation, chi_square, hellinger, guessing or frequencies.",
-    ),
-]
-UtilityMatrixOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--utility-matrix",
-        metavar="FILE",
-        help="Instead of --utility: a CSV of what each outcome (column) is worth for each value (row); labels in the "
-        "first row and column, or plain numbers.",
-    ),
-]
-TimeLimitOption = Annotated[
-    float | None,
-    typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best so far and its proven gap."),
-]
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -143,9 +119,7 @@ def design(
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Save the mechanism, for release and audit.")
     ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate, for leakwise verify.")
-    ] = None,
+    certificate: CertificateOption = None,
     legend: Annotated[
         Path | None,
         typer.Option(
@@ -154,13 +128,9 @@ def design(
             help="Save a CSV file of all outcomes: how often each comes, and what it raises.",
         ),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot", metavar="FILE", help="Draw what each outcome makes more likely: .png, .svg, .html or .json."
-        ),
-    ] = None,
+    plot: PlotOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Find the mechanism of greatest utility within a leakage limit, and prove both.
 
@@ -260,19 +230,16 @@ def design(
 
     if legend is not None:
         _save_legend(found, legend)
-    show(found, as_json)
+    show(found, as_json, everything)
     if legend is not None:
-        typer.echo(f"Legend saved: {legend}", err=True)
+        say(f"Legend saved: {legend}")
     elif coded(found.mechanism.outputs):
-        typer.echo("Outcomes have short codes: --legend FILE saves what each of them makes more likely.", err=True)
+        say("Outcomes have short codes: --legend FILE saves what each of them makes more likely.")
     if save is not None:
-        typer.echo(f"Mechanism saved: {save}", err=True)
+        say(f"Mechanism saved: {save}")
     if certificate is not None:
-        typer.echo(f"Certificate saved: {certificate}; check it with: leakwise verify {certificate}", err=True)
-    if plot is not None:
-        from leakwise.charts.render import save as draw
-
-        typer.echo(f"Picture saved: {draw(found.chart(), plot)}", err=True)
+        say(f"Certificate saved: {certificate}; check it with: leakwise verify {certificate}")
+    save_picture(found, plot)
 
 
 def _save_legend(found: Any, place: Path) -> None:
@@ -291,28 +258,3 @@ def _save_legend(found: Any, place: Path) -> None:
 
 def _given(text: str | None, option: str) -> Any:
     return None if text is None else number(text, option)
-
-
-def read_utility(name: str | None, matrix: Path | None, prior: Prior) -> Any:
-    """Return the utility that the options name, its rows in the order of the prior's values."""
-    if matrix is None:
-        return name or "mutual_information"
-    if name is not None:
-        raise InvalidInput(f"Give either --utility or --utility-matrix. Got {name!r} and {str(matrix)!r}.")
-    from leakwise.optimize import Expected
-
-    if not csv_files.exists(matrix):
-        raise InvalidInput(f"--utility-matrix: there is no file {str(matrix)!r}.")
-    values, letters, outputs = read_labelled_matrix(matrix)
-    rows = [[float(cell) for cell in row] for row in values]
-    names = None if outputs is None else [label(word) for word in outputs]
-    if letters is not None:
-        places = {word: place for place, word in enumerate(letters)}
-        missing = [str(letter) for letter in prior.labels if str(letter) not in places]
-        if missing or len(places) != len(prior):
-            raise InvalidInput(
-                f"--utility-matrix must have one row for each value of the prior. It has rows for "
-                f"{', '.join(places)}; the values are {', '.join(map(str, prior.labels))}."
-            )
-        rows = [rows[places[str(letter)]] for letter in prior.labels]
-    return Expected(rows, outputs=names)

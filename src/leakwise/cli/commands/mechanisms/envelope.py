@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leakwise.charts.words import Kept
 from leakwise.cli.options.domain import DomainOption
 from leakwise.cli.options.reading import (
     ColumnOption,
@@ -20,8 +20,9 @@ from leakwise.cli.options.reading import (
     read_mechanism,
     read_prior,
 )
+from leakwise.cli.options.results import CertificateOption, PlotOption, save_picture
 from leakwise.cli.options.typed import number
-from leakwise.cli.screen.output import JsonOption, print_json, print_table, show
+from leakwise.cli.screen.output import AllOption, JsonOption, Said, say, show
 
 if TYPE_CHECKING:
     from leakwise.mechanism import Mechanism
@@ -56,12 +57,8 @@ def envelope(
         str | None,
         typer.Option("--growth", metavar="N,N,…", help="Print how leakage grows with the number of releases."),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curve to a .svg, .png, .html or .json file.")
-    ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate of the value at --delta.")
-    ] = None,
+    plot: PlotOption = None,
+    certificate: CertificateOption = None,
     prior: PriorOption = None,
     counts: CountsOption = None,
     data: DataOption = None,
@@ -69,6 +66,7 @@ def envelope(
     domain: DomainOption = None,
     failure: FailureOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Find the leakage that is exceeded with probability at most δ, however the outcome is post-processed.
 
@@ -83,7 +81,7 @@ def envelope(
     """
     import leakwise as lw
     from leakwise.errors import InvalidInput
-    from leakwise.guarantee import taken_as_exact
+    from leakwise.guarantee import at_most, taken_as_exact
 
     single = read_mechanism(mechanism)
     known = read_prior(prior, counts, data, column, domain, mechanism=single)
@@ -102,35 +100,32 @@ def envelope(
         )
     counted = taken_as_exact(known)
     if counted is not None and (delta is None or growth is not None):  # the sentence of an envelope says so itself
-        typer.echo(counted, err=True)
+        say(counted)
     if growth is not None:
         steps = [int(number(word, "--growth")) for word in growth.split(",")]
-        _grow(single, known, delta or "0.01", steps, as_json)
+        _grow(single, known, delta or "0.01", steps, as_json, everything)
         return
     release = single.repeat(repeat) if repeat != 1 else single
     if plot is not None:
-        from leakwise.charts.render import save
-
-        save(lw.envelope_curve(release, known).chart(), plot)
+        save_picture(lw.envelope_curve(release, known), plot)
     if delta is not None:
         found = lw.envelope(release, every_prior_left(known, failure), delta)
         if certificate is not None:
             found.certificate.save(certificate)
-        show(found, as_json)
+        show(found, as_json, everything)
     elif epsilon is not None or lift is not None:
         value = lw.failure_probability(release, known, epsilon, lift=lift)
         level = {"epsilon": epsilon} if epsilon is not None else {"lift": lift}
-        if as_json:
-            print_json({**level, "failure_probability": value})
-        else:
-            words = " = ".join(str(part) for part in next(iter(level.items())))
-            title = "The largest probability of a greater leakage, after any post-processing"
-            print_table(["limit", "probability δ_c"], [[words, value]], title=title)
+        words = f"ε = {epsilon}" if epsilon is not None else f"a lift of {lift}"
+        sentence = (
+            f"Whatever is done to the outcome, it leaks more than {words} with probability at most {at_most(value)}."
+        )
+        show(Said([Kept(sentence)], {**level, "failure_probability": value}), as_json)
     else:
-        show(lw.envelope_curve(release, known), as_json)
+        show(lw.envelope_curve(release, known), as_json, everything)
 
 
-def _grow(single: Mechanism, known: Prior, delta: str, steps: list[int], as_json: bool) -> None:
+def _grow(single: Mechanism, known: Prior, delta: str, steps: list[int], as_json: bool, everything: bool) -> None:
     """Print the growth of leakage: each row on standard error as it is found, then the table of all rows found.
 
     After an interruption, or a number of releases that cannot be enumerated, the earlier rows are still printed.
@@ -144,7 +139,7 @@ def _grow(single: Mechanism, known: Prior, delta: str, steps: list[int], as_json
         for row in composition_rows(single, known, allowed, steps):
             rows.append(row)
             if not as_json:
-                typer.echo(f"n = {row[0]}: ε = {row[1]:.6g}, ε_c(δ) = {row[3]:.6g}", err=True)
+                say(f"n = {row[0]}: ε = {row[1]:.6g}, ε_c(δ) = {row[3]:.6g}")
     finally:
         if rows:
-            show(CompositionTable(allowed, tuple(rows), known.epsilon_max), as_json)
+            show(CompositionTable(allowed, tuple(rows), known.epsilon_max), as_json, everything)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from leakwise.charts.words import Notice
 from leakwise.cli.options.row import read_any_mechanism
-from leakwise.cli.screen.output import JsonOption, print_json
+from leakwise.cli.screen.output import AllOption, JsonOption, Said, print_json, show
 from leakwise.errors import InvalidInput
 
 __all__ = ["register"]
@@ -59,6 +60,7 @@ def export(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists already.")] = False,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Write a sampler that draws where the answer is given: in the browser, or in PostgreSQL.
 
@@ -89,10 +91,10 @@ def export(
     if out is not None:
         done.save(out)
     told = done.to_dict()
-    if as_json:
-        print_json(told if out is None else {**{key: told[key] for key in told if key != "source"}, "out": str(out)})
-    elif out is None:
-        typer.echo(done.source, nl=False)
+    if out is not None:
+        words = [*done._shown(), Notice(f"sampler: {out}")]
+        show(Said(words, {**{key: told[key] for key in told if key != "source"}, "out": str(out)}), as_json, everything)
+    elif as_json:
+        print_json(told)
     else:
-        typer.echo(repr(done))
-        typer.echo(f"sampler: {out}")
+        typer.echo(done.source, nl=False)

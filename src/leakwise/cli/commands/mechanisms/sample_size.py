@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.screen.output import JsonOption, print_json, print_table
+from leakwise.charts.shown import Table
+from leakwise.charts.words import Kept
+from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 
 __all__ = ["register"]
 
@@ -31,6 +33,7 @@ def sample_size(
     target_lift: Annotated[str | None, typer.Option("--target-lift", help="The same as a lift.")] = None,
     failure: Annotated[str, typer.Option("--failure", help="The probability that the sample misleads.")] = "1e-6",
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Compute how many i.i.d. samples make the estimate of a prior good enough.
 
@@ -47,13 +50,17 @@ def sample_size(
         method: needed(letters, epsilon, target, failure=failure, lift=lift, target_lift=target_lift, method=method)
         for method in ("layer-cake", "weissman")
     }
-    if as_json:
-        print_json({"letters": letters, "failure": float(failure), "samples": found["layer-cake"], "by_method": found})
-        return
+    data = {"letters": letters, "failure": float(failure), "samples": found["layer-cake"], "by_method": found}
     rows = [
         ["all sets of values, Chernoff", f"{found['layer-cake']:,}"],
         ["l1 ball, as in [ED] (8)", f"{found['weissman']:,}"],
     ]
-    print_table(
-        ["bound", "samples"], rows, title=f"Samples needed for {letters} values at failure probability {failure}"
+    at, kept = (
+        f"a lift of {times}" if nats is None else f"{nats} nats"
+        for nats, times in ((epsilon, lift), (target, target_lift))
     )
+    sentence = (
+        f"With {found['layer-cake']:,} samples of {letters} values, a mechanism that leaks at most {at} at their "
+        f"frequencies leaks at most {kept} for the true prior, except with probability {failure}."
+    )
+    show(Said([Kept(sentence), Table(["bound", "samples"], rows)], data), as_json, everything)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from leakwise.cli.commands.mechanisms.design import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
 from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,
@@ -17,8 +15,10 @@ from leakwise.cli.options.limits import (
     read_value_limits,
 )
 from leakwise.cli.options.reading import CountsOption, PriorOption, read_prior
+from leakwise.cli.options.results import PlotOption, save_picture
 from leakwise.cli.options.typed import number
-from leakwise.cli.screen.output import JsonOption, show
+from leakwise.cli.options.utility import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
+from leakwise.cli.screen.output import AllOption, JsonOption, show
 from leakwise.cli.screen.search_progress import count_bar
 
 __all__ = ["register"]
@@ -47,10 +47,9 @@ def tradeoff(
     ceiling: CeilingOption = None,
     floor: FloorOption = None,
     time_limit: TimeLimitOption = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the curves: .png, .svg, .html or .json.")
-    ] = None,
+    plot: PlotOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Show what a leakage limit costs: the optimum at each ε, compared with simpler mechanisms.
 
@@ -77,8 +76,5 @@ def tradeoff(
             time_limit=time_limit,
             progress=told,
         )
-    show(found, as_json)
-    if plot is not None:
-        from leakwise.charts.render import save
-
-        typer.echo(f"Picture saved: {save(found.chart(), plot)}", err=True)
+    show(found, as_json, everything)
+    save_picture(found, plot)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from leakwise.cli.screen.output import JsonOption, show
+from leakwise.charts.shown import Table
+from leakwise.charts.words import Kept
+from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 
 __all__ = ["register"]
 
@@ -20,6 +23,7 @@ def register(app: typer.Typer) -> None:
 def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate that certify() or a design saved.")],
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Check a certificate from the exact integers in it, without trusting whoever made it.
 
@@ -33,8 +37,7 @@ def verify(
     from leakwise.proof import verify as check
 
     certificate = check(file)
-    if as_json:
-        show(certificate, as_json=True)
-        return
-    typer.echo(f"Verified. {certificate.sentence}")
-    typer.echo(repr(certificate).partition("\n")[2])
+    first, *rest = certificate._shown()
+    assert isinstance(first, Table)
+    words = [Kept(f"Verified. {certificate.sentence}"), replace(first, title=None), *rest]
+    show(Said(words, certificate.to_dict()), as_json, everything)

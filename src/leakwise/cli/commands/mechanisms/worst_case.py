@@ -10,8 +10,9 @@ import typer
 from leakwise.cli.options.domain import DomainOption
 from leakwise.cli.options.limits import AnyoneOption, read_anyone
 from leakwise.cli.options.reading import ColumnOption, CountsOption, DataOption, PriorOption, read_prior
+from leakwise.cli.options.results import CertificateOption, PlotOption, save_picture
 from leakwise.cli.options.typed import label
-from leakwise.cli.screen.output import JsonOption, show
+from leakwise.cli.screen.output import AllOption, JsonOption, say, show
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -63,13 +64,10 @@ def worst_case(
         Path | None,
         typer.Option("--save", metavar="FILE", help="Save the mechanism (with --level, --epsilon, --lift)."),
     ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Save its certificate.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
-    ] = None,
+    certificate: CertificateOption = None,
+    plot: PlotOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Find the least leakage at which no possible outcome is worse than a threshold; without --level, for every one.
 
@@ -115,17 +113,14 @@ def worst_case(
         if mechanism is not None or certificate is not None:
             raise InvalidInput("--save and --certificate need one mechanism: give --level, --epsilon or --lift.")
         result = worst_case_curve(known, matrix, by=by, outputs=outputs)
-    show(result, as_json)
+    show(result, as_json, everything)
     if mechanism is not None:
         result.mechanism.save(mechanism)
-        typer.echo(f"Mechanism saved: {mechanism}", err=True)
+        say(f"Mechanism saved: {mechanism}")
     if certificate is not None:
         result.certificate.save(certificate)
-        typer.echo(f"Certificate saved: {certificate}", err=True)
-    if plot is not None:
-        from leakwise.charts.render import save
-
-        typer.echo(f"Picture saved: {save(result.chart(), plot)}", err=True)
+        say(f"Certificate saved: {certificate}")
+    save_picture(result, plot)
 
 
 def read_utility_argument(text: str, prior: Prior) -> tuple[Any, list[Any] | None]:

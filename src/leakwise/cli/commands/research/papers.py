@@ -10,7 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from leakwise.cli.screen.output import JsonOption, print_json, print_table
+from leakwise.charts.shown import Table
+from leakwise.charts.words import Broken, Kept
+from leakwise.cli.screen.output import AllOption, JsonOption, Said, say, show
 
 __all__ = ["register"]
 
@@ -40,6 +42,7 @@ def papers(
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes to run at the same time.")] = 2,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Recompute every computed figure, table and example of the five papers; compare what is printed with what is true.
 
@@ -58,20 +61,15 @@ def papers(
     wanted = find(names or [])
     if listed:
         rows = [(f"{made.paper}/{made.name}", made.number, made.title) for made in wanted]
-        if as_json:
-            print_json([dict(zip(("name", "number", "title"), row, strict=True)) for row in rows])
-        else:
-            print_table(("name", "in the paper", "title"), rows)
+        data = [dict(zip(("name", "number", "title"), row, strict=True)) for row in rows]
+        show(Said([Table(("name", "in the paper", "title"), rows)], data), as_json, everything)
         return
     with _bars([made.full_name for made in wanted], show=not as_json) as told:
         done = run(output, names or [], fast=fast, again=again, jobs=jobs, told=told)
-    if as_json:
-        print_json(done.to_dict())
-    else:
-        typer.echo(f"{len(done.made)} made, {len(done.kept)} still true, {len(done.failed)} failed.")
-        typer.echo(f"Open {output / 'index.html'}")
+    sentence = f"{len(done.made)} made, {len(done.kept)} still true, {len(done.failed)} failed."
+    show(Said([(Broken if done.failed else Kept)(sentence), f"Open {output / 'index.html'}"], done.to_dict()), as_json)
     for name, why in done.failed.items():
-        typer.echo(f"Failed: {name}: {why}", err=True)
+        say(f"Failed: {name}: {why}", colour="red")
     if done.failed:
         raise typer.Exit(1)
 
@@ -88,7 +86,7 @@ def _bars(names: list[str], show: bool) -> Iterator[Told | None]:
         def line(name: str, share: float, words: str) -> None:
             if words in ("made", "still true") and name not in finished:
                 finished.add(name)
-                typer.echo(f"[{len(finished)}/{len(names)}] {name}: {words}", err=True)
+                say(f"[{len(finished)}/{len(names)}] {name}: {words}")
 
         yield line
         return

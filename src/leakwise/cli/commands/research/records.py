@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli.screen.output import JsonOption, show
+from leakwise.cli.options.results import PlotOption, save_picture
+from leakwise.cli.screen.output import AllOption, JsonOption, show
 from leakwise.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ ToleranceOption = Annotated[float, typer.Option("--tolerance", help="The gap to 
 TimeOption = Annotated[
     float, typer.Option("--time-limit", help="Seconds after which both bounds are reported as they are.")
 ]
-PlotOption = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
-]
 
 
 _HELP = """Bound what an adversary with limited knowledge learns about one record of a dataset (mutual information).
@@ -71,6 +69,7 @@ def leakage(
     restarts: Annotated[int, typer.Option("--restarts", help="Random starts of the alternating method.")] = 20,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the alternating method.")] = 0,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Find the most that an adversary learns about one record, with bounds from both sides and the adversary in words.
 
@@ -90,7 +89,7 @@ def leakage(
         restarts=restarts,
         seed=seed,
     )
-    show(result, as_json)
+    show(result, as_json, everything)
 
 
 def curve(
@@ -101,6 +100,7 @@ def curve(
     time_limit: TimeOption = 20.0,
     plot: PlotOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Show the leakage for every b, from an adversary who may know everything to one who knows nothing.
 
@@ -111,8 +111,8 @@ def curve(
 
     asked = read_query(query)
     result = records.leakage_curve(read_channel(asked, mechanism), points, tolerance=tolerance, time_limit=time_limit)
-    show(result, as_json)
-    _draw(result, plot)
+    show(result, as_json, everything)
+    save_picture(result, plot)
 
 
 def least_leakage(
@@ -125,6 +125,7 @@ def least_leakage(
     tolerance: ToleranceOption = 1e-5,
     time_limit: TimeOption = 60.0,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Find the mechanism that leaks least within a limit on distortion.
 
@@ -136,7 +137,9 @@ def least_leakage(
     asked = read_query(query)
     b = _entropy(entropy, asked)
     show(
-        records.least_leakage(asked, distortion, b, method=method, tolerance=tolerance, time_limit=time_limit), as_json
+        records.least_leakage(asked, distortion, b, method=method, tolerance=tolerance, time_limit=time_limit),
+        as_json,
+        everything,
     )
 
 
@@ -150,6 +153,7 @@ def least_distortion(
     tolerance: ToleranceOption = 1e-5,
     time_limit: TimeOption = 60.0,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Find the mechanism of least distortion within a limit on leakage.
 
@@ -160,7 +164,11 @@ def least_distortion(
 
     asked = read_query(query)
     b = _entropy(entropy, asked)
-    show(records.least_distortion(asked, level, b, method=method, tolerance=tolerance, time_limit=time_limit), as_json)
+    show(
+        records.least_distortion(asked, level, b, method=method, tolerance=tolerance, time_limit=time_limit),
+        as_json,
+        everything,
+    )
 
 
 def compare(
@@ -173,6 +181,7 @@ def compare(
     tolerance: ToleranceOption = 1e-5,
     time_limit: TimeOption = 20.0,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Compare the Laplace, exponential, symmetric and best mechanisms.
 
@@ -187,7 +196,7 @@ def compare(
     result = records.compare(
         asked, epsilon=epsilon, leakage=level, entropy=b, tolerance=tolerance, time_limit=time_limit
     )
-    show(result, as_json)
+    show(result, as_json, everything)
 
 
 def _entropy(text: str, query: Query) -> float:
@@ -198,14 +207,6 @@ def _entropy(text: str, query: Query) -> float:
     except ValueError as error:
         most = query.max_entropy
         raise InvalidInput(f"--entropy is {text!r}; expected a number of nats up to {most:.6f}, or 'max'.") from error
-
-
-def _draw(result: Any, where: Path | None) -> None:
-    if where is None:
-        return
-    from leakwise.charts.render import save
-
-    typer.echo(f"Picture saved: {save(result.chart(), where)}", err=True)
 
 
 def _parts(text: str, known: dict[str, dict[str, type]], what: str) -> tuple[str, dict[str, Any]]:

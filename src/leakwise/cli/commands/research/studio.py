@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.screen.output import JsonOption, print_json
+from leakwise.cli.screen.output import JsonOption, Said, show
 
 __all__ = ["register"]
 
@@ -41,9 +41,6 @@ def studio(
     from leakwise.studio.server import serve
 
     def started(address: str) -> None:
-        if as_json:
-            print_json({"url": address})
-        else:
-            typer.echo(f"The studio is at {address}\nEnd it with Ctrl-C.")
+        show(Said([f"The studio is at {address}", "End it with Ctrl-C."], {"url": address}), as_json)
 
     serve(port, started=started, browser=not no_browser)

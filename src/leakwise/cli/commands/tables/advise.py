@@ -13,7 +13,7 @@ from leakwise.cli.options.domain import DomainOption, MissingOption
 from leakwise.cli.options.row import DropOption, read_names
 from leakwise.cli.options.secret import check_columns, read_letters
 from leakwise.cli.options.typed import number
-from leakwise.cli.screen.output import JsonOption, print_json
+from leakwise.cli.screen.output import AllOption, JsonOption, say, show
 
 __all__ = ["register"]
 
@@ -46,6 +46,7 @@ def advise(
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for the design of each setting.")] = 5.0,
     from_sql: FromSqlOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Show a few sensible ways to release a table, with accuracy and guarantee, as commands to copy.
 
@@ -80,11 +81,8 @@ def advise(
         time_limit=time_limit,
         progress=_trying if sys.stderr.isatty() else None,
     )
-    if as_json:
-        print_json(found.to_dict())
-        return
-    typer.echo(repr(found))
+    show(found, as_json, everything)
 
 
 def _trying(title: str) -> None:
-    typer.echo(f"Trying: {title} …", err=True)
+    say(f"Trying: {title} …")

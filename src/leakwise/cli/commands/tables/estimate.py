@@ -9,30 +9,21 @@ import typer
 
 from leakwise.cli.files.standard_streams import FormatOption, named_or_piped
 from leakwise.cli.options.database import FromSqlOption
+from leakwise.cli.options.results import (
+    ClustersOption,
+    ConfidenceOption,
+    PlotOption,
+    SimultaneousOption,
+    StrataOption,
+    WeightsOption,
+    save_picture,
+)
 from leakwise.cli.options.row import read_any_mechanism
-from leakwise.cli.options.several import columns_of
-from leakwise.cli.screen.output import JsonOption, show
+from leakwise.cli.options.several import columns_of, mechanisms_by_column
+from leakwise.cli.screen.output import AllOption, JsonOption, show
 from leakwise.errors import InvalidInput
 
-__all__ = [
-    "ClustersOption",
-    "PlotOption",
-    "StrataOption",
-    "WeightsOption",
-    "mechanisms_by_column",
-    "register",
-    "save_picture",
-]
-
-PlotOption = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
-]
-
-WeightsOption = Annotated[
-    str | None, typer.Option("--weights", metavar="NAME", help="A column of sampling weights of a survey.")
-]
-StrataOption = Annotated[str | None, typer.Option("--strata", metavar="NAME", help="The strata of a survey.")]
-ClustersOption = Annotated[str | None, typer.Option("--clusters", metavar="NAME", help="The clusters of a survey.")]
+__all__ = ["register"]
 
 
 def register(app: typer.Typer) -> None:
@@ -82,14 +73,13 @@ def estimate(
     weights: WeightsOption = None,
     strata: StrataOption = None,
     clusters: ClustersOption = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="The confidence of the intervals.")] = 0.95,
-    simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Let the confidence hold for all intervals together.")
-    ] = False,
+    confidence: ConfidenceOption = 0.95,
+    simultaneous: SimultaneousOption = False,
     format: FormatOption = None,
     from_sql: FromSqlOption = None,
     plot: PlotOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Estimate the frequencies of the true values behind released columns, with standard errors and intervals.
 
@@ -133,25 +123,5 @@ def estimate(
         confidence=confidence,
         simultaneous=simultaneous,
     )
-    show(found, as_json)
+    show(found, as_json, everything)
     save_picture(found, plot)
-
-
-def mechanisms_by_column(given: list[str] | None, what: str) -> dict[Any, Any]:
-    """Return the mechanisms of ``NAME=MECHANISM`` words."""
-    found: dict[Any, Any] = {}
-    for word in given or []:
-        name, equals, text = word.partition("=")
-        if not equals or not name or ":" in name:
-            raise InvalidInput(f"With {what} a mechanism is given as NAME=MECHANISM. Got {word!r} instead.")
-        own = columns_of(name)
-        found[own[0] if len(own) == 1 else own] = read_any_mechanism(text)
-    return found
-
-
-def save_picture(found: Any, plot: Path | None) -> None:
-    """Save the picture of a result, if one is wanted."""
-    if plot is not None:
-        from leakwise.charts.render import save
-
-        typer.echo(f"Picture saved: {save(found.chart(), plot)}", err=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from leakwise.charts.shown import Table
 from leakwise.cli.options.typed import number
-from leakwise.cli.screen.output import JsonOption, print_json, print_table
+from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -66,20 +65,10 @@ def _open(path: Path) -> Ledger:
     return Ledger(path)
 
 
-def _show(result: Any, as_json: bool) -> None:
-    """Print a result with its sentences wrapped to the terminal: a ledger has many."""
-    if as_json:
-        print_json(result.to_dict())
-        return
-    width = min(100, shutil.get_terminal_size().columns)
-    for line in repr(result).splitlines():
-        hang = "  " if line.startswith("- ") else ""
-        table = "  " in line.strip() or "─" in line
-        typer.echo(line if table else textwrap.fill(line, width, subsequent_indent=hang, break_on_hyphens=False))
-
-
 @_ledger.command("show")
-def show_all(ledger: LedgerArgument, dataset: OneDatasetOption = None, as_json: JsonOption = False) -> None:
+def show_all(
+    ledger: LedgerArgument, dataset: OneDatasetOption = None, as_json: JsonOption = False, everything: AllOption = False
+) -> None:
     """Show the total for each column, each set with a budget and the whole row, and what each release added.
 
     Also what is left of each budget, and entries of which it is not known whether they were released.
@@ -89,26 +78,28 @@ def show_all(ledger: LedgerArgument, dataset: OneDatasetOption = None, as_json: 
     leakwise ledger show ledger.db --dataset survey.csv
     """
     book = _open(ledger)
-    _show(book if dataset is None else book.account(dataset), as_json)
+    show(book if dataset is None else book.account(dataset), as_json, everything)
 
 
 @_ledger.command()
-def entries(ledger: LedgerArgument, as_json: JsonOption = False) -> None:
+def entries(ledger: LedgerArgument, as_json: JsonOption = False, everything: AllOption = False) -> None:
     """List every release, in the order in which they were made."""
     found = [one.summary() for one in _open(ledger).entries()]
-    if as_json:
-        print_json(found)
-        return
     heads = ["id", "time", "state", "dataset", "secret", "given", "outcomes", "lift", "rows", "origin"]
-    print_table(heads, [[one[head] if one[head] is not None else "" for head in heads] for one in found])
+    rows = [[one[head] if one[head] is not None else "" for head in heads] for one in found]
+    show(Said([Table(heads, rows)], found), as_json, everything)
 
 
 @_ledger.command()
 def total(
-    ledger: LedgerArgument, dataset: DatasetOption, column: SecretOption = None, as_json: JsonOption = False
+    ledger: LedgerArgument,
+    dataset: DatasetOption,
+    column: SecretOption = None,
+    as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Show what all releases together reveal about some columns, or about the whole row."""
-    _show(_open(ledger).total(dataset, column or None), as_json)
+    show(_open(ledger).total(dataset, column or None), as_json, everything)
 
 
 @_ledger.command()
@@ -124,6 +115,8 @@ def budget(
     each_column: Annotated[
         bool, typer.Option("--each-column", help="For each column that is released, by itself.")
     ] = False,
+    as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Set the most that all releases of the data together may reveal; a release beyond it is refused.
 
@@ -150,9 +143,9 @@ def budget(
         each_column=each_column,
     )
     if dataset is not None and not each_column:
-        _show(book.total(dataset, column or None), False)
+        show(book.total(dataset, column or None), as_json, everything)
     else:
-        _show(book, False)
+        show(book, as_json, everything)
 
 
 @_ledger.command()
@@ -166,6 +159,7 @@ def settle(
         bool, typer.Option("--not-released", help="Nobody has seen any of it, nor will: the entry counts no more.")
     ] = False,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Say of a reserved entry, which a stopped process left behind, whether its release was made.
 
@@ -186,25 +180,42 @@ def settle(
                 "Without options the command says what each means."
             )
         found = Unsettled([one for one in book.entries() if one.state == "reserved" and entry in (None, one.id)])
-        _show(found, as_json)
+        show(found, as_json, everything)
         return
     book.settle(entry, released=released)
-    typer.echo(f"Entry {entry} {'counts for good' if released else 'no longer counts'}.")
+    _settled(entry, released, as_json)
+
+
+def _settled(entry: int, counts: bool, as_json: bool) -> None:
+    words = f"Entry {entry} {'counts for good' if counts else 'no longer counts'}."
+    show(Said([words], {"entry": entry, "counts": counts}), as_json)
 
 
 @_ledger.command()
 def cancel(
-    ledger: LedgerArgument, entry: Annotated[int, typer.Argument(metavar="ENTRY", help="The number of the entry.")]
+    ledger: LedgerArgument,
+    entry: Annotated[int, typer.Argument(metavar="ENTRY", help="The number of the entry.")],
+    as_json: JsonOption = False,
 ) -> None:
-    """Cancel an entry whose release was never made and of which nobody has seen anything (as settle --not-released)."""
+    """Cancel an entry whose release was never made and of which nobody has seen anything (as settle --not-released).
+
+    \b
+    leakwise ledger cancel ledger.db 7
+    """
     _open(ledger).cancel(entry)
-    typer.echo(f"Entry {entry} no longer counts.")
+    _settled(entry, False, as_json)
 
 
 @_ledger.command()
 def export(
-    ledger: LedgerArgument, out: Annotated[Path, typer.Argument(metavar="OUT", help="A .json or .csv file.")]
+    ledger: LedgerArgument,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .json or .csv file.")],
+    as_json: JsonOption = False,
 ) -> None:
-    """Export the ledger for others to read; the key of its digests stays inside."""
+    """Export the ledger for others to read; the key of its digests stays inside.
+
+    \b
+    leakwise ledger export ledger.db ledger.json
+    """
     _open(ledger).export(out)
-    typer.echo(f"Ledger exported: {out}")
+    show(Said([f"Ledger exported: {out}"], {"out": str(out)}), as_json)

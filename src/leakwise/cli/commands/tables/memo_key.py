@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.screen.output import JsonOption, print_json
+from leakwise.cli.screen.output import JsonOption, Said, show
 
 __all__ = ["register"]
 
@@ -34,7 +34,5 @@ def memo_key(
 
     made = not keyfile.exists()
     key = MemoKey.create(keyfile) if made else MemoKey(keyfile)
-    if as_json:
-        print_json({"keyfile": str(keyfile), "fingerprint": key.fingerprint, "made": made})
-        return
-    typer.echo(f"{keyfile}: {'a new key' if made else 'a key'} with the fingerprint {key.fingerprint}")
+    words = f"{keyfile}: {'a new key' if made else 'a key'} with the fingerprint {key.fingerprint}"
+    show(Said([words], {"keyfile": str(keyfile), "fingerprint": key.fingerprint, "made": made}), as_json)

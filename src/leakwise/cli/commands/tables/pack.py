@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.screen.output import JsonOption, print_json
+from leakwise.charts.words import Kept, Notice
+from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 from leakwise.errors import InvalidInput
 
 __all__ = ["register"]
@@ -33,6 +34,7 @@ def pack(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an archive that exists already.")] = False,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Put the files of a release into one archive, with every number computed again and an evaluation.
 
@@ -57,9 +59,8 @@ def pack(
         raise InvalidInput(f"{str(place)!r} exists already. Name another --out, or use --overwrite.")
     with private():
         checks = run(certificate, place, report=report, mechanism=mechanism, settings=settings)
-    if as_json:
-        print_json({"out": str(place), "checks": checks})
-        return
-    for one in checks:
-        typer.echo(one)
-    typer.echo(f"pack: {place}")
+    show(
+        Said([Kept(checks[0]), *checks[1:], Notice(f"pack: {place}")], {"out": str(place), "checks": checks}),
+        as_json,
+        everything,
+    )

@@ -7,17 +7,19 @@ from typing import Annotated
 
 import typer
 
-from leakwise.cli.commands.tables.estimate import (
-    ClustersOption,
-    PlotOption,
-    StrataOption,
-    WeightsOption,
-    mechanisms_by_column,
-    save_picture,
-)
 from leakwise.cli.files.standard_streams import FormatOption, named_or_piped
 from leakwise.cli.options.database import FromSqlOption
-from leakwise.cli.screen.output import JsonOption, print_json
+from leakwise.cli.options.results import (
+    ClustersOption,
+    ConfidenceOption,
+    PlotOption,
+    SimultaneousOption,
+    StrataOption,
+    WeightsOption,
+    save_picture,
+)
+from leakwise.cli.options.several import mechanisms_by_column
+from leakwise.cli.screen.output import AllOption, JsonOption, show
 
 __all__ = ["register"]
 
@@ -61,14 +63,13 @@ def regress(
     errors: Annotated[
         str, typer.Option("--errors", help="Where standard errors come from: information or sandwich.")
     ] = "information",
-    confidence: Annotated[float, typer.Option("--confidence", help="The confidence of the intervals.")] = 0.95,
-    simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Let the confidence hold for all intervals together.")
-    ] = False,
+    confidence: ConfidenceOption = 0.95,
+    simultaneous: SimultaneousOption = False,
     format: FormatOption = None,
     from_sql: FromSqlOption = None,
     plot: PlotOption = None,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Fit a regression of true values to a released table, with intervals, beside what released values alone would say.
 
@@ -95,8 +96,5 @@ def regress(
         confidence=confidence,
         simultaneous=simultaneous,
     )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        typer.echo(repr(found))
+    show(found, as_json, everything)
     save_picture(found, plot)

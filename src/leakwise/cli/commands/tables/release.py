@@ -28,6 +28,7 @@ from leakwise.cli.options.limits import (
     read_value_limits,
 )
 from leakwise.cli.options.reading import PriorsOption
+from leakwise.cli.options.results import CertificateOption
 from leakwise.cli.options.row import (
     ChangesOption,
     CoarsenOption,
@@ -46,7 +47,7 @@ from leakwise.cli.options.secret import check_columns
 from leakwise.cli.options.settings import ConfigOption, SaveConfigOption, saved_settings
 from leakwise.cli.options.several import JointOption, ProtectOption, TotalOption, read_protect, read_secret
 from leakwise.cli.options.typed import number
-from leakwise.cli.screen.output import JsonOption, tell_release
+from leakwise.cli.screen.output import AllOption, JsonOption, tell_release
 from leakwise.cli.screen.progress import rows_bar
 from leakwise.errors import InvalidInput, LeakwiseError
 from leakwise.tables.release.paths import file_of
@@ -171,9 +172,7 @@ def release(
             help="Another page, .html or .json, for you alone: exact counts, and what the other columns say.",
         ),
     ] = None,
-    certificate: Annotated[
-        Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate, for leakwise verify.")
-    ] = None,
+    certificate: CertificateOption = None,
     save_mechanism: Annotated[
         Path | None,
         typer.Option(
@@ -224,6 +223,7 @@ def release(
     save_config: SaveConfigOption = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist already.")] = False,
     as_json: JsonOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Release a secret column so that no guess about it becomes more than LIFT times as likely, and prove it.
 
@@ -360,7 +360,7 @@ def release(
         assert tried.dry_run is not None
         files = {name: str(path) for name, path in written.items()}
         told: Any = replace(tried.dry_run, files=files)
-        tell_release(replace(tried, dry_run=told), {}, as_json, err=pipe is not None)
+        tell_release(replace(tried, dry_run=told), {}, as_json, everything, err=pipe is not None)
         return
     beside_table = BesideTable(opened, target, secrets, certificate)
     with rows_bar() as progress, created_like(*sources), beside_table:
@@ -379,6 +379,8 @@ def release(
         place_of = f"released to {str(target)!r}" if pipe is None else "drawn, and was not sent"
         raise InvalidInput(f"The table was {place_of}, but its report could not be written: {error}") from error
     # What goes to a pipe was in a temporary file, of which nobody needs the name.
-    tell_release(done if pipe is None else replace(done, table=None), written, as_json, err=pipe is not None)
+    tell_release(
+        done if pipe is None else replace(done, table=None), written, as_json, everything, err=pipe is not None
+    )
     if pipe is not None:
         pipe.send()
