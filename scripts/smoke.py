@@ -27,6 +27,8 @@ def base(folder: Path) -> None:
     assert lw.least_leakage([0.5, 0.5], [[True, False], [False, True]]).epsilon > 0.69
     assert lw.records.leakage(lw.records.parity(4).symmetric_channel(flip=0.3), entropy=2.0).gap < 1e-4
     assert lw.audit(d.mechanism, PRIOR).sentences
+    assert "getRandomValues" in lw.export(d.mechanism, "js", certificate=d.certificate).source
+    assert "gen_random_bytes" in lw.export(d.mechanism, "sql", certificate=d.certificate).source
     book = lw.Ledger(folder / "l.db")
     book.reserve("data", "secret", d.certificate)
 

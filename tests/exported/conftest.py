@@ -53,13 +53,19 @@ def answers(server: Server) -> Database:
 
 
 @pytest.fixture
-def install(answers: Database) -> Callable[[str], str]:
-    """Run a script with psql, as a steward does, and return what it says on standard error."""
+def psql(answers: Database) -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Run a script as a steward does, up to its first error."""
     program = shutil.which("psql")
     assert program is not None
 
-    def run(script: str) -> str:
-        words = [program, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-", answers.uri]
-        return subprocess.run(words, input=script, capture_output=True, text=True, check=False).stderr
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        words = [program, "-X", "-q", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", answers.uri]
+        return subprocess.run(words, input=script, capture_output=True, text=True, check=False)
 
     return run
+
+
+@pytest.fixture
+def install(psql: Callable[[str], subprocess.CompletedProcess[str]]) -> Callable[[str], str]:
+    """Run a script, and return what goes wrong."""
+    return lambda script: psql(script).stderr

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -174,6 +177,54 @@ def test_a_row_is_drawn_once_and_a_view_draws_at_every_look(answers: Database, i
             answers.ask(wrong)
 
 
+def test_a_view_with_the_draw_fails_for_its_readers(answers: Database, install: Install) -> None:
+    """Someone who may read the view, and not call the function, cannot repeat the draw."""
+    assert install(lw.export(UNSTRATIFIED["a common distribution"], "sql").source) == ""
+    answers.ask(
+        "DROP ROLE IF EXISTS reader, collector",
+        "CREATE ROLE reader",
+        "CREATE ROLE collector",
+        "CREATE TABLE truth AS SELECT 'no' AS value",
+        "CREATE TABLE outcomes AS SELECT leakwise_draw(value) AS outcome FROM truth",
+        "CREATE VIEW again AS SELECT leakwise_draw(value) AS outcome FROM truth",
+        "CREATE VIEW pure AS SELECT leakwise_draw_from(gen_random_bytes(8), value) AS outcome FROM truth",
+        "GRANT SELECT ON outcomes, again, pure TO reader",
+        "GRANT INSERT ON outcomes TO collector",
+        "GRANT EXECUTE ON FUNCTION leakwise_draw(text), leakwise_draw_from(bytea, text) TO collector",
+    )
+    for view in ("again", "pure"):
+        with pytest.raises(Exception, match="permission denied for function leakwise_draw"):
+            answers.ask("SET ROLE reader", f"SELECT outcome FROM {view}")
+    assert len(answers.ask("SET ROLE reader", "SELECT outcome FROM outcomes")) == 1
+    answers.ask("SET ROLE collector", "INSERT INTO outcomes VALUES (leakwise_draw('yes'))")
+    assert answers.ask("SELECT count(*) FROM outcomes") == [(2,)]
+    answers.ask("DROP OWNED BY reader, collector", "DROP ROLE reader, collector")
+
+
+def test_processes_that_share_the_work_draw_for_themselves(
+    answers: Database, install: Install, psql: Callable[[str], Any]
+) -> None:
+    """As PARALLEL SAFE says: no worker repeats the randomness of another."""
+    uniform = lw.Mechanism([[Fraction(1, 256)] * 256], inputs=["only"], outputs=list(range(256)))
+    assert install(lw.export(uniform, "sql").source) == ""
+    answers.ask(
+        "CREATE TABLE truth AS SELECT 'only' AS value FROM generate_series(1, 20000)",
+        "ALTER TABLE truth SET (parallel_workers = 2)",
+    )
+    settings = ("parallel_setup_cost = 0", "parallel_tuple_cost = 0", "parallel_leader_participation = off")
+    script = "".join(f"SET {setting};\n" for setting in settings)
+    script += "EXPLAIN (ANALYZE, COSTS off, TIMING off) SELECT leakwise_draw(value) FROM truth;\n"
+    script += "CREATE TABLE outcomes AS SELECT leakwise_draw(value) AS outcome FROM truth;\n"
+    assert "Workers Launched: 2" in psql(script).stdout
+    drawn = [one for (one,) in answers.ask("SELECT outcome FROM outcomes")]
+    met = np.bincount(drawn, minlength=256)
+    assert met.sum() == 20_000
+    assert chdtrc(255, ((met - 20_000 / 256) ** 2).sum() * 256 / 20_000) > FALSE_ALARM
+    # Eight draws of a process in a row are 64 bits: where two processes drew the same, such runs come twice.
+    runs = [tuple(drawn[at : at + 8]) for at in range(len(drawn) - 8)]
+    assert len(set(runs)) == len(runs)
+
+
 def test_nothing_is_created_without_pgcrypto_and_a_function_of_its_name_is_not_taken_for_it(
     answers: Database, install: Install
 ) -> None:
@@ -205,6 +256,36 @@ def test_a_function_in_another_schema_cannot_take_the_place_of_the_generator(
     # A second sampler of the same name is refused, and the first stays.
     assert "already exists" in install(script)
     assert answers.ask(calls) == [(3,)]
+
+
+def test_bins_dates_and_numbers_take_what_python_takes(answers: Database, install: Install) -> None:
+    infinite, moment = float("inf"), datetime.datetime(2024, 1, 31, 12, 30)
+    kinds: list[tuple[Any, list[Any], list[str]]] = [
+        (lw.bins([-1, 0, 1.5, 10]), [-1, -0.5, 0, 1.5, 10], ["-1.1", "10.1", "'NaN'", "'Infinity'", "NULL"]),
+        (
+            lw.bins([-infinite, 0, infinite]).with_missing(),
+            [-1e308, 0, 5, None],
+            ["'NaN'", "'-Infinity'", "'Infinity'"],
+        ),
+        (
+            lw.bins("2024-01", "2024-03", "month"),
+            ["2024-01-01", "2024-02-29", "2024-03-31"],
+            ["'2024-04-01'", "'2023-12-31'", "'infinity'", "NULL"],
+        ),
+        ([2**70, Decimal("1.50"), 3], [2**70, Decimal("1.5"), 3], ["4", "NULL"]),
+        ([moment, moment.replace(year=1999)], [moment], ["'2024-01-31'"]),
+    ]
+    for place, (domain, told, others) in enumerate(kinds):
+        sampler = lw.export(lw.randomized_response(domain, lift=3), "sql", name=f"draw_{place}")
+        assert install(sampler.source) == ""
+        call = f"SELECT draw_{place}_from('\\x0000000000000080', {{}})::text"
+        for value in told:
+            literal = "NULL" if value is None else repr(str(value)) if isinstance(value, str | datetime.date) else value
+            (expected,) = sampler.draw_from_words([value], [2**63])
+            assert answers.ask(call.format(literal)) == [(None if expected is None else str(expected),)], value
+        for other in others:
+            with pytest.raises(Exception, match="value is not in the domain"):
+                answers.ask(call.format(other))
 
 
 def test_the_database_shows_the_guarantee(answers: Database, install: Install) -> None:

@@ -58,6 +58,9 @@ BEGIN
 END
 $leakwise$;
 
+-- Only the owner may draw. Functions in a view are called by who reads it: readers without the right cannot use one.
+REVOKE ALL ON FUNCTION "@NAME@"(@TYPES@), "@NAME@_from"(pg_catalog.bytea, @TYPES@) FROM PUBLIC;
+
 COMMENT ON FUNCTION "@NAME@"(@TYPES@) IS @COMMENT@;
 
 COMMIT;
