@@ -29,25 +29,44 @@ NOT_SAID = pytest.mark.filterwarnings("ignore::leakwise.errors.CertaintyWarning"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everywhere else a warning that rows can be read is an error, as every warning is."""
+    """Long files come first; a warning that rows can be read is an error everywhere else, as every warning is."""
     folders = [Path(__file__).parent / name for name in COMPARE_WITH_THE_IDENTITY]
+    items.sort(key=lambda item: turn_of(item.nodeid))
     for item in items:
         if item.path.name != "test_certain_values.py" and any(map(item.path.is_relative_to, folders)):
             item.add_marker(NOT_SAID)
 
 
+# What takes long begins early, so that no worker has a long file left when the other has none.
+LONG = ("tests/spark/", "tests/browser/", "tests/docs/", "tests/workflow/", "tests/optimize/", "tests/cli/", "tests/")
+
+
+def turn_of(test: str) -> int:
+    """Return the place of a test's folder in the order of the run; the short examples of the code come last."""
+    return next((place for place, folder in enumerate(LONG) if test.startswith(folder)), len(LONG))
+
+
 def scope_of(test: str) -> str:
-    """Return what a worker takes at once: a single test, or all that need Spark, which takes long to start."""
-    return "spark" if test.startswith("tests/spark/") or "how-to/spark.md" in test else test
+    """Return what a worker takes at once: a file, whose tests share what is long to make, or all that needs Spark.
+
+    The pages of the documentation share nothing.
+    """
+    if test.startswith("tests/spark/") or "how-to/spark.md" in test:
+        return "spark"
+    return test if test.startswith("tests/docs/test_examples.py") else test.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Start one Spark, not one for each worker: the marks of pytest-xdist have no effect with pytest 9."""
+    """Make what the tests of a file share once, not once for each worker, and start one Spark.
+
+    The marks of pytest-xdist have no effect with pytest 9.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneSpark(LoadScopeScheduling):
+    class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return scope_of(nodeid)
 
-    return OneSpark(config, log)
+    config.option.loadscopereorder = False  # by the number of tests, which says little of how long they take
+    return ByFile(config, log)

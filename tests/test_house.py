@@ -216,9 +216,20 @@ def test_files_are_written_in_one_place() -> None:
     assert "documents/atomic.py" in found
 
 
-def test_all_that_needs_spark_is_taken_by_one_worker() -> None:
-    """A worker takes a scope at once, and Spark takes long to start."""
+def test_what_tests_share_is_made_by_one_worker() -> None:
+    """A worker takes a scope at once: a file with its fixtures, and all of Spark, which takes long to start."""
     scope_of = importlib.import_module("conftest").scope_of
-    spark = ["tests/spark/test_once.py::test_a", "tests/docs/test_examples.py::test_examples_run[docs/how-to/spark.md]"]
+    page = "tests/docs/test_examples.py::test_examples_run[docs/how-to/{}.md]"
+    spark = ["tests/spark/test_once.py::test_a", page.format("spark")]
     assert {scope_of(test) for test in spark} == {"spark"}
-    assert scope_of("tests/lp/test_program.py::test_a") != scope_of("tests/lp/test_program.py::test_b")
+    assert scope_of("tests/lp/test_program.py::test_a") == scope_of("tests/lp/test_program.py::test_b[x::y]")
+    assert scope_of("tests/lp/test_program.py::test_a") != scope_of("tests/lp/test_scaling.py::test_a")
+    assert scope_of(page.format("files")) != scope_of(page.format("databases"))
+
+
+def test_what_takes_long_begins_early() -> None:
+    turn_of = importlib.import_module("conftest").turn_of
+    files = ["tests/spark/a.py::a", "tests/browser/a.py::a", "tests/lp/a.py::a", "src/leakwise/lp/program.py::a"]
+    assert [turn_of(test) for test in files] == sorted({turn_of(test) for test in files})
+    root = Path(__file__).parents[1]
+    assert all((root / folder).is_dir() for folder in importlib.import_module("conftest").LONG)
