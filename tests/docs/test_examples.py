@@ -9,13 +9,14 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from leakwise.cli import app
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(?P<kind>python|console)[ \t]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -87,10 +88,9 @@ def blocks(name: str) -> Iterator[Block]:
 
 
 def run_command(command: str) -> None:
-    words = shlex.split(command)
-    script = "import sys; from leakwise.cli import main; sys.argv[0] = 'leakwise'; sys.exit(main())"
-    done = subprocess.run([sys.executable, "-c", script, *words[1:]], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+    """In this process: a new one would load everything again, and tests/cli starts some."""
+    done = CliRunner().invoke(app, shlex.split(command)[1:], prog_name="leakwise")
+    assert done.exit_code == 0, f"$ {command}\n{done.output}{done.exception!r}"
 
 
 @pytest.mark.parametrize("name", documents())
