@@ -269,3 +269,19 @@ def test_a_label_never_lies_on_a_line() -> None:
                 left, right = flag["at"] * width, flag["at"] * width + 3 + 7 * len(flag["name"])
                 crossed = [one for one in flags if left < one["at"] * width < right and one["top"] < flag["top"] + 13]
                 assert crossed == []
+
+
+def test_an_axis_of_shares_ends_at_zero_and_at_one() -> None:
+    words = {"title": "shares", "value_title": "probability"}
+    near_both = specs.dots_with_intervals(["a", "b"], [0.02, 0.8], [0.0, 0.7], [0.05, 0.99], **words)
+    printed = set(re.findall(r">([^<>]*\d)</text>", render.svg(near_both)))
+    assert {"0.0", "1.0"} <= printed
+    assert not printed & {"−0.1", "1.1"}
+    far = specs.dots_with_intervals(
+        ["a"], [5.2], [5.1], [5.3], **words
+    )  # as before: such an axis begins where it needs to
+    assert "domainMin" not in far["layer"][0]["encoding"]["x"]["scale"]
+    below = specs.dots_with_intervals(["a"], [0.01], [-0.02], [0.04], **words)
+    assert "−0.020" in set(re.findall(r">([^<>]*\d)</text>", render.svg(below)))
+    over = specs.dots_with_intervals(["a"], [0.5], [0.0], [0.95], reference=1.4, **words)
+    assert "domainMax" not in over["layer"][0]["encoding"]["x"]["scale"]  # or its line would be outside

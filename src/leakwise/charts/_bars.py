@@ -153,7 +153,8 @@ def dots_with_intervals(
     ]
     place = {"y": _label_axis(rows, label_title)}
     x = _value_axis(value_title, zero=False)
-    x["scale"]["padding"] = 8
+    shown = [one for side in (dots, below, above, [reference]) for one in side if one is not None]
+    x["scale"] |= {"padding": 8, **_ends(shown)}
     tips = _tips(("label", label_title or "label"), ("t", value_title), ("interval", "interval"))
     layers = [
         *_whiskers(place, x, tips),
@@ -255,6 +256,13 @@ def _label_axis(rows: Sequence[str], title: str | None) -> Spec:
 
 def _value_axis(title: str, zero: bool = True) -> Spec:
     return {"field": "v", "type": "quantitative", "title": printable(title), "scale": {"zero": zero}}
+
+
+def _ends(known: list[float]) -> dict[str, float]:
+    """Where an axis must end: one of shares, or of leakages, does not go below zero, nor one of shares beyond one."""
+    least, most = (min(known), max(known)) if known else (1.0, 1.0)
+    ends = {"domainMin": 0.0} if 0 <= least < most / 10 else {}
+    return ends | ({"domainMax": 1.0} if least >= 0 and 0.9 < most <= 1 else {})
 
 
 def _tips(*fields: tuple[str, str]) -> list[Spec]:
