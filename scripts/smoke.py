@@ -97,6 +97,15 @@ def postgres(folder: Path) -> None:
     assert "Cannot connect" in said, said  # the driver is there, and no server in an empty folder
 
 
+def interop(folder: Path) -> None:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib", "honest-but-curious")
+    m = lw.randomized_response(["no", "yes"], lift=3)
+    assert lw.Mechanism.from_opendp(m.to_opendp()) == m
+    assert m.to_pld().get_delta_for_epsilon(1.1) == 0
+
+
 def studio(folder: Path) -> None:
     from leakwise.studio.app import create_app
 

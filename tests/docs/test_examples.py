@@ -43,6 +43,7 @@ MINIMUM = {
     "docs/how-to/files.md": 26,
     "docs/how-to/ledger.md": 10,
     "docs/how-to/scikit-learn.md": 24,
+    "docs/how-to/other-libraries.md": 21,
     "docs/how-to/spark.md": 24,
     "docs/how-to/several-secrets.md": 18,
     "docs/how-to/strata.md": 22,

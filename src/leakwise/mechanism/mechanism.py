@@ -234,6 +234,47 @@ class Mechanism(Drawn):
 
         return load_mechanism(path)
 
+    # -- other libraries ----------------------------------------------------------------------------------------
+
+    def to_pld(self, interval: float = 1e-4) -> Any:
+        """Return the privacy loss distribution of dp_accounting for this mechanism, whoever sees it and knows what.
+
+        It dominates every ordered pair of values at once: its δ for an ε is that of
+        :func:`leakwise.measures.privacy_profile` on the grid of losses, multiples of ``interval``, and never below
+        it elsewhere. Compose it with those of other mechanisms; the result is never below what these leak together
+        (dp_accounting composes in plain floats). It needs ``pip install 'leakwise[interop]'``.
+
+        >>> pld = Mechanism([["3/4", "1/4"], ["1/4", "3/4"]]).to_pld()
+        >>> print(f"{pld.get_delta_for_epsilon(0.5):.4f} {pld.self_compose(10).get_epsilon_for_delta(1e-3):.2f}")
+        0.3378 10.97
+        """
+        from leakwise.interop.loss_distribution import to_pld
+
+        return to_pld(self, interval)
+
+    def to_opendp(self) -> Any:
+        """Return an OpenDP measurement that draws an outcome for a value, under the discrete distance.
+
+        Its privacy map is ε of local differential privacy, rounded up (the max divergence); its input domain are the
+        declared values alone. OpenDP must be told first that other people's code is trusted:
+        ``opendp.prelude.enable_features("contrib", "honest-but-curious")``. It needs ``pip install
+        'leakwise[interop]'``.
+        """
+        from leakwise.interop.measurement import to_opendp
+
+        return to_opendp(self)
+
+    @classmethod
+    def from_opendp(cls, measurement: Any) -> Mechanism:
+        """Return the mechanism of an OpenDP measurement, exact: of randomized response, or from :meth:`to_opendp`.
+
+        The probability that the value is kept is a float, and means its exact value. The values are the declared
+        categories; for any other text OpenDP draws one of them with equal probabilities.
+        """
+        from leakwise.interop.measurement import from_opendp
+
+        return from_opendp(measurement)
+
     # -- equality and looks -------------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
