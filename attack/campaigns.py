@@ -16,6 +16,7 @@ from accounts import accounts
 from adaptive import adaptive
 from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
+from correct import bugs
 from forgeries import forgeries, wrong_methods
 from masks import masks
 from orders import orders
@@ -196,4 +197,5 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "adaptive": adaptive,
     "rows": rows,
     "together": all_rows_together,
+    "bugs": bugs,
 }

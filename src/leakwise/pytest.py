@@ -8,10 +8,12 @@ only assertions here are about its own data.)
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -247,8 +249,9 @@ class _Session:
     @property
     def _false_alarm(self) -> float:
         """The probability that any of the claims is called false and is not, from above."""
-        total: float = sum(claim["failure"] for claim in self._claims)
-        return min(1.0, total * (1 + 2.0**-40))
+        total = sum(Fraction(claim["failure"]) for claim in self._claims)
+        nearest = float(total)
+        return min(1.0, nearest if nearest >= total else math.nextafter(nearest, 2.0))
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Write the file."""
