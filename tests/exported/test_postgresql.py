@@ -164,8 +164,14 @@ def test_a_row_is_drawn_once_and_a_view_draws_at_every_look(answers: Database, i
         "SELECT outcome AS x, outcome AS y FROM (SELECT leakwise_draw(value) AS outcome FROM truth) AS s",
         "WITH s AS (SELECT leakwise_draw(value) AS outcome FROM truth) SELECT outcome AS x, outcome AS y FROM s",
         "SELECT outcome AS x, outcome AS y FROM truth CROSS JOIN LATERAL (SELECT leakwise_draw(value) AS outcome) AS s",
+        "SELECT outcome AS x, outcome AS y FROM again ORDER BY outcome",
     ):
         assert answers.ask(f"SELECT count(*) FROM ({drawing}) AS t WHERE x <> y") == [(0,)], drawing
+    # A join is another matter: it can go through the subquery once for each row of the other side, and draw each time.
+    drawing = "(SELECT n, leakwise_draw(value) AS outcome FROM truth WHERE n < 50) AS s"
+    joined = f"generate_series(1, 50) AS g LEFT JOIN {drawing} ON n <> g"
+    several = f"SELECT max(c) FROM (SELECT count(DISTINCT outcome) AS c FROM {joined} GROUP BY n) AS t"
+    assert answers.ask("SET enable_material = off", several) == [(3,)]
     kinds = "SELECT provolatile, proparallel FROM pg_proc WHERE proname = 'leakwise_draw'"
     assert answers.ask(kinds) == [("v", "s")] or answers.ask(kinds) == [(b"v", b"s")]
     # What must not change is refused to a function that does: neither an index nor a generated column can have it.

@@ -17,10 +17,11 @@ _ONCE = {
     ),
     "sql": (
         "One draw for each row: a second draw of the same value tells more, and the lifts multiply. Every evaluation "
-        "draws again. Never put this function into a view, a materialized view that is refreshed or a query that "
-        "readers of the outcomes can run: they would repeat it and average the noise away. Only you may call it: grant "
-        "EXECUTE (on both functions) to the role that stores values, never to readers. Write the outcomes once, and "
-        "give readers that table alone:"
+        "draws again. A statement that draws must read its table alone: a join can go through it several times. Never "
+        "put this function into a view, a materialized view that is refreshed or a query that readers of the outcomes "
+        "can run: they would repeat it and average the noise away. Only you may call it: grant EXECUTE (on both "
+        "functions) to the role that stores values, never to readers. Write the outcomes once, and give readers that "
+        "table alone:"
     ),
 }
 _NOT_COVERED = {
