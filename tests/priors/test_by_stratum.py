@@ -139,6 +139,14 @@ def test_a_given_column_that_determines_the_secret_is_said_with_what_it_tells() 
         lw.PriorByStratum.from_data(table, "ill", given="code", domain=["no", "yes"])
 
 
+def test_columns_in_the_place_of_the_priors_are_refused_by_name() -> None:
+    for wrong in (["sex"], {}):
+        with pytest.raises(
+            InvalidInput, match=r"priors must map each stratum.* the columns come second \(given\)\. Got"
+        ):
+            lw.PriorByStratum(wrong, {"f": [0.5, 0.5]})
+
+
 def test_priors_of_different_domains_are_refused() -> None:
     with pytest.raises(InvalidInput, match=r"one domain, in one order\. Stratum 'm' has 'no'"):
         lw.PriorByStratum.from_counts({"f": {"no": 1, "yes": 1}, "m": {"no": 1}}, given="sex")

@@ -62,9 +62,10 @@ class PriorByStratum(Shown):
         *,
         secret: Hashable = None,
     ) -> None:
+        if not hasattr(priors, "items") or not priors:
+            what = "priors must map each stratum, at least one, to its prior; the columns come second (given)"
+            raise InvalidInput(f"{what}. Got {priors!r:.80}.")
         found = {key: as_prior_set(prior, name=f"the prior of stratum {key!r}") for key, prior in priors.items()}
-        if not found:
-            raise InvalidInput("priors must contain at least one stratum. Got none.")
         columns = columns_of_strata(given, found, secret)
         kept = {columns.stratum(key): prior for key, prior in found.items()}
         first = next(iter(kept.values())).alphabet
