@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leakwise as lw
+from leakwise.errors import InvalidInput
 from leakwise.tables.release import exchange
 
 RESPONSE = lw.randomized_response(["no", "yes"], lift=3)
@@ -57,6 +58,8 @@ def test_a_worker_of_ray_that_is_lost_leads_to_no_second_draw(ray: Any, tmp_path
         return batch
 
     parts = [pa.Table.from_pandas(FRAME.iloc[at : at + 100], preserve_index=False) for at in range(0, ROWS, 100)]
+    with pytest.raises(InvalidInput, match=r"lw\.batches\(dataset\.iter_batches"):
+        lw.release(ray.data.from_arrow(parts), RESPONSE, "smokes", out=tmp_path / "r.csv")
     dataset = ray.data.from_arrow(parts).map_batches(dies_once, batch_format="pyarrow", batch_size=None)
     source = dataset.iter_batches(batch_format="pyarrow", batch_size=None)
     out = lw.release(lw.batches(source), RESPONSE, "smokes", order="shuffle", out=tmp_path / "released.parquet")
@@ -78,6 +81,8 @@ def test_a_plan_of_dask_is_run_once_and_a_failure_leaves_nothing(tmp_path: Path,
         return part
 
     frame = dd.from_pandas(FRAME, npartitions=4)
+    with pytest.raises(InvalidInput, match=r"lw\.batches\(\(part\.compute\(\) for part in frame\.partitions\)\)"):
+        lw.release(frame, RESPONSE, "smokes")
     broken = frame.map_partitions(seen, broken=True, meta=FRAME.head(0))
     with pytest.raises(RuntimeError, match="worker lost"):
         lw.release(lw.batches(part.compute() for part in broken.partitions), RESPONSE, "smokes", out=tmp_path / "r.csv")

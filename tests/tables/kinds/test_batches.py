@@ -178,6 +178,28 @@ def test_several_secrets_strata_and_the_ledger_take_batches(tmp_path: Path) -> N
     assert lw.estimate(r.table, by="sex").groups
 
 
+def test_whatever_takes_a_table_takes_batches() -> None:
+    released = lw.release(lw.batches(parts()), RESPONSE, "smokes", order="keep")
+    assert lw.regress("smokes ~ sex", released).coefficients
+    assert lw.audit_table(lw.batches(parts()), "smokes", given="sex", mechanism=RESPONSE)
+    few = TABLE.select(["smokes", "sex"])
+    found = lw.advise(lw.batches(parts(50, few)), "smokes", domain=["no", "yes"])
+    assert found.settings
+    public = lw.Prior({"no": 0.5, "yes": 0.5})
+    r = lw.protect(lw.batches(parts(50, few)), "smokes", prior=public, lift=2, drop="sex", dry_run=True)
+    assert r.table is None
+    assert lw.simulate(r, lw.batches(parts(50, few)), column="smokes", repeats=20)
+    with pytest.raises(InvalidInput, match="overwrite and out must be left out for Batches"):
+        lw.release(lw.batches(parts()), RESPONSE, "smokes", overwrite=True)
+
+
+def test_a_generator_of_batches_is_answered_with_lw_batches() -> None:
+    with pytest.raises(InvalidInput, match=r"lw\.batches\(\.\.\.\)"):
+        lw.release(parts(), RESPONSE, "smokes")
+    with pytest.raises(InvalidInput, match=r"lw\.batches\(\.\.\.\)"):
+        lw.protect(parts(), "smokes", lift=2, prior=lw.Prior({"no": 0.5, "yes": 0.5}))
+
+
 def test_batches_of_other_columns_or_types_are_refused_and_a_schema_casts() -> None:
     first, last = pa.table({"smokes": ["no"], "age": [1]}), pa.table({"smokes": ["yes"], "age": [2.0]})
     with pytest.raises(InvalidInput, match=r"'age' of batch 2 is double, before it was int64.*schema="):

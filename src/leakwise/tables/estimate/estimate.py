@@ -21,9 +21,10 @@ from leakwise.tables.estimate.result import Estimate, GroupedEstimate
 from leakwise.tables.formats import is_path, open_table
 from leakwise.tables.formats.carried_mechanism import Carried, carried_secrets, choose_carried, metadata_of
 from leakwise.tables.kinds import frames
+from leakwise.tables.kinds.batches import Batches
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.plain import in_order
-from leakwise.tables.kinds.streams import rows_at_hand
+from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.checking import counted
 from leakwise.tables.release.file import check_file
@@ -134,7 +135,7 @@ def estimate(
     ([0.7, 0.3], [0.0098, 0.0098])
     """
     check_confidence(confidence)
-    released = rows_at_hand(released)
+    released = in_a_file(released) if isinstance(released, Batches) else rows_at_hand(released)
     if mechanism is None and (carried := _by_strata(released, column)) is not None:
         mechanism, column = carried.mechanism, carried.names if len(carried.names) > 1 else carried.names[0]
     if isinstance(by, list) and len(by) == 1 and not isinstance(mechanism, Mapping):

@@ -71,6 +71,8 @@ class TableFile(ABC):
 
     copied: bool = False
     """Whether its file is a copy that nobody named: of what came from the standard input."""
+    in_batches: bool = False
+    """Whether it is released into batches where no place is named: it came in batches, and has no place itself."""
     files: Sequence[Path] = ()
     """The files that it is read from: several for a folder, none for rows that come from elsewhere."""
 

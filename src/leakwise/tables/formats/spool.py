@@ -47,6 +47,8 @@ class SpooledTable(ArrowColumns):
         The types of its columns, where they are known: Parquet has no place for some of them.
     """
 
+    in_batches = True
+
     def __init__(
         self, title: str, names: Sequence[str], write: Write, files: Iterable[Path] = (), schema: Any = None
     ) -> None:

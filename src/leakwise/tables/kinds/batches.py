@@ -17,7 +17,13 @@ from typing import Any
 
 from leakwise.errors import InvalidInput, require
 
-__all__ = ["Batches", "DrawnBatches", "batches"]
+__all__ = ["Batches", "DrawnBatches", "batches", "refuse_engines"]
+
+_OF_ENGINES = {
+    "dask": "(part.compute() for part in frame.partitions)",
+    "ray": 'dataset.iter_batches(batch_format="pyarrow")',
+    "polars": "plan.collect_batches()",
+}
 
 
 class Batches:
@@ -144,6 +150,21 @@ def batches(source: Iterable[Any], schema: Any = None) -> Batches:
     return Batches(lambda: _reader(iter(given), schema))
 
 
+def refuse_engines(data: Any) -> None:
+    """Refuse what another engine is to run, and what can only be iterated over, with the way that there is for it."""
+    engine = type(data).__module__.partition(".")[0]
+    if engine in ("dask", "ray"):
+        raise InvalidInput(
+            f"A {type(data).__name__} of {engine} is not taken as it is: its tasks may be run again, and rows must be "
+            f"drawn for once. Give its batches: lw.batches({_OF_ENGINES[engine]})."
+        )
+    if isinstance(data, Iterator) and not hasattr(data, "__arrow_c_stream__"):
+        raise InvalidInput(
+            f"A {type(data).__name__} is not a table. If it gives batches of rows (record batches, data frames), say "
+            "so: lw.batches(...)."
+        )
+
+
 def _reader(parts: Iterator[Any], schema: Any) -> Any:
     import pyarrow as pa
 
@@ -188,10 +209,10 @@ def _table(part: Any, number: int, schema: Any) -> Any:
             return pa.table(part)
     except (pa.ArrowException, TypeError) as error:
         raise InvalidInput(f"Batch {number} cannot be read as rows in Arrow: {error}.") from error
+    ways = "; ".join(f"of {engine}: {way}" for engine, way in _OF_ENGINES.items())
     raise InvalidInput(
-        f"source must give record batches, or data frames. Batch {number} is a {type(part).__name__} instead. Of a "
-        "Dask frame: (part.compute() for part in frame.partitions); of a Ray Dataset: "
-        'dataset.iter_batches(batch_format="pyarrow"); of a polars plan: plan.collect_batches().'
+        f"source must give record batches, or data frames. Batch {number} is a {type(part).__name__} instead. Such "
+        f"are, {ways}."
     )
 
 

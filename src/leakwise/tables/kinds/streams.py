@@ -37,8 +37,6 @@ def rows_at_hand(data: Any) -> Any:
         return data
     if isinstance(data, (str, os.PathLike)) and uri_of(data) is not None:
         return open_table(data)  # fetched once, however often it is opened from here on
-    if isinstance(data, Batches):
-        return in_a_file(data)
     if not _is_scanner(data) and not any(hasattr(data, name) for name in ("__arrow_c_stream__", "__arrow_c_array__")):
         return data
     pa = require("pyarrow", extra="data", purpose=f"Reading {type(data).__name__} as Arrow")

@@ -19,7 +19,7 @@ from leakwise.tables.formats import TableFile, is_path, open_table
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, metadata_of, pack
 from leakwise.tables.formats.remote import Upload, uri_of
 from leakwise.tables.kinds import frames
-from leakwise.tables.kinds.batches import Batches, DrawnBatches
+from leakwise.tables.kinds.batches import Batches, DrawnBatches, refuse_engines
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
 from leakwise.tables.memo.draws import Memo
@@ -60,6 +60,11 @@ def open_source(
     """Return the data, with everything refused that can be without reading its rows."""
     if isinstance(data, Opened):
         return cast(Source, data)
+    refuse_engines(data)
+    if isinstance(data, Batches) and not overwrite:
+        data = in_a_file(data)
+    if isinstance(data, TableFile) and data.in_batches and out is None and not overwrite:
+        return _Stored(data, DrawnBatches(), False, progress, order, drop, coarsen or {})
     if (is_path(out) or isinstance(out, SqlTable)) and not is_path(data) and not isinstance(data, SqlTable):
         data = in_a_file(data)
     if isinstance(data, SqlTable) and data.on_server and is_path(out):
@@ -75,8 +80,6 @@ def open_source(
             f"overwrite and out must be left out for {type(data).__name__} in memory, which is returned. Got {given}. "
             "For a file give its path; out takes what is a table in Arrow, too."
         )
-    if isinstance(data, Batches):
-        return _Stored(in_a_file(data), DrawnBatches(), False, progress, order, drop, coarsen or {})
     return _InMemory(rows_at_hand(data), order, drop, coarsen or {})
 
 

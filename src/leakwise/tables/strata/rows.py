@@ -11,7 +11,8 @@ from leakwise.errors import InvalidInput
 from leakwise.tables.databases.sql_table import SqlTable
 from leakwise.tables.formats import is_path, open_table, readable
 from leakwise.tables.kinds import frames
-from leakwise.tables.kinds.streams import rows_at_hand
+from leakwise.tables.kinds.batches import Batches
+from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
 from leakwise.types import Array, Counts
 
 __all__ = ["CountedRows", "ReadTable", "read_table"]
@@ -45,6 +46,8 @@ class ReadTable:
 
 def read_table(data: Any, name: str = "data") -> ReadTable:
     """Return what reads a table; anything else is refused."""
+    if isinstance(data, Batches):
+        data = in_a_file(data)
     if is_path(data):
         table = open_table(data, name)
 
