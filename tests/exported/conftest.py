@@ -26,7 +26,9 @@ def node(tmp_path: Path) -> Node:
     def run(source: str, lines: str, *, before: str = "") -> Any:
         (tmp_path / "sampler.mjs").write_text(source, encoding="ascii")
         script = (
-            f'import fs from "node:fs"; {before}; const sampler = await import("./sampler.mjs");\n'
+            'import fs from "node:fs"; import { webcrypto } from "node:crypto";\n'
+            "globalThis.crypto ??= webcrypto;  // node 18 has it, and not under the name that browsers have\n"
+            f'{before}; const sampler = await import("./sampler.mjs");\n'
             f"const run = () => {{ {lines} }};\nprocess.stdout.write(JSON.stringify(run()));"
         )
         (tmp_path / "run.mjs").write_text(script, encoding="utf-8")

@@ -121,6 +121,22 @@ def test_the_secure_draw_has_the_probabilities_of_the_mechanism_and_can_be_estim
         assert low <= truth / 40_000 <= high
 
 
+def test_what_a_page_sends_by_strata_is_what_estimate_reads(node: Node, tmp_path: Path) -> None:
+    ages = lw.bins([0, 18, 65, 120])
+    weak, strong = (lw.randomized_response(["no", "yes"], lift=lift) for lift in (9, 4))
+    strata = {("f", ages.labels[0]): strong, ("f", ages.labels[1]): weak, ("m", ages.labels[1]): strong}
+    mechanism = lw.StratifiedMechanism(strata, given={"sex": ["f", "m"], "age": ages}, otherwise=weak)
+    lines = """
+    const people = Array.from({ length: 30000 }, (_, n) => ({ sex: n % 2 ? "f" : "m", age: n % 101 }));
+    const smokes = (n) => n % 10 < 3 ? "yes" : "no";
+    return people.map((given, n) => ({ ...sampler.coarse(given), smokes: sampler.draw(smokes(n), given) }))"""
+    sent = node(lw.export(mechanism, "js").source, lines)
+    assert {row["age"] for row in sent} == set(ages.labels)
+    table = {name: [row[name] for row in sent] for name in ("sex", "age", "smokes")}
+    low, high = lw.estimate(table, mechanism, "smokes", confidence=0.999999).intervals[1]
+    assert 0.25 < low <= 0.3 <= high < 0.35
+
+
 def test_labels_stay_labels_and_no_message_has_a_value(node: Node) -> None:
     mechanism = lw.identity(HOSTILE)
     with pytest.warns(lw.LeakwiseWarning, match="rules some values out"):
