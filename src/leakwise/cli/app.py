@@ -7,6 +7,8 @@ interrupted.
 from __future__ import annotations
 
 import importlib
+import re
+import shutil
 import sys
 import warnings
 from typing import Annotated, Any, TextIO
@@ -19,25 +21,19 @@ from leakwise.errors import CertificateRejected, LeakwiseError, LeakwiseWarning
 
 __all__ = ["COMMANDS", "app", "main"]
 
+_BY_USER = {
+    "Data stewards: release a table": ("advise", "release", "ledger", "memo-key", "pack"),
+    "Analysts: learn from a released table": ("estimate", "regress"),
+    "Privacy engineers: what a mechanism leaks": ("audit", "verify", "envelope", "sample-size", "export"),
+    "Researchers: which mechanism is best": ("design", "tradeoff", "worst-case", "records", "papers"),
+    "Everyone": ("studio",),
+}
+_TABLES = ("advise", "release", "ledger", "memo-key", "pack", "estimate", "regress")
+_RESEARCH = ("records", "papers", "studio")
 COMMANDS = {
-    "audit": "mechanisms",
-    "design": "mechanisms",
-    "tradeoff": "mechanisms",
-    "envelope": "mechanisms",
-    "worst-case": "mechanisms",
-    "verify": "mechanisms",
-    "sample-size": "mechanisms",
-    "export": "mechanisms",
-    "records": "research",
-    "advise": "tables",
-    "release": "tables",
-    "memo-key": "tables",
-    "estimate": "tables",
-    "regress": "tables",
-    "ledger": "tables",
-    "pack": "tables",
-    "papers": "research",
-    "studio": "research",
+    name: "tables" if name in _TABLES else "research" if name in _RESEARCH else "mechanisms"
+    for names in _BY_USER.values()
+    for name in names
 }
 """The commands in the order of the help, with their folders. A module is loaded when its command or the help is asked
 for.
@@ -68,9 +64,16 @@ class _Commands(TyperGroup):
                 importlib.import_module(place).register(loaded)
                 group = typer.main.get_group(loaded)
                 _flow(group)
-                _literal(group)
+                _tell_defaults(group)
+                for command in group.commands.values():
+                    one: Any = command
+                    one.rich_help_panel = next(user for user, names in _BY_USER.items() if name in names)
                 self.commands.update(group.commands)
         return super().get_command(ctx, cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _flow(self)
+        super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
@@ -92,21 +95,40 @@ def _nothing() -> None: ...
 
 
 def _flow(command: Any) -> None:
-    """Let the paragraphs of a help text fill the terminal: rich would keep the line breaks of the docstring."""
+    """Let the paragraphs of a help text fill the terminal, and break its examples so that they can be copied.
+
+    Rich would keep the line breaks of the docstring, and break long lines between any two words.
+    """
     if command.help:
         paragraphs = command.help.split("\n\n")
-        command.help = "\n\n".join(one if one.startswith("\b") else " ".join(one.split()) for one in paragraphs)
+        command.help = "\n\n".join(
+            _examples(one) if one.startswith("\b") else " ".join(one.split()) for one in paragraphs
+        )
     for part in getattr(command, "commands", {}).values():
         _flow(part)
 
 
-def _literal(command: Any) -> None:
-    """Let the help of options show its square brackets: rich would take ``[default: ...]`` for a style and drop it."""
+def _examples(paragraph: str) -> str:
+    from leakwise.cli.screen.layout import typed
+
+    first, *lines = re.sub(r"\\\n\s*", "", paragraph).splitlines()
+    width = shutil.get_terminal_size().columns - 2  # of the margins
+    return "\n".join([first, *(line for one in lines for line in typed(one.strip(), width))])
+
+
+def _tell_defaults(command: Any) -> None:
+    """Let every option say its default, in words where it is not a value.
+
+    The help shows square brackets: rich would take ``[default: ...]`` for a style and drop it.
+    """
     for option in command.params:
-        if getattr(option, "help", None):
-            option.help = option.help.replace("[", "\\[")
+        told = option.help or ""
+        if option.default is None and not option.required and "[default: " not in told:
+            told += " [default: none]"
+        if option.help is not None:
+            option.help = told.replace("[", "\\[")
     for part in getattr(command, "commands", {}).values():
-        _literal(part)
+        _tell_defaults(part)
 
 
 app = typer.Typer(
@@ -139,10 +161,14 @@ def leakwise(
     Leakage is in nats: an outcome with leakage ε makes no guess about the secret more than e^ε times as likely.
 
     \b
+    leakwise advise clinic.csv -c hiv --drop name
+    leakwise release survey.csv -c smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
+    leakwise estimate survey.released.csv
     leakwise audit randomized-response:letters=no/yes,epsilon=1 --prior no=0.7,yes=0.3
-    leakwise verify certificate.json
+    leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 2
 
-    Every command has --help with examples, and --json for programs.
+    Every command has --help with examples and every default, --all for everything that it found, and --json for
+    programs.
     """
 
 

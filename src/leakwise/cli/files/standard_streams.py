@@ -41,7 +41,9 @@ _PROCESSES = Path("/proc")
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="KIND", help="What kind of table the standard input is (TABLE -): csv, csv.gz, parquet, …"
+        "--format",
+        metavar="KIND",
+        help="What kind of table the standard input is (TABLE -): csv, csv.gz, parquet, … [default: none]",
     ),
 ]
 OutFormatOption = Annotated[

@@ -15,7 +15,7 @@ from leakwise.errors import InvalidInput
 if TYPE_CHECKING:
     from leakwise.alphabet import Alphabet, Label
 
-__all__ = ["DomainOption", "DomainsOption", "MissingOption", "domain_files", "read_domain"]
+__all__ = ["DomainOption", "DomainsOption", "MissingOption", "OccurringOption", "domain_files", "read_domain"]
 
 _DOMAIN = (
     "Every value the column can have, whether it occurs or not: no,yes or @values.csv (a file with one column, with a "
@@ -24,8 +24,16 @@ _DOMAIN = (
     'one (no,yes, or bins:0,100,20,) is a missing value, and "" is the empty text.'
 )
 DomainOption = Annotated[str | None, typer.Option("--domain", metavar="VALUES", help=_DOMAIN)]
+OccurringOption = Annotated[
+    str | None, typer.Option("--domain", metavar="VALUES", help=f"{_DOMAIN} [default: the values that occur]")
+]
 DomainsOption = Annotated[
-    list[str] | None, typer.Option("--domain", metavar="VALUES", help=f"{_DOMAIN} One for each column.")
+    list[str] | None,
+    typer.Option(
+        "--domain",
+        metavar="VALUES",
+        help=f"{_DOMAIN} One for each column [default: the values that --prior or --mechanism names].",
+    ),
 ]
 MissingOption = Annotated[
     bool, typer.Option("--missing", help="A missing value is a value of the domain, too: as secret as the others.")

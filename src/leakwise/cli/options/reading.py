@@ -57,7 +57,8 @@ PriorOption = Annotated[
         "-p",
         metavar="PRIOR",
         help="0.5,0.3,0.2 or a=0.5,b=0.5 or 'uniform', a file that save() wrote, or a CSV of label,probability "
-        "(or label,count) rows. Whole numbers that sum to more than 1 are counts.",
+        "(or label,count) rows. Whole numbers that sum to more than 1 are counts. This, --counts or another sample is "
+        "needed [default: none].",
     ),
 ]
 PriorsOption = Annotated[
@@ -90,7 +91,7 @@ FailureOption = Annotated[
         "--failure",
         metavar="PROBABILITY",
         help="With --counts or --data: treat them as a sample, and answer for every prior that it leaves possible, "
-        "except with this probability. Without it the frequencies are taken as exact, and the answer says so.",
+        "except with this probability [default: none; the frequencies are taken as exact, and the answer says so].",
     ),
 ]
 

@@ -40,7 +40,8 @@ GivenOption = Annotated[
         "--given",
         metavar="NAMES",
         help="Columns that go out as they are, and for whose readers the guarantee holds: sex,income. A name with a "
-        "comma goes in double quotes; the option may be repeated.",
+        "comma goes in double quotes; the option may be repeated [default: with --prior-from-table all that are "
+        "neither --unrelated nor --drop].",
     ),
 ]
 UnrelatedOption = Annotated[

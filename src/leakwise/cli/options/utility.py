@@ -1,4 +1,4 @@
-"""What a mechanism is to be good for, by name or as a matrix, and how long to look for it."""
+"""What a mechanism is to be good for, by name or as a matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leakwise.errors import InvalidInput
 if TYPE_CHECKING:
     from leakwise.priors import Prior
 
-__all__ = ["TimeLimitOption", "UtilityMatrixOption", "UtilityOption", "read_utility"]
+__all__ = ["UtilityMatrixOption", "UtilityOption", "read_utility"]
 
 UtilityOption = Annotated[
     str | None,
@@ -35,10 +35,6 @@ UtilityMatrixOption = Annotated[
         help="Instead of --utility: a CSV of what each outcome (column) is worth for each value (row); labels in the "
         "first row and column, or plain numbers.",
     ),
-]
-TimeLimitOption = Annotated[
-    float | None,
-    typer.Option("--time-limit", metavar="SECONDS", help="Stop then, with the best so far and its proven gap."),
 ]
 
 

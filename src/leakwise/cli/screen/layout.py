@@ -14,7 +14,7 @@ from leakwise.charts.words import Broken, Command, Kept, Notice
 from leakwise.charts.wrapping import wrapped
 from leakwise.errors import counted
 
-__all__ = ["MOST_ROWS", "MOST_SENTENCES", "PIPE_WIDTH", "Line", "laid_out"]
+__all__ = ["MOST_ROWS", "MOST_SENTENCES", "PIPE_WIDTH", "Line", "laid_out", "typed"]
 
 MOST_ROWS = 12
 """A short page has so many rows of tables."""
@@ -25,6 +25,8 @@ PIPE_WIDTH = 110
 
 # A sentence ends before a capital, a figure or a quote; that of an abbreviation does not.
 _END = re.compile(r"(?<!Mrs)[.!?](?=\s+[A-Z0-9'\"]|\Z)")
+# The words of a command, with what is quoted in them.
+_WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"])+""")
 
 
 class Line(NamedTuple):
@@ -64,7 +66,7 @@ def laid_out(parts: Parts, width: int | None = None, *, everything: bool = False
     first = ((kept, "green"), (broken, "red"), (said, None))
     blocks = [[Line(line, colour) for some, colour in first for one in some for line in wrapped(one, width)]]
     blocks += [[Line(line) for line in _drawn(table, width or PIPE_WIDTH, everything)] for table in shown]
-    blocks += [[Line(line) for one in commands for line in _typed(one, width)]]
+    blocks += [[Line(line) for one in commands for line in typed(one, width)]]
     blocks += [[Line(line) for one in (*notices, *last) for line in wrapped(one, width)]]
     lines = [line for block in blocks if block for line in (Line(""), *block)]
     return lines[1:]
@@ -150,10 +152,10 @@ def _drawn(table: Table, width: int, everything: bool) -> list[str]:
     return [*([] if table.title is None else wrapped(table.title, width)), *text.splitlines()]
 
 
-def _typed(command: str, width: int | None) -> list[str]:
-    r"""A command that can be copied: broken between its words, and within one that is too long, by backslashes.
+def typed(command: str, width: int | None) -> list[str]:
+    r"""Return a command that can be copied: broken between its words, and within one that is too long, by backslashes.
 
-    >>> print(*_typed("leakwise release a.csv --domain alpha,beta,gamma --drop 'a b'", 32), sep="\n")
+    >>> print(*typed("leakwise release a.csv --domain alpha,beta,gamma --drop 'a b'", 32), sep="\n")
     leakwise release a.csv \
       --domain alpha,beta,gamma \
       --drop 'a b'
@@ -161,20 +163,21 @@ def _typed(command: str, width: int | None) -> list[str]:
     if width is None or len(command) <= width or command.startswith("#"):
         return wrapped(command, width, indent="# ")
     lines, line = [], ""
-    for word in shlex.split(command):
-        quoted = shlex.quote(word)
-        if line and len(line) + len(quoted) + 3 <= width:
-            line += f" {quoted}"
+    for word in _WORDS.findall(command):
+        if line and len(line) + len(word) + 3 <= width:
+            line += f" {word}"
             continue
         if line:
             lines.append(f"{line} \\")
             line = "  "
-        while len(line) + len(quoted) + 2 > width and len(word) > 1:
-            # A quote cannot go on in the next line: each piece has its own, and the shell joins them.
-            room = range(len(word) - 1, 1, -1)
-            end = next((k for k in room if len(line) + len(shlex.quote(word[:k])) < width), 1)
-            lines.append(f"{line}{shlex.quote(word[:end])}\\")
-            line, word = "", word[end:]
-            quoted = shlex.quote(word)
-        line += quoted
+        if len(line) + len(word) + 2 > width:
+            (plain,) = shlex.split(word)
+            while len(line) + len(word) + 2 > width and len(plain) > 1:
+                # A quote cannot go on in the next line: each piece has its own, and the shell joins them.
+                room = range(len(plain) - 1, 1, -1)
+                end = next((k for k in room if len(line) + len(shlex.quote(plain[:k])) < width), 1)
+                lines.append(f"{line}{shlex.quote(plain[:end])}\\")
+                line, plain = "", plain[end:]
+                word = shlex.quote(plain)
+        line += word
     return [*lines, line]

@@ -53,7 +53,7 @@ def audit(
         str | None, typer.Option("--epsilon", "-e", help="Report how often the leakage exceeds this, in nats.")
     ] = None,
     lift: Annotated[
-        str | None, typer.Option("--lift", help="The same as a lift: 2 means 'twice as likely', the default.")
+        str | None, typer.Option("--lift", help="The same as a lift: 2 means 'twice as likely' [default: 2].")
     ] = None,
     anyone: AnyoneOption = None,
     lift_of: LiftOfOption = None,

@@ -28,7 +28,7 @@ from leakwise.cli.options.limits import (
 from leakwise.cli.options.reading import ColumnOption, CountsOption, DataOption, PriorOption, read_prior
 from leakwise.cli.options.results import CertificateOption, PlotOption, save_picture
 from leakwise.cli.options.typed import number
-from leakwise.cli.options.utility import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
+from leakwise.cli.options.utility import UtilityMatrixOption, UtilityOption, read_utility
 from leakwise.cli.screen.output import AllOption, JsonOption, say, show
 from leakwise.cli.screen.search_progress import gap_bar
 from leakwise.documents.atomic import write_atomically
@@ -58,7 +58,7 @@ def design(
             "--failure",
             metavar="PROBABILITY",
             help="With --counts or --data: treat them as a sample, and keep the limit for the true prior, except with "
-            "this probability.",
+            "this probability [default: none; the frequencies are taken as exact].",
         ),
     ] = None,
     strategy: Annotated[
@@ -66,7 +66,7 @@ def design(
         typer.Option(
             "--strategy",
             metavar="NAME",
-            help="With --failure: best (the default), split, layer-cake, ball, conservative, or certified.",
+            help="With --failure: best, split, layer-cake, ball, conservative, or certified [default: best].",
         ),
     ] = None,
     epsilon: Annotated[
@@ -108,14 +108,21 @@ def design(
         typer.Option(
             "--outcomes",
             metavar="NUMBER",
-            help="With --utility frequencies: at most so many outcomes, eight for each value if not given. More of "
-            "them come closer to the upper bound.",
+            help="With --utility frequencies: at most so many outcomes; more of them come closer to the upper bound "
+            "[default: eight for each value].",
         ),
     ] = None,
     method: Annotated[
         str, typer.Option("--method", metavar="NAME", help="auto, columns, or enumeration for small domains.")
     ] = "auto",
-    time_limit: TimeLimitOption = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            help="Stop then, with the best so far and its proven gap [default: none; 60 with --failure].",
+        ),
+    ] = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE", help="Save the mechanism, for release and audit.")
     ] = None,

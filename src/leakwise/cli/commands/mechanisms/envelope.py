@@ -41,7 +41,10 @@ def envelope(
     delta: Annotated[
         str | None,
         typer.Option(
-            "--delta", "-d", metavar="δ", help="The probability with which the limit may be exceeded, between 0 and 1."
+            "--delta",
+            "-d",
+            metavar="δ",
+            help="The probability with which the limit may be exceeded, between 0 and 1 [default: the whole curve].",
         ),
     ] = None,
     epsilon: Annotated[

@@ -55,7 +55,9 @@ def export(
     dialect: Annotated[
         str | None,
         typer.Option(
-            "--dialect", metavar="NAME", help="Of SQL: postgresql [default]; others are refused with the reason."
+            "--dialect",
+            metavar="NAME",
+            help="Of SQL: others than postgresql are refused with the reason [default: postgresql].",
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists already.")] = False,
@@ -76,7 +78,7 @@ def export(
     The exit code is 1 when the certificate is rejected, or is about another mechanism; 2 when the input is wrong.
 
     \b
-    leakwise export m.json --to js -o sampler.js
+    leakwise export mechanism.json --to js -o sampler.js
     leakwise export randomized-response:letters=no/yes,lift=3 --to script --name smokes -o smokes.js
     leakwise export t.mechanism.json --to sql --certificate c.json --name draw_smokes -o smokes.sql
     psql clinic -f smokes.sql

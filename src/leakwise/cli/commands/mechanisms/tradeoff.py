@@ -17,7 +17,7 @@ from leakwise.cli.options.limits import (
 from leakwise.cli.options.reading import CountsOption, PriorOption, read_prior
 from leakwise.cli.options.results import PlotOption, save_picture
 from leakwise.cli.options.typed import number
-from leakwise.cli.options.utility import TimeLimitOption, UtilityMatrixOption, UtilityOption, read_utility
+from leakwise.cli.options.utility import UtilityMatrixOption, UtilityOption, read_utility
 from leakwise.cli.screen.output import AllOption, JsonOption, show
 from leakwise.cli.screen.search_progress import count_bar
 
@@ -46,7 +46,9 @@ def tradeoff(
     lift_of: LiftOfOption = None,
     ceiling: CeilingOption = None,
     floor: FloorOption = None,
-    time_limit: TimeLimitOption = None,
+    time_limit: Annotated[
+        float | None, typer.Option("--time-limit", metavar="SECONDS", help="Seconds for each point [default: none].")
+    ] = None,
     plot: PlotOption = None,
     as_json: JsonOption = False,
     everything: AllOption = False,

@@ -46,7 +46,9 @@ def worst_case(
     by: Annotated[
         str, typer.Option("--by", help="value: thresholds are utilities; order: they are ranks within the row.")
     ] = "value",
-    level: Annotated[float | None, typer.Option("--level", help="Find the least leakage for this threshold.")] = None,
+    level: Annotated[
+        float | None, typer.Option("--level", help="Find the least leakage for this threshold [default: for each].")
+    ] = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", "-e", help="Find the best threshold within this leakage limit, in nats.")
     ] = None,

@@ -29,7 +29,7 @@ def papers(
         list[str] | None,
         typer.Argument(
             metavar="[NAMES]...",
-            help="Papers (EX, worst-case-utility) or exhibits (WC/figure_1, figure_2a); everything when left out.",
+            help="Papers (EX, worst-case-utility) or exhibits (WC/figure_1, figure_2a) [default: all].",
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the exhibits and stop.")] = False,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from leakwise.cli.options.database import FromSqlOption
-from leakwise.cli.options.domain import DomainOption, MissingOption
+from leakwise.cli.options.domain import MissingOption, OccurringOption
 from leakwise.cli.options.row import DropOption, read_names
 from leakwise.cli.options.secret import check_columns, read_letters
 from leakwise.cli.options.typed import number
@@ -34,7 +34,7 @@ def advise(
         ),
     ],
     column: Annotated[list[str], typer.Option("--column", "-c", metavar="NAME", help="The secret column: one.")],
-    domain: DomainOption = None,
+    domain: OccurringOption = None,
     missing: MissingOption = False,
     lift: Annotated[
         str, typer.Option("--lift", metavar="LIFT", help="The limit to start from: LIFT times as likely.")
@@ -53,12 +53,11 @@ def advise(
     The table is read, and each setting is tried without a draw: nothing is written or spent. What is printed contains
     exact figures of the table, and is for its owner.
 
-    Without --domain the values that occur are taken. It is about one secret; of several, leakwise release --dry-run
-    with --protect for each shows the same.
+    It is about one secret; of several, leakwise release --dry-run with --protect for each shows the same.
 
     \b
-    leakwise advise clinic.csv -c diagnosis
-    leakwise advise clinic.csv -c diagnosis --domain flu,HIV,none --lift 1.5 --drop name,street
+    leakwise advise clinic.csv -c hiv --drop name
+    leakwise advise clinic.csv -c hiv --domain no,yes --lift 1.5 --drop name,age
     """
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.formats import open_table

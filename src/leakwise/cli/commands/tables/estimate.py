@@ -47,13 +47,18 @@ def estimate(
             "--mechanism",
             "-m",
             metavar="MECHANISM",
-            help="The mechanism that released it; with --joint NAME=MECHANISM for each column. Files written by "
-            "leakwise contain theirs, or have it next to them.",
+            help="The mechanism that released it; with --joint NAME=MECHANISM for each column [default: the one in the "
+            "file or next to it].",
         ),
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option("--column", "-c", metavar="NAME", help="The released column; several if released together."),
+        typer.Option(
+            "--column",
+            "-c",
+            metavar="NAME",
+            help="The released column; several if released together [default: that of the mechanism].",
+        ),
     ] = None,
     joint: Annotated[
         str | None,
@@ -84,12 +89,12 @@ def estimate(
     """Estimate the frequencies of the true values behind released columns, with standard errors and intervals.
 
     \b
-    leakwise estimate out.parquet
+    leakwise estimate survey.released.csv
     leakwise estimate survey.released.csv -c smokes --by sex
     leakwise estimate out.parquet --joint sex,income --by region --plot table.svg
-    leakwise estimate people.csv --joint sex,income -m sex=sex.json -m income=income.json
+    leakwise estimate out.csv --joint sex,income -m sex=sex.json -m income=income.json
     leakwise estimate - --format csv -m smokes.json -c smokes < people.csv
-    leakwise estimate people --from-sql shop.duckdb -m smokes.json -c smokes
+    leakwise estimate people --from-sql shop.db -m smokes.json -c smokes
     leakwise estimate people_released --from-sql postgresql://ada@db.example/clinic
     """
     from leakwise.tables.databases.sql_table import SqlTable

@@ -24,7 +24,6 @@ _HELP = """Show what was released, what all releases together reveal about a row
 leakwise release survey.csv -c smokes --domain no,yes --lift 2 --prior uniform --ledger ledger.db
 leakwise ledger ledger.db
 leakwise ledger budget ledger.db --default --lift 8
-leakwise ledger budget ledger.db --dataset survey.csv -c smokes --lift 4
 leakwise ledger settle ledger.db
 leakwise ledger export ledger.db ledger.json
 """
@@ -44,11 +43,11 @@ _ledger = typer.Typer(no_args_is_help=True, help=_HELP, cls=_ShowFirst)
 LedgerArgument = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger file.")]
 DatasetOption = Annotated[str, typer.Option("--dataset", metavar="NAME", help="The name of the data in the ledger.")]
 OneDatasetOption = Annotated[
-    str | None, typer.Option("--dataset", metavar="NAME", help="The name of the data in the ledger.")
+    str | None, typer.Option("--dataset", metavar="NAME", help="The name of the data in the ledger [default: all].")
 ]
 SecretOption = Annotated[
     list[str] | None,
-    typer.Option("--column", "-c", metavar="NAME", help="A column; several are one set. Without it, the whole row."),
+    typer.Option("--column", "-c", metavar="NAME", help="A column; several are one set [default: the whole row]."),
 ]
 
 
@@ -83,7 +82,11 @@ def show_all(
 
 @_ledger.command()
 def entries(ledger: LedgerArgument, as_json: JsonOption = False, everything: AllOption = False) -> None:
-    """List every release, in the order in which they were made."""
+    """List every release, in the order in which they were made.
+
+    \b
+    leakwise ledger entries ledger.db
+    """
     found = [one.summary() for one in _open(ledger).entries()]
     heads = ["id", "time", "state", "dataset", "secret", "given", "outcomes", "lift", "rows", "origin"]
     rows = [[one[head] if one[head] is not None else "" for head in heads] for one in found]
@@ -98,14 +101,22 @@ def total(
     as_json: JsonOption = False,
     everything: AllOption = False,
 ) -> None:
-    """Show what all releases together reveal about some columns, or about the whole row."""
+    """Show what all releases together reveal about some columns, or about the whole row.
+
+    \b
+    leakwise ledger total ledger.db --dataset survey.csv
+    leakwise ledger total ledger.db --dataset survey.csv -c smokes --json
+    """
     show(_open(ledger).total(dataset, column or None), as_json, everything)
 
 
 @_ledger.command()
 def budget(
     ledger: LedgerArgument,
-    dataset: OneDatasetOption = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="NAME", help="The name of the data, unless --default [default: none]."),
+    ] = None,
     column: SecretOption = None,
     lift: Annotated[str | None, typer.Option("--lift", metavar="LIFT", help="The budget, as a lift.")] = None,
     epsilon: Annotated[str | None, typer.Option("--epsilon", metavar="NATS", help="The budget, as ε in nats.")] = None,
@@ -151,7 +162,9 @@ def budget(
 @_ledger.command()
 def settle(
     ledger: LedgerArgument,
-    entry: Annotated[int | None, typer.Argument(metavar="ENTRY", help="The number of the entry.")] = None,
+    entry: Annotated[
+        int | None, typer.Argument(metavar="ENTRY", help="The number of the entry [default: list them].")
+    ] = None,
     released: Annotated[
         bool, typer.Option("--released", help="The table is out, or may be: the entry counts for good.")
     ] = False,
@@ -168,7 +181,7 @@ def settle(
 
     \b
     leakwise ledger settle ledger.db
-    leakwise ledger settle ledger.db 7 --released
+    leakwise ledger settle ledger.db 2 --released
     """
     from leakwise.tables.ledger.account import Unsettled
 
@@ -200,7 +213,7 @@ def cancel(
     """Cancel an entry whose release was never made and of which nobody has seen anything (as settle --not-released).
 
     \b
-    leakwise ledger cancel ledger.db 7
+    leakwise ledger cancel ledger.db 2
     """
     _open(ledger).cancel(entry)
     _settled(entry, False, as_json)

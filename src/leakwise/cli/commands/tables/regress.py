@@ -46,15 +46,14 @@ def regress(
             "--mechanism",
             "-m",
             metavar="NAME=MECHANISM",
-            help="The mechanism that released a column; files written by leakwise contain theirs, or have it next to "
-            "them.",
+            help="The mechanism that released a column [default: the one in the file or next to it].",
         ),
     ] = None,
     family: Annotated[
         str | None,
         typer.Option(
             "--family",
-            help="linear, logistic, multinomial or poisson. By default what the values of the outcome call for.",
+            help="linear, logistic, multinomial or poisson [default: what the values of the outcome call for].",
         ),
     ] = None,
     weights: WeightsOption = None,
@@ -79,7 +78,7 @@ def regress(
     \b
     leakwise regress "income ~ age + C(sex)" out.parquet
     leakwise regress "smokes ~ age" people_released --from-sql postgresql://ada@db.example/clinic
-    leakwise regress "smokes ~ age" people.csv -m smokes=smokes.mechanism.json --plot coefficients.svg
+    leakwise regress "smokes ~ age" people.csv -m smokes=smokes.json --plot coefficients.svg
     """
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.estimate.regression.regress import regress as fit

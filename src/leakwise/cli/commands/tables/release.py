@@ -83,7 +83,12 @@ def release(
     missing: MissingOption = False,
     lift: Annotated[
         str | None,
-        typer.Option("--lift", metavar="LIFT", help="The limit: no guess becomes more than LIFT times as likely."),
+        typer.Option(
+            "--lift",
+            metavar="LIFT",
+            help="The limit: no guess becomes more than LIFT times as likely. This, --epsilon, --margin or --protect "
+            "is needed [default: none].",
+        ),
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", metavar="NATS", help="The same limit as ε = log LIFT.")
@@ -114,7 +119,7 @@ def release(
         bool | None,
         typer.Option(
             "--keep-frequencies",
-            help="With --for reading: outcomes come as often as the values do under the prior [default].",
+            help="With --for reading: outcomes come as often as the values do under the prior [default: on].",
         ),
     ] = None,
     any_frequencies: Annotated[
@@ -143,7 +148,7 @@ def release(
     prior_cost: PriorCostOption = None,
     mechanism: Annotated[
         str | None,
-        typer.Option("--mechanism", metavar="MECHANISM", help="One to use instead of the best: a file or a name."),
+        typer.Option("--mechanism", metavar="MECHANISM", help="A file or a name [default: the best for the use]."),
     ] = None,
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds for the design of the mechanism.")] = 30.0,
     out: Annotated[
@@ -243,28 +248,25 @@ def release(
     most the product of their lifts. For those without a lift --margin (one number, or SECRET=NUMBER for each) finds it.
 
     \b
-    leakwise release survey.csv --column smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
-    leakwise release adult.parquet -c income --domain '<=50K,>50K' --lift 1.5 --prior-from-table --failure 1e-6
-    leakwise release t.csv -c hiv --domain no,yes --lift 2 --prior-from-table --failure 1e-6 --given sex --drop name
-    leakwise release t.csv -c hiv --lift 2 --prior no=0.9,yes=0.1 --unrelated zip --drop name,age
-    leakwise release t.csv -c hiv --domain no,yes --margin 0.02 --prior-from-table --failure 1e-6
-    leakwise release adult.csv -c marital_status --lift 2 --prior marital.csv --for reading
-    leakwise release t.csv -c ward --domain @wards.csv --missing --lift 2 --prior unknown
-    leakwise release m.csv -c marital --lift 2 --prior m.csv --for reading --anyone none --forbidden widowed:single
-    leakwise release clinic.csv -c diagnosis --domain HIV,flu,none --lift 3 --prior d.csv --ceiling HIV=0.05
-    leakwise release people.csv -c age --domain bins:0,18,65,inf --epsilon 0.7 --prior ages.csv --ledger ledger.db
-    leakwise release t.csv -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --save-config hiv.toml
-    leakwise release next_year.csv --config hiv.toml
-    leakwise release y2.csv -c hiv --lift 2 --prior d.csv --mechanism y1.json --memo key.bin --person id --drop id
-    leakwise release t.csv --protect ill=2 --protect age+sex=3 --domain no,yes --domain bins:0,100,5 --domain f,m \
-      --prior-from-table --failure 1e-6 --drop name --total 4
-    leakwise release t.csv --protect ill --protect sex --margin ill=0.02 --margin sex=0.03 --prior i.csv --prior s.csv
-    leakwise release 'years/*.csv.gz' -c hiv --domain no,yes --lift 2 --prior no=0.9,yes=0.1 --drop name -o all.parquet
+    leakwise release survey.csv -c smokes --domain no,yes --lift 2 --prior no=0.8,yes=0.2
+    leakwise release clinic.csv -c hiv --domain no,yes --lift 2 --prior-from-table --failure 1e-6 --drop name,age
+    leakwise release clinic.csv -c hiv --lift 2 --prior no=0.9,yes=0.1 --unrelated ward --drop name,age,sex
+    leakwise release clinic.csv -c hiv --lift 3 --prior no=0.9,yes=0.1 --ceiling yes=0.2 --drop name,age,sex,ward
+    leakwise release clinic.csv -c hiv --margin 0.05 --prior no=0.9,yes=0.1 --drop name,age,sex,ward
+    leakwise release clinic.csv -c ward --domain @wards.csv --missing --lift 2 --prior unknown --drop name,age,sex,hiv
+    leakwise release survey.csv -c smokes --lift 2 --prior no=0.8,yes=0.2 --for reading --anyone none
+    leakwise release ages.csv -c age --domain bins:0,18,65,inf --epsilon 0.7 --prior uniform --ledger ledger.db
+    leakwise release survey.csv -c smokes --lift 2 --prior no=0.8,yes=0.2 --save-config smokes.toml
+    leakwise release next_year.csv --config smokes.toml
+    leakwise release y2.csv -c hiv --lift 2 --prior no=0.9,yes=0.1 --mechanism y1.json --memo key.bin --person id \\
+      --drop id
+    leakwise release clinic.csv --protect hiv=2 --protect age+sex=3 --domain no,yes --domain bins:0,100,5 \\
+      --domain f,m --prior-from-table --failure 1e-6 --drop name,ward
+    leakwise release 'years/*.csv' -c smokes --lift 2 --prior no=0.8,yes=0.2 -o all.parquet
+    leakwise release customers --from-sql shop.db --to-sql out.db -c smokes --lift 2 --prior no=0.8,yes=0.2
     zcat t.csv.gz | leakwise release - --format csv -c hiv --lift 2 --prior no=0.9,yes=0.1 --out-format arrow > o.arrow
-    leakwise release customers --from-sql shop.duckdb --to-sql out.duckdb -c smokes --lift 2 --prior no=0.8,yes=0.2
-    leakwise release people --from-sql postgresql://ada@db.example/clinic -o public.people_released -c smokes --lift 2 \
-      --prior no=0.8,yes=0.2 --drop name
-    leakwise release survey.csv --to-sql postgresql://ada@db.example/clinic -c smokes --lift 2 --prior no=0.8,yes=0.2
+    leakwise release people --from-sql postgresql://ada@db.example/clinic -o public.people_released -c smokes \\
+      --lift 2 --prior no=0.8,yes=0.2 --drop name
     """
     from leakwise.documents import created_like
     from leakwise.report import Protection
