@@ -16,7 +16,7 @@ import leakwise as lw
 from leakwise.alphabet import Alphabet, Bins
 from leakwise.sampling import SecureStream
 from leakwise.spark import executor
-from leakwise.spark.driver import _shipped
+from leakwise.spark.drawing import _shipped
 from leakwise.spark.failures import NOT_THERE, translated
 from leakwise.spark.order import merged, packed
 from leakwise.spark.shipping import pack_shipment, unpack_shipment
@@ -137,6 +137,22 @@ def test_other_columns_and_the_order_stay():
     out = released(lw.identity(["a", "b"]), batches(["a", "b", "b"] * 50, 7))
     assert out["id"].to_pylist() == list(range(150))
     assert out["s"].to_pylist() == ["a", "b", "b"] * 50
+
+
+def test_columns_come_by_places_and_outcomes_go_back_by_them():
+    """Known values by their places; one that is not known goes along, and is refused in the words of the column."""
+    secrets = [Secret(("s",), lw.identity(["b", "a", None])), Secret(("n",), lw.identity([2, 1]))]
+    document = pack_shipment(["s", "n"], secrets, ["key"], [["a", "b"], None])
+    places, others = pa.array([0, 1, None], pa.int8()), pa.array([None, None, None], pa.string())
+    (out,) = executor.draw_batches(document, [(places, others, pa.array([1, 1, 2]))])
+    assert out.field(0).to_pylist() == [1, 0, 2]
+    assert out.field(1).to_pylist() == [1, 1, 0]
+    assert len(set(out.field(2).to_pylist())) == 3
+    alone = pack_shipment(["s"], secrets[:1])
+    assert [one.to_pylist() for one in executor.draw_batches(alone, [pa.array(["a", None])])] == [[1, 2]]
+    wrong = (places, pa.array([None, None, "c"]), pa.array([1, 1, 2]))
+    with pytest.raises(lw.InvalidInput, match="'s' has 1 of 3 rows with values outside the declared domain: 'c'"):
+        list(executor.draw_batches(document, [wrong]))
 
 
 def test_no_batches_and_empty_ones():

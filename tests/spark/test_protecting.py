@@ -61,7 +61,13 @@ def test_several_secrets_are_designed_from_counts_entered_and_drawn_in_one_pass(
 
 def test_one_secret_by_strata_and_a_joint_prior_of_two(spark: Any, tmp_path: Path) -> None:
     options: dict[str, Any] = {"drop": ["name", "old"], "prior": "table", "failure": 1e-6, "domain": DOMAIN["ill"]}
-    one = lw.spark.protect(people(spark), "ill", lift=2, path=tmp_path / "one", **options)
+    tried = lw.spark.protect(people(spark), "ill", lift=2, path=tmp_path / "one", dry_run=True, **options)
+    assert tried.table is None
+    assert not (tmp_path / "one").exists()
+    one = lw.spark.protect(people(spark), "ill", lift=2, path=tmp_path / "one", partition_by="sex", **options)
+    assert one.guarantee == tried.guarantee
+    assert "6,000 rows" in one.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert (tmp_path / "one" / "sex=f").is_dir()
     assert one.mechanism.given == ("sex",)
     assert one.certificate.holds
     assert sorted(one.table.columns) == ["ill", "sex"]

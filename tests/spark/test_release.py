@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import stat
 import sys
 from collections import Counter
@@ -222,7 +223,7 @@ def test_metadata_of_the_source_does_not_pass_on(spark, tmp_path):
 
 
 def test_failed_tasks_are_drawn_again_and_seen_once(spark, tmp_path, table_of):
-    """Two tasks die after they have drawn and written rows; their second attempts alone are committed."""
+    """Two tasks die (one by its process) when they have drawn and written rows; only their second attempts count."""
     notes = tmp_path / "notes"
     notes.mkdir()
 
@@ -234,6 +235,8 @@ def test_failed_tasks_are_drawn_again_and_seen_once(spark, tmp_path, table_of):
         for turn, batch in enumerate(batches):
             if turn == 3 and attempt == 0 and part in (1, 2):
                 (notes / f"died {part}").touch()
+                if part == 2:
+                    os.kill(os.getpid(), signal.SIGKILL)
                 raise RuntimeError("this executor is lost")
             yield batch
 

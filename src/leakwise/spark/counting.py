@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from leakwise.alphabet.labels import is_missing
@@ -15,7 +15,7 @@ from leakwise.tables.release.secret_columns import columns_among
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["counts"]
+__all__ = ["counted", "counts"]
 
 # Beyond this many different values the column was not the one that was meant.
 _MOST = 1 << 22
@@ -35,13 +35,19 @@ def counts(df: DataFrame, column: Hashable) -> dict[Any, int]:
         The released column, or the tuple of columns of a joint secret.
     """
     check_frame(df)
-    from pyspark.errors import PySparkException
-
     names = columns_among(df.columns, column)
     frames.check_names(df.columns, names)
     check_finished(df)
+    found = counted(df, [str(name) for name in names], column)
+    return found if len(names) > 1 else {values[0]: count for values, count in found.items()}
+
+
+def counted(df: DataFrame, names: Sequence[str], column: Any) -> dict[Any, int]:
+    """Return how often each tuple of values of some columns occurs; an error names them as the user did."""
+    from pyspark.errors import PySparkException
+
     try:
-        grouped = df.groupBy(*(df[quoted(str(name))] for name in names)).count().limit(_MOST + 1).collect()
+        grouped = df.groupBy(*(df[quoted(name)] for name in names)).count().limit(_MOST + 1).collect()
     except PySparkException as error:
         if error.getCondition() not in ("NOT_IMPLEMENTED", "UNSUPPORTED_DATA_TYPE_FOR_ARROW_CONVERSION"):
             raise
@@ -56,8 +62,7 @@ def counts(df: DataFrame, column: Hashable) -> dict[Any, int]:
     found: dict[Any, int] = {}
     for row in grouped:
         values = tuple(_plain(value) for value in row[:-1])
-        key = values[0] if len(names) == 1 else values
-        found[key] = found.get(key, 0) + int(row[-1])
+        found[values] = found.get(values, 0) + int(row[-1])
     return found
 
 

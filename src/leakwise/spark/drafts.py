@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import secrets
 import warnings
 from collections.abc import Iterator
@@ -16,16 +17,17 @@ from pathlib import Path
 
 import msgspec
 
-from leakwise.errors import LeakwiseWarning, some_of
+from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.spark.folders import Folders
 
-__all__ = ["DRAWN", "TABLE", "clear_abandoned", "draft"]
+__all__ = ["DRAWN", "TABLE", "check_draft", "clear_abandoned", "clear_stream", "draft"]
 
 DRAWN, TABLE = "/drawn", "/table"
 """In a draft: rows that were drawn and are to be shuffled, and the table that is to be released."""
 
 _NOTE = "/owner.json"
 _TOKEN = 24
+_BATCH = re.compile(rf"\.leakwise-batch=\d+-[0-9a-f]{{{_TOKEN}}}")
 
 
 class _Owner(msgspec.Struct, frozen=True):
@@ -50,6 +52,15 @@ def draft(folders: Folders, target: str) -> Iterator[str]:
         folders.remove(path)
 
 
+def check_draft(folders: Folders, path: str) -> None:
+    """Refuse to release from a draft that someone took away while it was being written: rows may be missing."""
+    if folders.read(path + _NOTE) is None:
+        raise InvalidInput(
+            f"The draft {path!r} was removed while it was being written, by another run of the same release. Nothing "
+            "was released by this one."
+        )
+
+
 def clear_abandoned(folders: Folders, target: str) -> None:
     """Remove the drafts of a target whose process is gone; name those whose process cannot be seen from here."""
     start, here, unknown = _beginning(target), _this_process(), []
@@ -57,12 +68,7 @@ def clear_abandoned(folders: Folders, target: str) -> None:
         token = path.rpartition("/")[2].removeprefix(start.rpartition("/")[2])
         if len(token) != _TOKEN:
             continue
-        owner = _owner(folders.read(path + _NOTE))
-        if owner is None:
-            # The note comes before the first draw: draws without one were written by tasks that outlived their job.
-            gone: bool | None = any(folders.exists(path + part) for part in (DRAWN, TABLE))
-        else:
-            gone = _is_gone(owner, here)
+        gone = _is_abandoned(folders, path, here)
         if gone:
             folders.remove(path)
         elif gone is None:
@@ -74,6 +80,29 @@ def clear_abandoned(folders: Folders, target: str) -> None:
             LeakwiseWarning,
             stacklevel=4,
         )
+
+
+def clear_stream(folders: Folders, folder: str) -> None:
+    """Remove the drafts of all batches of a stream that nobody writes any more.
+
+    Tasks may outlive a driver that was killed, and write after a restart has cleared its draft and released the batch:
+    so every batch clears what any of them left. A stream has one driver at a time, by its checkpoint: a draft of
+    another machine is one of a driver that was replaced. Should that run still, it finds its draft gone and releases
+    nothing.
+    """
+    here = _this_process()
+    for path in folders.beginning_with(f"{folder}/.leakwise-batch="):
+        if _BATCH.fullmatch(path.rpartition("/")[2]) and _is_abandoned(folders, path, here) is not False:
+            folders.remove(path)
+
+
+def _is_abandoned(folders: Folders, path: str, here: _Owner) -> bool | None:
+    """Whether nobody writes a draft any more; None where that cannot be known."""
+    owner = _owner(folders.read(path + _NOTE))
+    if owner is None:
+        # The note comes before the first draw: draws without one were written by tasks that outlived their job.
+        return any(folders.exists(path + part) for part in (DRAWN, TABLE))
+    return _is_gone(owner, here)
 
 
 def _beginning(target: str) -> str:

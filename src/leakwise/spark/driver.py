@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.mechanism import AnyMechanism
+from leakwise.spark.catalogs import home_of, register
 from leakwise.spark.drafts import clear_abandoned
-from leakwise.spark.failures import NOT_THERE, translation
-from leakwise.spark.finished import quoted, same_release
+from leakwise.spark.drawing import drawn_frame, watched_frame
+from leakwise.spark.failures import translation
+from leakwise.spark.finished import quoted, released_rows, same_release
 from leakwise.spark.order import check_order, in_random_order, key_names, merged, warn_of_order
+from leakwise.spark.partitions import partition_columns, refuse_deciding
 from leakwise.spark.places import place_of, temporary_place
 from leakwise.spark.schemas import released_schema
 from leakwise.spark.sessions import check_frame, setting
-from leakwise.spark.shipping import pack_shipment
 from leakwise.spark.writing import write_once
 from leakwise.tables.formats.carried_mechanism import KEY, Carried, carried_secrets, choose_carried, pack
 from leakwise.tables.release.exchange import Exchanger
@@ -37,6 +39,8 @@ def release(
     column: Hashable = None,
     *,
     path: str | os.PathLike[str] | None = None,
+    table: str | None = None,
+    partition_by: str | Sequence[str] | None = None,
     order: str | None = None,
 ) -> DataFrame:
     """Randomize the secret columns of a DataFrame on the executors, write the rows once, return what reads them.
@@ -63,6 +67,11 @@ def release(
         by the same mechanism, as after a restart, that one is returned with a warning, and nothing is drawn; anything
         else there is an error. Left out: the session's checkpoint directory, or on a single machine a temporary folder
         that goes when this process ends.
+    table
+        In place of a path: a table of Spark's own catalog, ``"database.released"``. Its rows go to its folder in the
+        database as to a path, and its name is given when all of them are there. (``DROP TABLE`` leaves the files.)
+    partition_by
+        Columns by whose values the rows are put into folders, ``region=north``: neither a secret, nor what says it.
     order
         The partitions of a DataFrame and the order of their rows go out with them. Left out, both are tested first, and
         a warning says when they reveal the secret; ``"shuffle"`` writes the rows in a random order (and so twice);
@@ -80,10 +89,11 @@ def release(
     --------
     ``lw.spark.release(df, lw.randomized_response(["no", "yes"], lift=3), "smokes", path="hdfs:///released")``
     """
-    found, new = release_or_find(df, mechanism, column, path=path, order=order)
+    found, new = release_or_find(df, mechanism, column, path=path, table=table, partition_by=partition_by, order=order)
     if not new:
+        where = f"path {os.fspath(path or '')!r}" if table is None else f"table {table!r}"
         warnings.warn(
-            f"path {os.fspath(path or '')!r} holds the finished release of this table by this mechanism already. It is "
+            f"{where} holds the finished release of this table by this mechanism already. It is "
             "returned, and nothing was drawn. (Compared were the mechanism, the number of rows and all columns that "
             "are not secret; the secret values leave no trace that they could be compared with.)",
             LeakwiseWarning,
@@ -93,11 +103,21 @@ def release(
 
 
 def release_or_find(
-    df: DataFrame, mechanism: Any, column: Hashable, *, path: str | os.PathLike[str] | None, order: str | None
+    df: DataFrame,
+    mechanism: Any,
+    column: Hashable,
+    *,
+    path: str | os.PathLike[str] | None,
+    order: str | None,
+    table: str | None = None,
+    partition_by: str | Sequence[str] | None = None,
+    moved: Callable[[], None] = lambda: None,
 ) -> tuple[DataFrame, bool]:
-    """As :func:`release`, and whether anything was drawn."""
+    """As :func:`release`, and whether anything was drawn; ``moved`` is called when rows are where others see them."""
     check_frame(df)
     check_order(order)
+    if path is not None and table is not None:
+        raise InvalidInput(f"path and table must not both be given. Got path={path!r} and table={table!r}.")
     spark = df.sparkSession
     secrets = secrets_of(df.columns, mechanism, column)
     # Those that are exchanged: the secrets, and given columns that go out in bins.
@@ -108,22 +128,32 @@ def release_or_find(
             f"{_COORDINATION} is false, so that two attempts of one task could both be written. Leave it at true."
         )
     schema = released_schema(df.schema, secrets, shuffled=order == "shuffle")
-    place = place_of(spark, temporary_place(spark) if path is None else path)
+    by = partition_columns(partition_by, schema, secrets, table=table is not None)
+    home = None if table is None else home_of(spark, table)
+    place = place_of(spark, home.path if home is not None else temporary_place(spark) if path is None else path)
+
+    def finished(found: DataFrame, *, new: bool) -> tuple[DataFrame, bool]:
+        if home is None:
+            return found, new
+        rows = register(spark, home, schema, by)
+        return (rows if rows.columns == found.columns else rows.select(*map(quoted, found.columns))), new
+
     if place.folders is not None:
         clear_abandoned(place.folders, place.path)
     if place.exists(spark):
-        return same_release(spark, df, schema, names, place.path), False
+        return finished(same_release(spark, df, schema, names, place.path, by), new=False)
+    if home is not None and home.known:
+        raise InvalidInput(f"table={table!r} exists already, and its folder {place.path!r} does not. Drop it first.")
+    refuse_deciding(df, by, secrets)
     warn_of_secrets(df.columns, secrets, stacklevel=3)
     if order is None:
         _test_order(df, secrets)
     keys = key_names(df.columns) if order == "shuffle" else ()
-    wider = type(schema)(list(schema.fields))
-    for key in keys:
-        wider = wider.add(key, "long")
-    drawn = _mapped(df, "release_batches", pack_shipment(df.columns, secrets, keys), wider)
-    if not write_once(spark, place, drawn, (lambda rows: in_random_order(rows, keys)) if keys else None):
-        return same_release(spark, df, schema, names, place.path), False
-    return spark.read.schema(schema).parquet(place.path), True
+    drawn = drawn_frame(df, secrets, schema, keys)
+    shuffled = (lambda rows: in_random_order(rows, keys)) if keys else None
+    if not write_once(spark, place, drawn, shuffled, by, moved):
+        return finished(same_release(spark, df, schema, names, place.path, by), new=False)
+    return finished(released_rows(spark, schema, place.path), new=True)
 
 
 def mechanism(df: DataFrame, column: Hashable = None) -> AnyMechanism:
@@ -150,41 +180,9 @@ def mechanism(df: DataFrame, column: Hashable = None) -> AnyMechanism:
 
 def _test_order(df: DataFrame, secrets: list[Secret]) -> None:
     """Look at the secret columns in the order of the rows, and warn where it tells them."""
-    names = [str(name) for name in Exchanger([(one.names, one.mechanism) for one in secrets]).reads]
-    watched = _mapped(
-        df.select(*(df[quoted(name)] for name in names)), "watch_batches", pack_shipment(names, secrets), "seen binary"
-    )
     with translation():
-        notes = [bytes(row[0]) for row in watched.collect()]
+        notes = [bytes(row[0]) for row in watched_frame(df, secrets).collect()]
     warn_of_order(secrets, merged(notes))
-
-
-def _mapped(df: DataFrame, function: str, document: bytes, schema: Any) -> DataFrame:
-    """What a function of :mod:`leakwise.spark.executor` makes of the rows."""
-    with warnings.catch_warnings():
-        # Batches stay Arrow from end to end: what Spark thinks of the version of pandas does not matter here.
-        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
-        # Under plain names, because mapInArrow takes a column's name apart at its dots.
-        plain = df.toDF(*(f"c{place}" for place in range(len(df.columns))))
-        return plain.mapInArrow(_shipped(function, document), schema)
-
-
-def _shipped(function: str, document: bytes) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function for the executors. Its code goes along, so that it can say when leakwise is not there."""
-    complaint = NOT_THERE
-
-    def on_the_executor(batches: Iterator[Any]) -> Iterator[Any]:
-        try:
-            from leakwise.spark import executor
-        except ImportError as error:
-            import platform
-
-            raise ImportError(
-                f"{complaint} ({platform.node()}, Python {platform.python_version()}): {error}."
-            ) from error
-        yield from getattr(executor, function)(document, batches)
-
-    return on_the_executor
 
 
 def _refuse_repeated(names: list[str]) -> None:

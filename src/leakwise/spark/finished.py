@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["check_finished", "quoted", "same_release"]
+__all__ = ["check_finished", "quoted", "released_rows", "same_release"]
 
 _AGAIN = (
     "A second release of the same secret reveals more than the first alone. For the release of another table choose "
@@ -23,12 +23,14 @@ _AGAIN = (
 _UNHASHED = ("map<", "variant", "void")
 
 
-def same_release(spark: Any, df: DataFrame, schema: StructType, secrets: Sequence[str], path: str) -> DataFrame:
+def same_release(
+    spark: Any, df: DataFrame, schema: StructType, secrets: Sequence[str], path: str, by: Sequence[str] = ()
+) -> DataFrame:
     """Return the release at a path, if it is a finished one of the same rows by the same mechanisms; else an error.
 
     Columns, types and mechanisms are compared, and the rows as far as they are public: their number, and the values of
     the columns that are not secret, in any order. Any trace of the secret values in the folder would reveal them, so
-    that they cannot be compared.
+    that they cannot be compared. Columns that folders are by have their types from the names of these.
     """
     if not all_exist(spark, [path + FINISHED]):
         raise InvalidInput(
@@ -37,12 +39,12 @@ def same_release(spark: Any, df: DataFrame, schema: StructType, secrets: Sequenc
             "nobody has read it, remove it and call again; else choose another path."
         )
     there = _schema_at(spark, path)
-    if there is None or _shape(there) != _shape(schema):
+    if there is None or _shape(there, by) != _shape(schema, by):
         raise InvalidInput(
             f"path {path!r} exists already, and holds another table, or a release by another mechanism, or one in "
             f"another order. {_AGAIN} (What was released can be shuffled without another draw, since it is public.)"
         )
-    found: DataFrame = spark.read.schema(schema).parquet(path)
+    found = released_rows(spark, schema, path)
     public = [
         field.name
         for field in schema.fields
@@ -92,9 +94,17 @@ def _schema_at(spark: Any, path: str) -> StructType | None:
     return schema
 
 
-def _shape(schema: StructType) -> list[tuple[str, str, dict[str, Any]]]:
+def _shape(schema: StructType, by: Sequence[str]) -> tuple[set[str], list[tuple[str, str, dict[str, Any]]]]:
     """Names, types without the word about missing values, which files do not keep, and mechanisms."""
-    return [(field.name, field.dataType.simpleString(), dict(field.metadata)) for field in schema.fields]
+    fields = [field for field in schema.fields if field.name not in by]
+    told = [(field.name, field.dataType.simpleString(), dict(field.metadata)) for field in fields]
+    return set(schema.names), told
+
+
+def released_rows(spark: Any, schema: StructType, path: str) -> DataFrame:
+    """Return what reads the released rows: the columns in their order, also where folders are by some of them."""
+    found: DataFrame = spark.read.schema(schema).parquet(path)
+    return found if found.columns == schema.names else found.select(*(quoted(name) for name in schema.names))
 
 
 def _digest(df: DataFrame, names: Sequence[str]) -> tuple[Any, ...]:

@@ -46,6 +46,8 @@ def protect(
     column: Any = None,
     *,
     path: str | os.PathLike[str] | None = None,
+    table: str | None = None,
+    partition_by: str | Sequence[str] | None = None,
     order: str = "shuffle",
     **options: Any,
 ) -> Protection | SeveralProtection:
@@ -62,13 +64,13 @@ def protect(
         A DataFrame of Spark or of Spark Connect.
     column
         The secret column, a tuple of columns, or a mapping from secrets to their lifts.
-    path
-        The folder to write to, as for :func:`release`; a release that is there already is an error.
+    path, table, partition_by
+        Where to write, as for :func:`release`; a release that is there already is an error.
     order
         ``"shuffle"`` writes the rows in a random order; ``"keep"`` as they are, untested.
     options
-        As for :func:`leakwise.protect`, except for those about files, ``memo``, ``person``, ``key``, ``unsafe_seed``
-        and ``dry_run``.
+        As for :func:`leakwise.protect`, except for those about files, ``memo``, ``person``, ``key`` and
+        ``unsafe_seed``.
 
     Examples
     --------
@@ -78,10 +80,13 @@ def protect(
     check_order(order)
     if order is None:
         raise InvalidInput("order must be 'shuffle' or 'keep'. Got None instead.")
-    refused = ("out", "overwrite", "progress", "memo", "person", "key", "unsafe_seed", "dry_run")
+    refused = ("out", "overwrite", "progress", "memo", "person", "key", "unsafe_seed")
     if named := [name for name in refused if options.get(name)]:
-        raise InvalidInput(f"{some_of(named)} must be left out on Spark. It goes with files and tables of one machine.")
-    return protect_source(SparkSource(df, path, order), column, **options)
+        raise InvalidInput(
+            f"{some_of(named)} must be left out on Spark. It goes with files and tables of one machine. (Where the "
+            "rows go, path or table says.)"
+        )
+    return protect_source(SparkSource(df, path, order, table, partition_by), column, **options)
 
 
 @dataclass(frozen=True)
@@ -108,8 +113,16 @@ class SparkSource(Opened):
     closed = False
     watch_given: Callable[[Mapping[Hashable, Array]], None] | None = None
 
-    def __init__(self, df: DataFrame, path: str | os.PathLike[str] | None, order: str) -> None:
+    def __init__(
+        self,
+        df: DataFrame,
+        path: str | os.PathLike[str] | None,
+        order: str,
+        table: str | None = None,
+        partition_by: str | Sequence[str] | None = None,
+    ) -> None:
         self._df, self._path, self.order = df, path, order
+        self._target, self._by = table, partition_by
         self.names: Sequence[Hashable] = list(df.columns)
         self.drop: Sequence[Hashable] = ()
         self.coarsen: Mapping[Any, Bins] = {}
@@ -207,6 +220,9 @@ class SparkSource(Opened):
     def draw(self, mechanism: AnyMechanism, stream: SecureStream | None) -> None:
         """Draw nothing: executors draw for all secrets of a row in one pass."""
 
+    def _moved(self) -> None:
+        self.written = True
+
     def release(
         self, mechanisms: Sequence[AnyMechanism], stream: SecureStream | None, after: Sequence[Watch] = ()
     ) -> DataFrame:
@@ -216,10 +232,20 @@ class SparkSource(Opened):
             for one, mechanism in zip(self._checked, mechanisms, strict=True)
         }
         rows = self._df.drop(*map(str, self.drop))
-        found, new = release_or_find(rows, wanted, None, path=self._path, order=self.order)
+        found, new = release_or_find(
+            rows,
+            wanted,
+            None,
+            path=self._path,
+            order=self.order,
+            table=self._target,
+            partition_by=self._by,
+            moved=self._moved,
+        )
         if not new:
+            where = f"path {os.fspath(self._path or '')!r}" if self._target is None else f"table {self._target!r}"
             raise InvalidInput(
-                f"path {os.fspath(self._path or '')!r} holds a finished release of this table already. A second one "
+                f"{where} holds a finished release of this table already. A second one "
                 "reveals more than the first alone: read that one, or choose another path."
             )
         for each, (key, mechanism) in zip(after, wanted.items(), strict=False):

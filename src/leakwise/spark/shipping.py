@@ -21,7 +21,7 @@ from leakwise.tables.release.secret_columns import Secret
 
 __all__ = ["Shipment", "pack_shipment", "unpack_shipment"]
 
-VERSION = 3
+VERSION = 4
 
 
 class _PartBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,18 +43,29 @@ class _ReleaseBody(msgspec.Struct, forbid_unknown_fields=True):
     secrets: list[_SecretBody]
     # Columns of random integers to add.
     keys: list[str]
+    # For each column the values by whose places it is sent; None for one that is sent as it is.
+    known: list[list[str | int] | None]
 
 
 @dataclass(frozen=True)
 class Shipment:
-    """The names of all columns in their order, the secrets among them, and columns of random integers to add."""
+    """The names of the columns in their order, the secrets among them, columns of random integers to add.
+
+    A column with ``known`` values comes as two: the places of its values among them, and those that are not.
+    """
 
     columns: list[str]
     secrets: list[Secret]
     keys: list[str]
+    known: list[list[str | int] | None]
 
 
-def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret], keys: Sequence[str] = ()) -> bytes:
+def pack_shipment(
+    columns: Sequence[str],
+    secrets: Sequence[Secret],
+    keys: Sequence[str] = (),
+    known: Sequence[list[str | int] | None] | None = None,
+) -> bytes:
     """Return the columns and their mechanisms as one document."""
     bodies = [
         _SecretBody(
@@ -66,7 +77,8 @@ def pack_shipment(columns: Sequence[str], secrets: Sequence[Secret], keys: Seque
         for one in secrets
         for own in [one.mechanism]
     ]
-    return msgspec.json.encode(_ReleaseBody(VERSION, list(columns), bodies, list(keys)))
+    body = _ReleaseBody(VERSION, list(columns), bodies, list(keys), list(known or [None for _ in columns]))
+    return msgspec.json.encode(body)
 
 
 def unpack_shipment(document: bytes) -> Shipment:
@@ -78,7 +90,8 @@ def unpack_shipment(document: bytes) -> Shipment:
             f"The mechanism that came from the driver cannot be read here: {error}. Install the same version of "
             "leakwise on the driver and on all executors."
         ) from error
-    return Shipment(body.columns, [Secret(tuple(one.columns), _mechanism(one)) for one in body.secrets], body.keys)
+    secrets = [Secret(tuple(one.columns), _mechanism(one)) for one in body.secrets]
+    return Shipment(body.columns, secrets, body.keys, body.known)
 
 
 def _parts(mechanism: AnyMechanism) -> list[_PartBody] | None:

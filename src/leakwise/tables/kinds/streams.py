@@ -15,12 +15,24 @@ from leakwise.tables.formats.remote import uri_of
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.batches import Batches
 
-__all__ = ["folder_of", "in_a_file", "is_dataset", "is_reader", "reader_of", "rows_at_hand"]
+__all__ = ["folder_of", "in_a_file", "is_dataset", "is_reader", "reader_of", "refuse_spark", "rows_at_hand"]
 
 
 def is_reader(data: Any) -> bool:
     """Return whether the data is a pyarrow RecordBatchReader."""
     return any(base.__name__ == "RecordBatchReader" and base.__module__ == "pyarrow.lib" for base in type(data).__mro__)
+
+
+def refuse_spark(data: Any) -> None:
+    """Refuse a DataFrame of Spark: it gives its rows in Arrow, but all of them, to this one machine."""
+    if type(data).__module__.partition(".")[0] != "pyspark" or not hasattr(data, "columns"):
+        return
+    pandas = " of df.to_spark()" if hasattr(data, "to_spark") else ""
+    raise InvalidInput(
+        f"{type(data).__module__}.{type(data).__name__} is a DataFrame of Spark, whose rows do not belong into the "
+        f"memory of one machine. Use lw.spark.release, lw.spark.protect or lw.spark.estimate{pandas}: they have Spark "
+        "count, draw and write. (df.toArrow() brings the rows here, if they are few.)"
+    )
 
 
 def rows_at_hand(data: Any) -> Any:
@@ -33,6 +45,7 @@ def rows_at_hand(data: Any) -> Any:
     >>> rows_at_hand(Rows()).column_names
     ['smokes']
     """
+    refuse_spark(data)
     if frames.is_column(data) or frames.is_table(data):
         return data
     if isinstance(data, (str, os.PathLike)) and uri_of(data) is not None:
@@ -53,6 +66,7 @@ def rows_at_hand(data: Any) -> Any:
 
 def in_a_file(data: Any) -> Any:
     """Return a table, a plan or a stream as a table in a private file, to be released into another; else as it is."""
+    refuse_spark(data)
     lazy = hasattr(data, "sink_parquet") or is_dataset(data) or _is_scanner(data)
     if not lazy and (frames.is_column(data) or not hasattr(data, "__arrow_c_stream__")):
         return data

@@ -83,7 +83,9 @@ def with_known_columns(data: Any, *columns: Any) -> Any:
     """
     from leakwise.tables.databases.sql_table import SqlTable
     from leakwise.tables.formats import TableFile, is_path, open_table
+    from leakwise.tables.kinds.streams import refuse_spark
 
+    refuse_spark(data)
     if is_path(data):
         data = open_table(data, "data")
     known: Sequence[Hashable]
