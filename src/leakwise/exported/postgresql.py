@@ -20,8 +20,8 @@ __all__ = ["check_dialect", "postgresql"]
 DIALECT = "postgresql"
 # What a generator that can be foretold would undo: the draws of every row.
 _NOT_SECURE = {
-    "duckdb": "its random() is a generator whose numbers can be computed from earlier ones, and it has no other",
-    "sqlite": "its random() and randomblob() are not meant to be secure, and it has no other",
+    "duckdb": "its random() is PCG, which is not a cryptographic generator and which setseed() repeats",
+    "sqlite": "its random() and randomblob() are documented as pseudo-random, and nothing says that they are secure",
 }
 
 _PARAMETER = re.compile(r"[a-z_][a-z0-9_]{0,62}", re.ASCII)
@@ -34,8 +34,8 @@ def check_dialect(dialect: str, to: str) -> None:
         raise InvalidInput(f"dialect (--dialect) goes with to='sql' (--to sql). Got {dialect!r} for {to}.")
     if reason := _NOT_SECURE.get(dialect.lower()):
         raise InvalidInput(
-            f"dialect {dialect!r} has no secure generator: {reason}. Use leakwise release --from-sql, which draws "
-            "outside of the database."
+            f"dialect {dialect!r} has no generator known to be secure: {reason}. Use leakwise release "
+            "--from-sql, which draws outside of the database."
         )
     if dialect.lower() != DIALECT:
         raise InvalidInput(f"dialect must be {DIALECT!r} (with pgcrypto). Got {dialect!r} instead.")

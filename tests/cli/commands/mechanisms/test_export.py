@@ -65,7 +65,7 @@ def test_a_file_by_strata_and_its_certificate(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--to", "sql", "--dialect", "duckdb"], "has no secure generator"),
+        (["--to", "sql", "--dialect", "duckdb"], "has no generator known to be secure"),
         (["--to", "rust"], "to must be one of js, script, sql"),
     ],
 )
