@@ -125,7 +125,7 @@ def test_an_answer_is_what_the_library_finds(goal: dict[str, Any]) -> None:
     assert body["certificate"]["epsilon"] == pytest.approx(exact, abs=1e-9)
     assert body["certificate"]["holds"] == (lw.certify(solved.mechanism, solved.nominal, lift=2).holds)
     assert body["promise"].endswith(".")
-    cells = body["charts"]["mechanism"]["data"]["values"]
+    cells = body["matrix"]["mechanism"]["chart"]["data"]["values"]
     assert [cell["v"] for cell in cells] == solved.mechanism.matrix.ravel().tolist()
     weights = solved.mechanism.weights.ravel().tolist()
     assert [cell["exact"] for cell in cells] == [f"{weight}/{solved.mechanism.denominator}" for weight in weights]
@@ -137,9 +137,9 @@ def test_a_draft_is_quick_and_has_no_files() -> None:
     found = parts_of(make_state(), draft=True)
     assert list(found) == ["answer"]
     assert "files" not in found["answer"]
-    assert list(found["answer"]["charts"]) == ["mechanism"]
+    assert list(found["answer"]["matrix"]) == ["mechanism"]
     (raised,) = answer(typed(make_state()), draft=True, progress=quiet, view="lifts")
-    assert raised.body["charts"]["lifts"]["title"]["text"].startswith("How many times as likely")
+    assert raised.body["matrix"]["lifts"]["words"].startswith("How many times as likely")
 
 
 def test_a_search_that_was_stopped_says_so() -> None:
@@ -282,7 +282,7 @@ def test_letters_that_cannot_occur_are_left_out_of_pictures_that_need_them() -> 
     parts = parts_of(make_state(values=["0.6", "0.4", "0"]))
     assert msgspec.json.encode(parts)  # as the page gets them
     body = parts["answer"]
-    assert body["charts"]["lifts"] is None
+    assert body["matrix"]["lifts"] is None
     assert body["worth"] == []
     assert any("no probability to 'c'" in words for words in body["sentences"])
 

@@ -19,11 +19,11 @@ from leakwise.proof import Certificate, certify
 from leakwise.report.comparison import Comparison, Worth
 from leakwise.studio.figures import between, first_figures, gap_words, more_figures
 from leakwise.studio.limits import LIMITS
+from leakwise.studio.mechanism_picture import mechanism_picture
 from leakwise.studio.parts import compared, to_try, what_is_lost, what_leaks, what_to_release
 from leakwise.studio.pictures import (
     beliefs,
     envelope,
-    lifts,
     outcomes,
     which_outcomes,
     which_values,
@@ -175,8 +175,10 @@ def answer(state: State, *, draft: bool, progress: Progress, view: str = "mechan
     worth = compared(solved)
     moving = {**_moving(solved, draft=draft), "lost": what_is_lost(worth)}
     if draft:
-        chart = lifts(solved) if view == "lifts" else solved.mechanism.chart()
-        yield Part("answer", {**moving, "charts": {view: chart}})
+        shown = {view: mechanism_picture(solved, view)}
+        if shown[view] is None:
+            shown["mechanism"] = mechanism_picture(solved, "mechanism")
+        yield Part("answer", {**moving, "matrix": shown})
         return
     looked = audit(solved.mechanism, solved.priors, **level_arguments(state.level))
     resting = {**_resting(solved, looked), "worth": _worth(worth), "trial": to_try(solved)}
@@ -199,7 +201,6 @@ def _moving(solved: Solved, *, draft: bool) -> dict[str, Any]:
         "figures": first_figures(solved),
         "point": _point(solved),
         "limit": _limit(solved),
-        "shape": list(solved.mechanism.shape),
     }
 
 
@@ -211,12 +212,8 @@ def _resting(solved: Solved, looked: Audit) -> dict[str, Any]:
     return {
         "sentences": said,
         "figures": [*first_figures(solved), *more_figures(solved, looked)],
-        "charts": {
-            "mechanism": solved.mechanism.chart(),
-            "lifts": lifts(solved),
-            "outcomes": outcomes(looked),
-            "beliefs": beliefs(looked),
-        },
+        "matrix": {view: mechanism_picture(solved, view) for view in ("mechanism", "lifts")},
+        "charts": {"outcomes": outcomes(looked), "beliefs": beliefs(looked)},
         "captions": {"outcomes": which_outcomes(looked), "beliefs": which_values(looked)},
         "code": how_to_reproduce(solved),
     }

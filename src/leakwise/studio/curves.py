@@ -28,6 +28,7 @@ _COARSE = 8
 _BORDERS = 12
 # The limit for anyone that the page offers; it prints it with four digits.
 _TIMES, _DIGITS = 10, 1e-3
+_REGIONS = 12
 
 
 def tradeoff_parts(state: State, *, progress: Progress) -> Iterator[Part]:
@@ -65,7 +66,8 @@ def tradeoff_parts(state: State, *, progress: Progress) -> Iterator[Part]:
             tuple(known[epsilon][0] for epsilon in order),
             np.array([known[epsilon][1] for epsilon in order]),
             None if known[order[0]][2] is None else np.array([known[epsilon][2][0] for epsilon in order]),
-            found.regions,
+            # Of more regions the borders would be a hatching; the knob shows them.
+            found.regions if len(found.regions) <= _REGIONS else found.regions[:1],
             found.utility,
             prior,
         )

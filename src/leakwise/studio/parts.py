@@ -10,6 +10,7 @@ import numpy as np
 from leakwise.guarantee import at_most, percent, percent_at_most
 from leakwise.priors import Prior
 from leakwise.report.comparison import Comparison, compare, outcome_weights, response
+from leakwise.studio.mechanism_picture import codes_of
 
 if TYPE_CHECKING:
     from leakwise.studio.answers import Solved
@@ -56,12 +57,14 @@ def what_to_release(solved: Solved) -> list[dict[str, str]]:
     prior, outcomes = solved.nominal, solved.mechanism.outputs
     shares = np.cumsum(prior.probabilities)
     places = np.minimum(np.searchsorted(shares, np.array(_PEOPLE) * shares[-1], "right"), len(prior) - 1)
-    found = []
+    drawn = []
     for place, chance in zip(places.tolist(), _CHANCES, strict=True):
-        drawn = np.cumsum(solved.mechanism.matrix[place])
-        outcome = min(int(np.searchsorted(drawn, chance * drawn[-1], "right")), len(outcomes) - 1)
-        found.append({"value": str(prior.labels[place]), "outcome": str(outcomes[outcome])})
-    return found
+        sums = np.cumsum(solved.mechanism.matrix[place])
+        drawn.append(min(int(np.searchsorted(sums, chance * sums[-1], "right")), len(outcomes) - 1))
+    # A code is followed by the set that it is for.
+    shown = codes_of(solved, drawn) or [str(outcomes[place]) for place in drawn]
+    values = (str(prior.labels[place]) for place in places)
+    return [{"value": value, "outcome": outcome} for value, outcome in zip(values, shown, strict=True)]
 
 
 def compared(solved: Solved) -> Comparison | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from leakwise.charts.specs import Spec, bars, dots_with_intervals, heatmap
+from leakwise.charts.specs import Spec, bars, dots_with_intervals
 from leakwise.guarantee import at_most, percent
 from leakwise.leakage import Audit, envelope_curve
 from leakwise.leakage.audit import Letter, Outcome
@@ -15,34 +13,12 @@ from leakwise.leakage.audit import Letter, Outcome
 if TYPE_CHECKING:
     from leakwise.studio.answers import Solved
 
-__all__ = ["beliefs", "envelope", "lifts", "outcomes", "which_outcomes", "which_values", "without_envelope"]
+__all__ = ["beliefs", "envelope", "outcomes", "which_outcomes", "which_values", "without_envelope"]
 
 _MOST_BARS = 30
 _BEYOND = "#D55E00"  # of the palette of the charts, and unlike its first for every eye
-_MOST_LIFTS = 40_000
 # Up to so many entries the curve of the envelope is traced within a second or two.
 _MOST_TRACED = 4_000
-
-
-def lifts(solved: Solved) -> Spec | None:
-    """What each outcome raises and lowers; None where the matrix is too large to look at."""
-    rows, columns = solved.mechanism.shape
-    prior = solved.nominal
-    if rows * columns > _MOST_LIFTS or not prior.support.all():
-        return None
-    law = prior.probabilities @ solved.mechanism.matrix
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(law > 0, solved.mechanism.matrix / law, 1.0)
-    return heatmap(
-        [str(name) for name in solved.mechanism.inputs],
-        [str(name) for name in solved.mechanism.outputs],
-        ratios,
-        title="How many times as likely each outcome makes each value",
-        value_title="lift",
-        row_title="value",
-        column_title="outcome",
-        diverging_at=1.0,
-    )
 
 
 def _worst(looked: Audit) -> list[Outcome]:

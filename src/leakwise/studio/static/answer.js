@@ -4,8 +4,6 @@ import { clear, draw, setMarks } from "./charts.js";
 import { byId, chosen, make, say, showError } from "./dom.js";
 import { showLeaks, showLost, showRows } from "./parts.js";
 
-const MOST_CELLS = 900;
-
 export class AnswerPanel {
   constructor() {
     this.clear();
@@ -50,7 +48,7 @@ export class AnswerPanel {
   }
 
   async show(body, drawn) {
-    this.body = body.draft ? { ...this.body, ...body, charts: { ...this.body?.charts, ...body.charts } } : body;
+    this.body = body.draft ? { ...this.body, ...body, matrix: { ...this.body?.matrix, ...body.matrix } } : body;
     showError("answer-error", "");
     byId("found").classList.remove("stale");
     byId("promise").textContent = body.promise;
@@ -109,28 +107,26 @@ export class AnswerPanel {
   }
 
   async mechanism() {
-    const lifts = this.body.charts.lifts;
-    const spec = chosen("view") === "lifts" && lifts ? lifts : this.body.charts.mechanism ?? lifts;
+    const { mechanism, lifts } = this.body.matrix;
+    this.shown = (chosen("view") === "lifts" && lifts) || mechanism || lifts;
     byId("view").hidden = lifts === null;
-    byId("caption-mechanism").textContent = spec === lifts
-      ? "How many times as likely each outcome (column) makes each value (row): above 1 raised, below 1 lowered."
-      : "How often each outcome (column) comes for each value (row). Point at a cell for its exact number.";
-    await draw("chart-mechanism", spec);
+    byId("caption-mechanism").textContent = this.shown.words;
+    await draw("chart-mechanism", this.shown.chart);
     this.table();
   }
 
   // The same numbers for those who do not see the colours, or want the exact ones.
   table() {
-    const [rows, columns] = this.body?.shape ?? [0, 0];
-    const small = rows * columns > 0 && rows * columns <= MOST_CELLS && Math.max(rows, columns) <= 100;
-    byId("numbers").hidden = !small;
-    if (!small || !byId("numbers").open) return;
-    const values = this.body.charts.mechanism?.data.values ?? [];
-    const names = [...new Set(values.map((one) => one.c))];
-    const head = make("tr", {}, make("th", { scope: "col", textContent: "value" }), ...names.map((name) => make("th", { scope: "col", textContent: name })));
+    const values = this.body?.matrix.mechanism?.chart.data.values ?? [];
+    byId("numbers").hidden = !values.length;
+    if (!values.length || !byId("numbers").open) return;
+    const columns = values.findIndex((one) => one.r !== values[0].r);
+    const names = values.slice(0, columns < 0 ? values.length : columns).map((one) => one.o ?? one.c);
+    const head = make("tr", {}, make("th", { scope: "col", textContent: "value" }),
+      ...names.map((name) => make("th", { scope: "col", title: name }, make("span", { className: "name", textContent: name }))));
     const body = [];
     for (let place = 0; place < values.length; place += names.length) {
-      body.push(make("tr", {}, make("th", { scope: "row", textContent: values[place].r }),
+      body.push(make("tr", {}, make("th", { scope: "row", textContent: values[place].r, title: values[place].r }),
         ...values.slice(place, place + names.length).map((one) => make("td", { textContent: one.t, title: one.exact ?? "" }))));
     }
     byId("numbers-table").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));

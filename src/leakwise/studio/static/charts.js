@@ -101,8 +101,9 @@ function fitted(given, width) {
     const sides = (narrow ? 120 : 170) + (narrow ? 0 : 80);
     const rows = Math.max(1, Math.round(spec.data.values.length / columns));
     const roomy = columns <= 4 ? 110 : columns <= 8 ? 84 : 58;
-    spec.width = Math.min(width, Math.max(columns * roomy + sides, 260));
-    spec.height = Math.max(spec.height, rows * (rows <= 5 ? 40 : rows <= 10 ? 32 : 26));
+    // A cell is never narrower than a dot: on a phone the picture scrolls in its box.
+    spec.width = Math.max(Math.min(width, Math.max(columns * roomy + sides, 260)), columns * 12 + sides);
+    spec.height = rows * (rows <= 5 ? 40 : rows <= 10 ? 32 : rows <= 20 ? 24 : 16);
     for (const layer of spec.layer) {
       const legend = layer.encoding?.color?.legend;
       if (legend) legend.gradientLength = narrow ? width - 140 : Math.min(140, spec.height - 20);
