@@ -380,6 +380,37 @@ def test_other_columns_of_the_table_and_all_that_releases_it(
     assert page.locator("#row-command").is_hidden()
 
 
+def test_a_file_that_a_release_would_read_otherwise_is_refused_in_words(visit: Visit, tmp_path: Path) -> None:
+    """The page counted them, and the command that it printed did not find the column, or its values."""
+    page = visit.open(make_state())
+    pick(page, "prior-source", "csv")
+    for name, content, words in (
+        ("tabs.csv", b"a\tb\n1\tno\n", "tabs.csv is separated by tabs. Rename it to .tsv"),
+        ("people.txt", b"a,b\n1,no\n", "people.txt is not a .csv or .tsv file"),
+        ("latin.csv", "a,b\n1,caf\u00e9\n".encode("latin-1"), "latin.csv is not in UTF-8"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        page.set_input_files("#csv-file", tmp_path / name)
+        expect(page.locator("#prior-error")).to_contain_text(words)
+    rows = "".join(f"{place / 7:.3f}\t {'no' if place % 3 else 'yes'}\n" for place in range(400))
+    (tmp_path / "tabs.tsv").write_text("hours\till\n" + rows, encoding="utf-8-sig")
+    page.set_input_files("#csv-file", tmp_path / "tabs.tsv")
+    expect(page.locator("#domain")).to_have_value("no\nyes")
+    page.locator("#count").click()
+    expect(page.locator("#row-error")).to_contain_text('Cells such as " yes" have spaces around their value')
+    assert shown_state(page)["row"] == {"table": "tabs.tsv", "name": "ill", "further": [], "total": ""}
+    pick(page, "prior-source", "csv")
+    page.select_option("#csv-column", label="hours")  # many numbers: bins that hold them
+    expect(page.locator("#domain")).to_have_value("bins: 0, 60, 6")
+    page.locator("#count").click()
+    expect(page.locator("#row-cli")).to_contain_text("leakwise release tabs.tsv --column hours --domain bins:0,60,6")
+    expect(page.locator("#row-error")).to_be_hidden()
+    pick(page, "prior-source", "example")
+    page.locator("#take-example").click()
+    visit.settled()
+    assert shown_state(page)["row"]["table"] == ""
+
+
 def test_a_sample_makes_a_set(visit: Visit) -> None:
     page = visit.open(make_state(values=["500", "300", "200"], kind="counts"))
     page.locator("#sample summary").click()
@@ -790,6 +821,7 @@ def test_the_knob_and_the_answer_are_seen_together_and_nothing_jumps(visit: Visi
         "}).observe({ type: 'layout-shift', buffered: true });"
     )
     visit.open()
+    expect(page.locator("#chart-tradeoff svg").first).to_be_attached()
     for one in ("#slider", "#anyone-slider", "#promise", "#leaks tr"):
         box = page.locator(one).first.bounding_box()
         assert box is not None
@@ -797,12 +829,11 @@ def test_the_knob_and_the_answer_are_seen_together_and_nothing_jumps(visit: Visi
         assert box["y"] + box["height"] <= height, one
     if f"studio-{width}" in pictures.WIDTHS:
         pictures.keep(page, f"studio-{width}")
-    page.evaluate("window.shifts = []")
     page.locator("#slider").focus()
     for _ in range(20):
         page.keyboard.press("ArrowLeft")
     visit.settled()
-    shifts = page.evaluate("window.shifts")
+    shifts = page.evaluate("window.shifts")  # from the first moment on
     assert sum(one for one, *_ in shifts) < 0.05, shifts
     page.locator("#take").scroll_into_view_if_needed()
     knob = page.locator("#slider").bounding_box()
@@ -940,6 +971,52 @@ def test_every_control_has_a_name_and_results_are_announced(visit: Visit) -> Non
     headings = page.locator("h1, h2, h3").evaluate_all("all => all.map((one) => Number(one.tagName[1]))")
     assert headings[0] == 1
     assert all(after - before <= 1 for before, after in itertools.pairwise(headings))
+
+
+def test_the_accessibility_tree_has_a_name_for_all_that_can_be_used_or_read(visit: Visit) -> None:
+    page = visit.open({**make_state(), "anyone": "20"})
+    pick(page, "prior-source", "example")
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    expect(page.locator("#chart-beliefs svg").first).to_be_visible()
+    nodes = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
+    used = {"button", "checkbox", "combobox", "image", "link", "listbox", "radio", "slider", "spinbutton", "textbox"}
+    used |= {"DisclosureTriangle", "graphics-document", "region", "radiogroup", "tab"}
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        role = node.get("role", {}).get("value")
+        if role in used and not node["ignored"]:
+            found.setdefault(role, []).append(node.get("name", {}).get("value", "").strip())
+    assert {"button", "checkbox", "combobox", "DisclosureTriangle", "radio", "region", "slider"} <= set(found)
+    assert [role for role, names in found.items() if not all(names)] == []
+    assert {"Limit of the leakage ε", "Limit for anyone, whatever they knew"} == set(found["slider"])
+
+
+# The sheet within its margins, in pixels of a style sheet.
+A4 = {"width": 718, "height": 1047}
+
+
+@pytest.mark.parametrize("source", ["type", "csv"])
+def test_paper_shows_the_limits_the_answer_and_the_prior(visit: Visit, source: str) -> None:
+    page = visit.open({**make_state(["flu", "HIV", "none"], ["0.2", "0.019", "0.781"]), "anyone": "20"})
+    expect(page.locator("#chart-tradeoff svg").first).to_be_visible()
+    pick(page, "prior-source", source)  # whichever tab is open, the values are printed
+    page.emulate_media(media="print")
+    page.set_viewport_size(A4)
+    for one in ("#lift", "#epsilon", "#anyone", "#promise", "#seal", "#leaks tr >> nth=2", "#lost", "#chart-mechanism"):
+        expect(page.locator(one)).to_be_visible()
+    for label, number in {"flu": "0.2", "HIV": "0.019", "none": "0.781"}.items():
+        field = page.get_by_label(f"Number of {label}", exact=True)
+        expect(field).to_be_visible()
+        assert field.input_value() == number
+    assert page.get_by_role("button").count() == 0
+    assert page.locator("#utility label:visible").count() == 1
+    beyond = (
+        "all => all.filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.outerHTML)"
+    )
+    assert page.locator("main :visible").evaluate_all(beyond) == []
+    sheets = page.pdf(format="A4", margin=dict.fromkeys(("top", "right", "bottom", "left"), "10mm"))
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", sheets)) <= 4
 
 
 CONTRAST = """() => {

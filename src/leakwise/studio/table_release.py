@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from leakwise.alphabet.given import joined
 from leakwise.documents.settings import settings_text
 from leakwise.priors import Prior
 from leakwise.studio.reading import label, number, read_nominal
@@ -99,6 +100,9 @@ class TableRelease:
                 "What is known beforehand is estimated from the table: where columns are given, it must be known for "
                 "each of their combinations, and your prior is of the secret alone."
             )
+        if self.others.unrelated:
+            names = joined(self.others.unrelated)
+            words.append(f"It releases nothing if the table shows that the secret is not unrelated to {names}.")
         return " ".join(words)
 
     # -- as words, as a file, as Python ----------------------------------------------------------------------------

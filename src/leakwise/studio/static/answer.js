@@ -59,6 +59,7 @@ export class AnswerPanel {
     showLost(body.lost);
     setMarks("chart-tradeoff", this.marks());
     await this.mechanism();
+    document.body.dataset.answered = "yes";
     drawn();
     // What does not follow the knob at every turn waits, a little paler, until it rests.
     byId("more").classList.toggle("turning", body.draft);

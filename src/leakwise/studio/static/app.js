@@ -18,7 +18,7 @@ let example = DEFAULT; // what the page begins with
 const answer = new AnswerPanel();
 const trial = new Trial();
 const others = new OtherColumns(() => beside());
-const prior = new PriorPanel(state, () => changed({ prior: true }), others);
+const prior = new PriorPanel(state, () => changed({ prior: true }), others, (table, column) => further.of(table, column));
 const goal = new GoalPanel(state, changed);
 const further = new FurtherSecrets(state, () => { keep(); together(); });
 // What is solved: the further secrets of a row change nothing about the answer.
@@ -56,6 +56,7 @@ const panels = {
     ended: () => {
       clearTimeout(busyTimer);
       answer.busy(null);
+      document.body.dataset.answered = "yes"; // or why there is no answer
       if (!full) document.body.dataset.idle = "yes"; // for the tests: nothing is on its way
     },
   }),
@@ -175,6 +176,7 @@ function adopt(given) {
   prior.show();
   goal.show();
   further.show();
+  document.body.dataset.ready = "yes";
   changed({ settled: true, prior: true });
 }
 

@@ -72,6 +72,8 @@ export class OtherColumns {
     byId("row-note").textContent = body?.note ?? "";
     this.files = body?.files;
     for (const button of byId("row-files").children) button.disabled = !this.files;
+    const spaced = body && this.source?.table.rows.find((row) => row[this.source.place].trim() !== row[this.source.place]);
+    if (spaced) showError("row-error", `Cells such as "${spaced[this.source.place]}" have spaces around their value, which a release takes as part of it and refuses. Remove them from the file first.`);
   }
 
   failed(error) {

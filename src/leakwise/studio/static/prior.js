@@ -1,11 +1,11 @@
 // The panel of the prior: typed, pasted, counted from a file, or an example; and the set that a sample leaves.
 
 import { byId, choose, chosen, make, say, showError, showOnly } from "./dom.js";
-import { countColumn, EMPTY, parseCsv, parseDomain, short } from "./text.js";
+import { countColumn, EMPTY, parseCsv, parseDomain, short, suggestedBins } from "./text.js";
 
 export class PriorPanel {
-  constructor(state, changed, others) {
-    Object.assign(this, { state, changed, others });
+  constructor(state, changed, others, named) {
+    Object.assign(this, { state, changed, others, named });
     this.table = null; // of a CSV file: it stays in the page
     this.examples = [];
     for (const input of document.querySelectorAll('input[name="prior-source"]')) {
@@ -135,6 +135,8 @@ export class PriorPanel {
     if (labels.length > 100) throw new Error(`${labels.length} values are more than the page takes (100). Group some of them.`);
     this.state.prior = { kind, labels, values, ...(origin === "table" ? { origin } : {}), ...(this.state.prior.sample && kind === "counts" ? { sample: { ...this.state.prior.sample, size: null } } : {}) };
     this.others.clear(); // they were those of another secret
+    if (this.opened) this.named("", "");
+    this.opened = false;
     this.show();
     this.showSource("type");
     say(words);
@@ -169,7 +171,7 @@ export class PriorPanel {
     try {
       showError("prior-error", "");
       if (file.size > 100_000_000) throw new Error("The file is larger than 100 MB. Count it with the library: lw.Prior.from_data.");
-      const rows = parseCsv(await file.text());
+      const rows = parseCsv(await file.arrayBuffer(), file.name);
       if (rows.length < 2) throw new Error("The file needs a line of names and at least one row.");
       this.table = { file: file.name, names: rows[0].map((name, place) => name || `column ${place + 1}`), rows: rows.slice(1) };
       byId("csv-column").replaceChildren(...this.table.names.map((textContent, value) => make("option", { value, textContent })));
@@ -210,12 +212,22 @@ export class PriorPanel {
     const opened = chosen("prior-source") === "csv";
     if (chosen("prior-from") === "rows") this.take("counts", labels, [...counts.values()].map(String), words, "table");
     else this.take("probabilities", labels, labels.map(() => `1/${labels.length}`), words);
-    if (opened) this.others.of(this.table.file, this.table, Number(byId("csv-column").value), domain);
+    if (!opened) return;
+    const place = Number(byId("csv-column").value);
+    this.others.of(this.table.file, this.table, place, domain);
+    this.named(this.table.file, this.table.names[place]);
+    this.opened = true;
   }
 
   suggest() {
+    const bins = suggestedBins(this.cells());
+    if (bins) {
+      byId("domain").value = bins;
+      say("The column contains numbers: bins were filled in. Change them if others could occur.");
+      return;
+    }
     const found = [...new Set(this.cells().map((cell) => cell.trim() || EMPTY))].sort();
-    if (found.length > 100) throw new Error(`${found.length} different values are more than the page takes (100). Use bins for numbers: "bins: 0, 100, 10".`);
+    if (found.length > 100) throw new Error(`${found.length} different values are more than the page takes (100). Group some of them, or use bins for numbers: "bins: 0, 100, 10".`);
     byId("domain").value = found.join("\n");
     say(`${found.length} values occur. Could others occur? Add them.`);
   }

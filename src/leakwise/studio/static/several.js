@@ -27,6 +27,13 @@ export class FurtherSecrets {
     return (this.state.row ??= { table: "", name: "", further: [], total: "" });
   }
 
+  // The table and the column that were opened.
+  of(table, name) {
+    Object.assign(this.row(), { table, name });
+    this.show();
+    this.changed();
+  }
+
   get any() {
     return Boolean(this.state.row?.further.length);
   }

@@ -1,10 +1,22 @@
 // Texts that people paste: tables, domains, matrices; and numbers as people read them.
 
-export function parseCsv(text) {
-  const source = text.replace(/^\uFEFF/, "");
-  const firstLine = source.split(/\r?\n/, 1)[0];
-  const separator = [",", ";", "\t"].reduce((best, mark) =>
-    firstLine.split(mark).length > firstLine.split(best).length ? mark : best, ",");
+// Cells are separated as leakwise release takes them: by tabs in a .tsv file; else by commas, or semicolons in a first line
+// without commas.
+function separatorOf(name, firstLine) {
+  if (/\.tsv$/i.test(name)) return "\t";
+  if (!/\.csv$/i.test(name)) throw new Error(`${name} is not a .csv or .tsv file. Save it as one, or paste the column.`);
+  if (/^[^,;]*\t[^,;]*$/.test(firstLine)) throw new Error(`${name} is separated by tabs. Rename it to .tsv: leakwise release goes by the name.`);
+  return firstLine.includes(";") && !firstLine.includes(",") ? ";" : ",";
+}
+
+export function parseCsv(bytes, name) {
+  let source;
+  try {
+    source = new TextDecoder("utf-8", { fatal: true }).decode(bytes); // without a byte order mark
+  } catch {
+    throw new Error(`${name} is not in UTF-8. Save it as UTF-8 first.`);
+  }
+  const separator = separatorOf(name, source.split(/\r?\n/, 1)[0]);
   const rows = [];
   let row = [], cell = "", quoted = false;
   for (let place = 0; place < source.length; place++) {
@@ -53,6 +65,18 @@ function binsOf(low, high, count) {
   };
   return { labels, find };
 }
+
+// Round bins that hold all of these numbers; null where some cell is no number, or where there are few.
+export function suggestedBins(cells) {
+  const numbers = cells.map((cell) => (cell.trim() === "" ? NaN : Number(cell)));
+  if (!numbers.every(Number.isFinite) || new Set(numbers).size <= FEW) return null;
+  const low = numbers.reduce((one, other) => Math.min(one, other)), high = numbers.reduce((one, other) => Math.max(one, other));
+  const power = 10 ** Math.floor(Math.log10((high - low) / 4));
+  const width = [1, 2, 5, 10].map((one) => one * power).find((one) => (high - low) / one <= 8);
+  const from = Math.floor(low / width), to = Math.ceil(high / width);
+  return `bins: ${[from * width, to * width].map((one) => Number(one.toPrecision(12))).join(", ")}, ${to - from}`;
+}
+const FEW = 20;
 
 // The counts of a column over a declared domain. A value outside it is an error that names some.
 export function countColumn(cells, domain) {
