@@ -47,7 +47,7 @@ MINIMUM = {
     "docs/how-to/spark.md": 24,
     "docs/how-to/several-secrets.md": 18,
     "docs/how-to/strata.md": 22,
-    "docs/how-to/test-your-code.md": 10,
+    "docs/how-to/test-your-code.md": 12,
     "docs/how-to/where-the-answer-is-given.md": 17,
     "docs/how-to/worst-case.md": 25,
     "docs/research/errata.md": 3,

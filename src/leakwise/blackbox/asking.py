@@ -9,12 +9,16 @@ from typing import Any
 from leakwise.alphabet import Label
 from leakwise.errors import InvalidInput
 
-__all__ = ["LEAST", "Asking", "checked_seconds"]
+__all__ = ["LEAST", "Asking", "OutOfTime", "checked_seconds"]
 
 LEAST = 20  # answers for each input below which nothing can be said
 
 Answers = list[list[Any]]
 """What came for each input."""
+
+
+class OutOfTime(Exception):
+    """Raised by a program that knows of the time limit, in place of an answer."""
 
 
 class Asking:
@@ -45,11 +49,11 @@ class Asking:
     def ask(self, count: int) -> Answers | None:
         """Return that many answers for each input; None where the time ran out before they had all come."""
         began, found = time.monotonic(), list[list[Any]]()
-        for label in self._labels:
-            own = self._all_at_once(label, count) if self._batch else self._one_by_one(label, count)
-            if own is None:
-                return None
-            found.append(own)
+        try:
+            for label in self._labels:
+                found.append(self._all_at_once(label, count) if self._batch else self._one_by_one(label, count))
+        except OutOfTime:
+            return None
         self._ended = time.monotonic()
         self._running += self._ended - began
         self._asked += count
@@ -58,18 +62,19 @@ class Asking:
     def too_slow(self) -> InvalidInput:
         return InvalidInput(
             f"seconds must be enough for {2 * LEAST} answers to each input. Got {self.seconds:g}, in which the program "
-            f"gave fewer: allow more seconds, ask about fewer inputs, or make it answer many at once (batch=True)."
+            "gave fewer: allow more seconds, ask about fewer inputs, or let it give many at once (batch=True, or "
+            "{count} in a command)."
         )
 
     def _late(self, now: float) -> bool:
         return self.seconds is not None and now - self._start > self.seconds
 
-    def _one_by_one(self, label: Label, count: int) -> list[Any] | None:
+    def _one_by_one(self, label: Label, count: int) -> list[Any]:
         found = []
         for _ in range(count):
             found.append(self._program(label))
             if self.seconds is not None and self._late(time.monotonic()):
-                return None
+                raise OutOfTime
         return found
 
     def _all_at_once(self, label: Label, count: int) -> list[Any]:

@@ -24,7 +24,14 @@ __all__ = ["COMMANDS", "app", "main"]
 _BY_USER = {
     "Data stewards: release a table": ("advise", "release", "ledger", "memo-key", "pack"),
     "Analysts: learn from a released table": ("estimate", "regress"),
-    "Privacy engineers: what a mechanism leaks": ("audit", "verify", "envelope", "sample-size", "export"),
+    "Privacy engineers: what a mechanism leaks": (
+        "audit",
+        "audit-program",
+        "verify",
+        "envelope",
+        "sample-size",
+        "export",
+    ),
     "Researchers: which mechanism is best": ("design", "tradeoff", "worst-case", "records", "papers"),
     "Everyone": ("studio",),
 }
