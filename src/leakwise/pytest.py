@@ -134,15 +134,20 @@ def _told(name: str, found: BlackBoxAudit, seconds: float) -> dict[str, Any]:
     return {
         "program": name,
         "measure": measure,
-        "claimed": {"epsilon": epsilon, "lift": float(lift_above(epsilon))},
+        "claimed": {"epsilon": epsilon, "lift": _number(lift_above(epsilon))},
         "verdict": found.verdict,
-        "at_least": {"epsilon": lower, "lift": float(lift_below(lower))},
+        "at_least": {"epsilon": lower, "lift": _number(lift_below(lower))},
         "failure": found.failure,
         "event": shown["events"].get(measure),
         "answers": found.samples,
         "seconds": round(seconds, 3),
         "sentence": found.sentence,
     }
+
+
+def _number(lift: Fraction | float) -> float | None:
+    """A lift as JSON has it; None beyond all floats."""
+    return float(lift) if lift < 1e300 else None
 
 
 def _message(name: str, found: BlackBoxAudit) -> str:

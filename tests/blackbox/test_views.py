@@ -125,7 +125,16 @@ def test_parts_of_an_answer_depend_on_it_alone() -> None:
     alone = np.concatenate([parts.read([answer]) for answer in answers])
     np.testing.assert_array_equal(together, alone)
     np.testing.assert_array_equal(together[8, :2], [4, 5])
-    odd: list[Any] = ["x", b"\x01\x02", 3.5, {"b": 2, "a": 1}, None, math.nan]
+    odd: list[Any] = [
+        np.array([1, 2], dtype=np.longdouble),
+        np.array([3, 4], dtype=">i4"),
+        "x",
+        b"\x01\x02",
+        3.5,
+        {"b": 2, "a": 1},
+        None,
+        math.nan,
+    ]
     np.testing.assert_array_equal(parts.read(odd), np.concatenate([parts.read([one]) for one in odd]))
 
 

@@ -148,6 +148,20 @@ def test_the_plugin_loads_next_to_nothing_before_a_claim() -> None:
     assert not {"numpy", "scipy"} & set(loaded)
 
 
+def test_a_claim_beyond_all_floats_is_written_down(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from leakwise.pytest import assert_leaks_at_most
+
+        def test_it():
+            assert_leaks_at_most(lambda x: x, [0, 1], epsilon=1000, samples=80)
+        """
+    )
+    run(pytester, "--leakwise-json", "claims.json").assert_outcomes(passed=1)
+    told = json.loads((pytester.path / "claims.json").read_text(encoding="utf-8"))
+    assert told["claims"][0]["claimed"] == {"epsilon": 1000.0, "lift": None}
+
+
 def test_outside_pytest_a_claim_stands_alone() -> None:
     script = (
         "from leakwise.pytest import assert_leaks_at_most as check\n"

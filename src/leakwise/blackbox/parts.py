@@ -26,6 +26,7 @@ MOST_PARTS = 256
 FIRST_CODE = -1e200  # of texts and the like, which stand for themselves among the numbers
 FEW = 4  # parts of which the last binary digit is a column of its own
 _NUMBERS = (int, float, bool)
+_PLAIN = {"b1", "f2", "f4", "f8", *(f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8))}
 
 
 class Parts:
@@ -71,7 +72,7 @@ class Parts:
         return f"{number:.17g}"
 
     def _entries(self, answers: Sequence[Any]) -> tuple[Floats, Floats]:
-        plain = all(isinstance(one, np.ndarray) and one.dtype.kind in "biuf" for one in answers) or all(
+        plain = all(isinstance(one, np.ndarray) and one.dtype.str[1:] in _PLAIN for one in answers) or all(
             type(one) in (list, tuple) and {type(part) for part in one} <= {*_NUMBERS} for one in answers
         )
         if plain and len({np.shape(one) for one in answers}) == 1 and np.ndim(answers[0]) == 1:

@@ -49,7 +49,8 @@ def audit_samples(
         Every answer that can come. Only with labels, each of which stands for one answer as it is, the upper ends are
         finite: ``lw.bins(low, high, count)`` puts numbers together, and 1 and True, or 0.0 and -0.0, counted as one
         label are put together as well; what differs inside may tell everything. Without it outcomes are read off the
-        first half, many numbers put into bins. The lower ends always hold.
+        first half, many numbers put into bins; answers of many parts (lists, arrays, JSON texts, bits) are also looked
+        at by single parts, pairs of them and a small classifier. The lower ends always hold.
     prior
         Of the secrets, for PML.
     epsilon, lift, measure
