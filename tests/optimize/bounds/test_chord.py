@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from scipy.optimize import linprog
 
 import leakwise as lw
-from leakwise.optimize.bounds.chord import chord_duals, chord_maximum
+from leakwise.optimize.bounds.chord import chord_duals, chord_maxima, chord_maximum
 from leakwise.optimize.pricing.vertex_list import list_vertices
 from leakwise.optimize.problem.cones import pml_cone
 from optimize.cones import FUNCTIONS, lifts_asked, names, priors, seeds
@@ -28,6 +28,20 @@ def test_the_chord_maximum_is_that_of_its_linear_program_and_above_every_vertex(
     assert found == pytest.approx(base - answer.fun, abs=1e-8)
     vertices = list_vertices(cone)
     assert found >= (p @ f(vertices) - y @ vertices).max() - 1e-12
+
+
+@given(priors(), names, seeds)
+def test_the_maxima_of_many_cubes_are_those_of_each_and_never_below(prior, name, seed):
+    f, p, generator = FUNCTIONS[name], prior.probabilities, np.random.default_rng(seed)
+    y = generator.normal(size=len(p)) * p
+    low, high = generator.random(9), 1 + 3 * generator.random(9)
+    low[:3], high[0] = [1, 0, 0.5], 1
+    found = chord_maxima(f, p, low, high, y)
+    one_by_one = [
+        chord_maximum(f, p, np.full(len(p), a), np.full(len(p), b), y) for a, b in zip(low, high, strict=True)
+    ]
+    assert found == pytest.approx(one_by_one, rel=1e-12, abs=1e-12)
+    assert (found >= np.array(one_by_one) - 1e-15).all()
 
 
 @given(priors(most=7), lifts_asked, names)

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::leakwise.RowOrderWarning")
 
 FALSE_ALARM = 1e-9
 YES_NO = lw.randomized_response(["no", "yes"], lift=3)
-ROWS = 40_000
+ROWS = 12_000
 # The id tells the true value by arithmetic that no test finds, its place does not: what is found is refused.
 IDS = np.random.default_rng(0).permutation(ROWS)
 AGES = np.random.default_rng(1).integers(0, 100, ROWS)

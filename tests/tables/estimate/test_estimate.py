@@ -179,8 +179,8 @@ def test_binned_numbers_there_and_back():
     np.testing.assert_allclose(e.frequencies, [0.4, 0.3, 0.2, 0.1], atol=0.01)
 
 
-def test_a_million_letters_need_no_matrix():
-    size = 1_000_000
+def test_many_letters_need_no_matrix():
+    size = 100_000  # its matrix would take 80 GB
     m = lw.randomized_response(size, lift=4 * size)
     codes = np.arange(size)
     e = estimate(release(codes, m), m)

@@ -104,7 +104,7 @@ def test_a_table_of_4000_cells_is_proven_most_likely_without_a_matrix_of_the_cel
 def test_intervals_of_cells_margins_and_conditionals_cover():
     generator = np.random.default_rng(11)
     inside = []
-    for _ in range(400):
+    for _ in range(250):
         e = lw.estimate(drawn(generator, RELEASED), RELEASED)
         cell, margin, within = e.intervals[1, 2], e.table("sex").intervals[0], e.table("income", given="sex")
         assert within.intervals.shape == (3, 2, 2)

@@ -134,7 +134,7 @@ def test_means_and_quantiles_from_bins_cover():
     m = lw.Mechanism(lw.randomized_response(5, lift=6).matrix, inputs=lw.bins(0, 50, 5), outputs=lw.bins(0, 50, 5))
     shares = np.array([0.1, 0.25, 0.3, 0.2, 0.15])
     inside = []
-    for _ in range(400):
+    for _ in range(250):
         counts = generator.multinomial(1500, shares @ m.matrix)
         e = lw.estimate(dict(zip(m.outputs, counts.tolist(), strict=True)), m)
         mean, median, upper = e.mean(), e.quantile(0.5), e.quantile(0.9)

@@ -518,24 +518,42 @@ def test_suffixes_are_known():
 
 # --------------------------------------------------------------------------------------------------------- faults
 
-CHILD = """
-import sys, resource, signal
-import leakwise as lw
-kind, source, out = sys.argv[1:]
+# One process that loads the library once and releases each table in a process of its own.
+PARENT = """
+import os, resource, signal, sys
+import pandas, pyarrow.csv, pyarrow.feather, pyarrow.json, pyarrow.parquet, scipy.stats
+import leakwise as lw, leakwise.tables.release.file
 m = lw.randomized_response(["no", "perhaps", "yes"], lift=5)
-if kind == "full":
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-def tell(stage, done, total):
-    if kind == "kill" and stage == "writing":
-        print("writing", flush=True)
-        sys.stdin.read()
-try:
-    lw.release(source, m, "answer", out=out, progress=tell)
-except lw.InvalidInput as error:
-    print(error)
-    sys.exit(3)
+lw.release(["no", "yes"], m)
+def released(kind, source, out):
+    if kind == "full":
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+    def tell(stage, done, total):
+        if kind == "kill" and stage == "writing":
+            print("writing", os.getpid(), flush=True)
+            signal.pause()
+    try:
+        lw.release(source, m, "answer", out=out, progress=tell)
+    except lw.InvalidInput as error:
+        print(error, flush=True)
+        return 3
+    return 0
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        os._exit(released(*line.rstrip("\\n").split("\\t")))
+    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+
+
+@pytest.fixture(scope="module")
+def parent():
+    words = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.stdin.close()
+        assert process.wait() == 0
 
 
 IN_AND_OUT = [
@@ -546,29 +564,27 @@ IN_AND_OUT = [
 
 
 @pytest.mark.parametrize(("name", "target"), IN_AND_OUT)
-def test_a_full_disk_leaves_nothing(name, target, tmp_path):
+def test_a_full_disk_leaves_nothing(name, target, tmp_path, parent):
     """The limit on the size of a file fails a write as a full disk does."""
     assert resource.RLIMIT_FSIZE is not None
     source = write(table(3000), tmp_path / name)
     before = source.read_bytes()
-    words = [sys.executable, "-c", CHILD, "full", str(source), str(tmp_path / target)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 3, done.stderr
-    assert "Cannot write" in done.stdout
+    print("full", source, tmp_path / target, sep="\t", file=parent.stdin, flush=True)
+    assert "Cannot write" in parent.stdout.readline()
+    assert parent.stdout.readline() == "ended 3\n"
     assert source.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize(("name", "target"), IN_AND_OUT)
-def test_a_kill_in_the_middle_leaves_nothing(name, target, tmp_path):
+def test_a_kill_in_the_middle_leaves_nothing(name, target, tmp_path, parent):
     source = write(table(3000), tmp_path / name)
     before = source.read_bytes()
-    words = [sys.executable, "-c", CHILD, "kill", str(source), str(tmp_path / target)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "writing\n"
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+    print("kill", source, tmp_path / target, sep="\t", file=parent.stdin, flush=True)
+    word, number = parent.stdout.readline().split()
+    assert word == "writing"
+    os.kill(int(number), signal.SIGKILL)
+    assert parent.stdout.readline() == f"ended {-signal.SIGKILL}\n"
     assert source.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [name]
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from leakwise.types import Floats
 
-__all__ = ["chord_duals", "chord_maximum", "chord_slopes", "knapsack"]
+__all__ = ["chord_duals", "chord_maxima", "chord_maximum", "chord_slopes", "knapsack"]
+
+_AT_ONCE = 1 << 20  # numbers in memory
 
 Function = Callable[[Floats], Floats]
 
@@ -30,6 +32,28 @@ def chord_maximum(f: Function, p: Floats, low: Floats, high: Floats, y: Floats) 
     lifts = knapsack(slopes - y, p, low, high)
     terms = np.concatenate([p * f(low), slopes * lifts, -slopes * low, -y * lifts])
     return math.fsum(terms) + float(np.abs(terms).sum()) * (len(p) + 16) * 2.0**-51
+
+
+def chord_maxima(f: Function, p: Floats, low: Floats, high: Floats, y: Floats) -> Floats:
+    """Return :func:`chord_maximum` of many cubes: box k has the sides [low_k, high_k] for every letter.
+
+    All letters have the same chord, so every cube raises them in the same order.
+    """
+    order = np.argsort(y / p, kind="stable")
+    p, y = p[order], y[order]
+    before = np.cumsum(p) - p
+    slopes = chord_slopes(f, low, high)
+    values = np.empty(len(low))
+    step = max(1, _AT_ONCE // len(p))
+    for k in range(0, len(low), step):
+        part = slice(k, k + step)
+        a, width, slope = (side[part, None] for side in (low, high - low, slopes))
+        raised = np.clip(1 - p.sum() * a - before * width, 0.0, p * width)
+        lifts = a + raised / p
+        terms = np.stack([p * f(a), slope * p * lifts, -slope * p * a, -y * lifts])
+        # The terms and the sums of 4n of them are rounded.
+        values[part] = terms.sum(axis=(0, 2)) + np.abs(terms).sum(axis=(0, 2)) * (2 * len(p) + 20) * 2.0**-51
+    return values
 
 
 def knapsack(gains: Floats, p: Floats, low: Floats, high: Floats) -> Floats:

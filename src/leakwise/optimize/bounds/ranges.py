@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from leakwise.exact import float_above, float_below
-from leakwise.optimize.bounds.chord import Function, chord_maximum, chord_slopes
+from leakwise.optimize.bounds.chord import Function, chord_maxima, chord_slopes
 from leakwise.optimize.problem.lift_range import LiftRange
 from leakwise.types import Floats
 
@@ -75,9 +75,7 @@ def range_bound(f: Function, p: Floats, y: Floats, where: LiftRange) -> float:
             values = chord_at_one(f, floor, ceiling)
             values = values + (np.abs(values) + np.abs(f(floor)) + np.abs(f(ceiling))) * 2.0**-46
         else:
-            ones = np.ones(len(p))
-            boxes = zip(floor.tolist(), ceiling.tolist(), fits.tolist(), strict=True)
-            values = np.array([chord_maximum(f, p, a * ones, b * ones, y) if here else -np.inf for a, b, here in boxes])
+            values = chord_maxima(f, p, floor, ceiling, y)
         return np.where(fits, values, -np.inf)
 
     low = float_below(where.low)
