@@ -25,13 +25,13 @@ TESTS = """
         return x if coin.random() < 0.75 else 1 - x
 
     def test_true():
-        assert_leaks_at_most(keeps, [0, 1], lift=4, samples=2_000)
+        assert_leaks_at_most(keeps, [0, 1], lift=4, samples=2_000, seconds=None)
 
     def test_false():
-        assert_leaks_at_most(keeps, [0, 1], epsilon=0.5, samples=20_000)
+        assert_leaks_at_most(keeps, [0, 1], epsilon=0.5, samples=20_000, seconds=None)
 
     def test_own_confidence():
-        assert_leaks_at_most(keeps, [0, 1], lift=4, samples=2_000, confidence=0.999)
+        assert_leaks_at_most(keeps, [0, 1], lift=4, samples=2_000, seconds=None, confidence=0.999)
 """
 
 
@@ -95,9 +95,9 @@ def test_a_false_claim_fails_with_event_inputs_counts_bound_and_claim(pytester: 
 def test_the_example_of_the_page_runs_and_fails_as_it_says(pytester: pytest.Pytester) -> None:
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "test-your-code.md").read_text(encoding="utf-8")
     example, said = (page.partition(f"```{kind}\n")[2].partition("```")[0] for kind in ("py", "text"))
-    pytester.makepyfile(example.replace("epsilon=1", "epsilon=1, samples=5_000"))
+    pytester.makepyfile(example.replace("epsilon=1", "epsilon=1, samples=5_000, seconds=None"))
     run(pytester).assert_outcomes(passed=1)
-    pytester.makepyfile(test_other=example.replace("0.7310", "0.85"))
+    pytester.makepyfile(test_other=example.replace("0.7310", "0.85").replace("epsilon=1", "epsilon=1, seconds=None"))
     done = run(pytester, "test_other.py")
     done.assert_outcomes(failed=1)
     shown = done.stdout.str()
