@@ -30,6 +30,7 @@ __all__ = [
     "UnsafeSeedWarning",
     "counted",
     "did_you_mean",
+    "label_text",
     "require",
     "some_of",
     "written",
@@ -162,16 +163,33 @@ def written(value: object) -> str:
     return str(value) if plain else repr(value)
 
 
+def label_text(label: object) -> str:
+    """Return a value as a table or a name shows it: as its text, and a missing one as the word.
+
+    >>> label_text("a"), label_text(None), label_text(("a", None)), label_text(3)
+    ('a', 'missing', "('a', missing)", '3')
+    """
+    return written(label) if label is None or (isinstance(label, tuple) and None in label) else str(label)
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return `` Did you mean 'x'?`` when a known name is close, else nothing.
 
     >>> did_you_mean("mutual_infomation", ["mutual_information", "guessing"])
     " Did you mean 'mutual_information'?"
+    >>> did_you_mean("caf\N{LATIN SMALL LETTER E WITH ACUTE}", ["cafe\N{COMBINING ACUTE ACCENT}"])[15:]
+    'café', written with another form of the accent (NFD)?'
     """
     import difflib
+    import unicodedata
 
     by_text = {str(candidate): candidate for candidate in known if candidate is not None}
     # A name that differs in case alone is the nearest, however short it is.
     same = [text for text in by_text if text.casefold() == str(name).casefold()]
+    # Two forms of one accent look the same: which one it is has to be said.
+    alike = [text for text in by_text if unicodedata.normalize("NFC", text) == unicodedata.normalize("NFC", str(name))]
+    if alike and str(name) not in by_text:
+        form = next((one for one in ("NFC", "NFD") if unicodedata.is_normalized(one, alike[0])), "mixed")
+        return f" Did you mean {written(by_text[alike[0]])}, written with another form of the accent ({form})?"
     close = same or difflib.get_close_matches(str(name), by_text, n=1)
     return f" Did you mean {written(by_text[close[0]])}?" if close else ""

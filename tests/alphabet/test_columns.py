@@ -223,7 +223,7 @@ def test_nan_is_a_missing_value(kind: str) -> None:
 def test_missing_dates() -> None:
     column = np.array(["2026-01-01", "NaT"], dtype="M8[D]")
     assert encode_column(column, Alphabet([None, DATES[1]])).tolist() == [1, 0]
-    with pytest.raises(InvalidInput, match="1 missing values among 2 rows"):
+    with pytest.raises(InvalidInput, match="1 missing value among 2 rows"):
         encode_column(column, Alphabet(DATES))
 
 

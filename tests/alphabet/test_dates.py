@@ -65,7 +65,7 @@ def test_a_day_is_that_of_the_column_s_own_clock(kind: str) -> None:
             encode_column(column, MONTHS.with_missing())
         return
     assert encode_column(column, MONTHS.with_missing()).tolist() == [0, 1, 4]
-    with pytest.raises(lw.InvalidInput, match="1 missing values among 3 rows"):
+    with pytest.raises(lw.InvalidInput, match="1 missing value among 3 rows"):
         encode_column(column, MONTHS)
 
 

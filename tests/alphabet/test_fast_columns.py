@@ -56,7 +56,7 @@ def test_categories_of_polars(kind):
     assert encode_column(column, Alphabet(["no", None, "yes"])).tolist() == [0, 2, 1, 0]
     assert encode_column(column.drop_nulls(), Alphabet(["yes", "no"])).tolist() == [1, 0, 1]
     assert encode_column(column.head(0), Alphabet(["yes", "no"])).tolist() == []
-    with pytest.raises(lw.InvalidInput, match="1 missing values among 4 rows"):
+    with pytest.raises(lw.InvalidInput, match="1 missing value among 4 rows"):
         encode_column(column, Alphabet(["yes", "no"]))
     with pytest.raises(lw.InvalidInput, match=r"1 of 2 rows .* 'never said'"):
         encode_column(other, Alphabet(["yes", "no"]))

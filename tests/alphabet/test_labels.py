@@ -111,7 +111,7 @@ def test_dates_as_labels_are_dates_and_not_counts() -> None:
 
 
 def test_an_unknown_label_offers_the_nearest() -> None:
-    with pytest.raises(InvalidInput, match=r"letter 'maried' is not among the 2 letters.*Did you mean 'married'"):
+    with pytest.raises(InvalidInput, match=r"letter 'maried' is not among the 2 values.*Did you mean 'married'"):
         Alphabet(["married", "single"]).code("maried", name="letter")
     with pytest.raises(InvalidInput, match="plain values"):
         Alphabet(["a"]).code(["a"])  # type: ignore[arg-type]
@@ -157,7 +157,7 @@ def test_letters_without_names_fit_by_position() -> None:
 
 
 def test_mismatched_alphabets() -> None:
-    with pytest.raises(InvalidInput, match="The mechanism has 2 letters and the prior has 3"):
+    with pytest.raises(InvalidInput, match="The mechanism has 2 values and the prior has 3"):
         Alphabet(["a", "b"]).positions_in(Alphabet.numbered(3), mine="mechanism", theirs="prior")
     with pytest.raises(InvalidInput, match=r"that the prior does not have: 'c'\. The prior has 'a', 'b'"):
         Alphabet(["a", "c"]).positions_in(Alphabet(["a", "b"]), mine="mechanism", theirs="prior")

@@ -126,7 +126,7 @@ def test_a_single_letter(letters: Any) -> None:
         ({"pml": 1}, "pml= and prior= go together"),
         ({"epsilon": 1, "prior": [0.5, 0.5]}, "pml= and prior= go together"),
         ({"pml": -1, "prior": [0.5, 0.5]}, "pml must be at least 0"),
-        ({"pml": 1, "prior": [0.5, 0.25, 0.25]}, "2 letters and the prior has 3"),
+        ({"pml": 1, "prior": [0.5, 0.25, 0.25]}, "2 values and the prior has 3"),
         ({"pml": 1, "prior": {"a": 0.5, "c": 0.5}}, "does not have: 'b'"),
         ({"pml": 1, "prior": 5}, "prior must be"),
     ],

@@ -82,7 +82,7 @@ def test_letters_are_matched_by_name() -> None:
     joint = lw.compose(first, second)
     assert joint.inputs == ("a", "b")
     assert joint.counts == (2,)
-    with pytest.raises(lw.InvalidInput, match="letters"):
+    with pytest.raises(lw.InvalidInput, match="values"):
         lw.compose(first, lw.Mechanism([[1, 0], [0, 1]], inputs=["a", "c"]))
 
 

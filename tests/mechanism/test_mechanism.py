@@ -228,9 +228,9 @@ def test_then_finds_structured_inputs_by_label() -> None:
 
 def test_then_with_other_letters() -> None:
     first = Mechanism([[0.5, 0.5]], outputs=["a", "b"])
-    with pytest.raises(InvalidInput, match="letters that the input of the second does not have: 'b'"):
+    with pytest.raises(InvalidInput, match="values that the input of the second does not have: 'b'"):
         first.then(Mechanism([[1], [1]], inputs=["a", "c"]))
-    with pytest.raises(InvalidInput, match="has 2 letters and the input of the second has 3"):
+    with pytest.raises(InvalidInput, match="has 2 values and the input of the second has 3"):
         first.then([[1], [1], [1]])
     with pytest.raises(InvalidInput, match="sum to 1"):
         first.then([[1], [0.5]])
@@ -511,7 +511,7 @@ def test_align_prior() -> None:
     m = Mechanism([[1.0], [1.0]], inputs=["a", "b"])
     assert align_prior({"b": 0.25, "a": 0.75}, m).labels == ("a", "b")
     assert align_prior([0.25, 0.75], m).nominal.probabilities.tolist() == [0.25, 0.75]
-    with pytest.raises(InvalidInput, match="letters that the prior does not have: 'b'"):
+    with pytest.raises(InvalidInput, match="values that the prior does not have: 'b'"):
         align_prior({"a": 0.5, "c": 0.5}, m)
 
 

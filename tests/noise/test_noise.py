@@ -343,5 +343,5 @@ def test_bad_questions_are_refused() -> None:
         Gaussian([0, 1], 1).pml([math.nan], Prior([0.5, 0.5]))
     with pytest.raises(InvalidInput, match="delta"):
         Laplace([0, 1], 1).envelope_bounds(Prior([0.5, 0.5]), 0)
-    with pytest.raises(InvalidInput, match="letters"):
+    with pytest.raises(InvalidInput, match="values"):
         Laplace([0, 1], 1).epsilon(Prior([0.2, 0.3, 0.5]))

@@ -231,7 +231,7 @@ def test_labels_beside_a_mapping() -> None:
         (["a"], "a", "single text"),
         ([], ["a"], "at least one value"),
         (["a", "x", "y"], ["a"], "2 of 3 rows with values outside"),
-        (["a", None], ["a"], "1 missing values among 2 rows"),
+        (["a", None], ["a"], "1 missing value among 2 rows"),
     ],
 )
 def test_bad_data(column: Any, domain: Any, message: str) -> None:

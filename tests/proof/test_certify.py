@@ -94,7 +94,7 @@ def test_a_promise_that_does_not_hold_says_so():
 def test_bad_input_is_refused_in_words():
     with pytest.raises(lw.InvalidInput, match=r"lw\.Mechanism"):
         lw.certify([[1]], lw.Prior([1]))
-    with pytest.raises(lw.InvalidInput, match="letters"):
+    with pytest.raises(lw.InvalidInput, match="values"):
         lw.certify(lw.identity(["a", "b"]), lw.Prior({"a": 0.5, "c": 0.5}))
     with pytest.raises(lw.InvalidInput, match="either"):
         lw.certify(lw.identity(2), lw.Prior.uniform(2), epsilon=1, lift=2)

@@ -241,7 +241,7 @@ def test_pickled_and_cloned():
         ({"prior": PUBLIC}, "epsilon|lift"),
         ({"lift": 2, "prior": {"no": 1.0}}, "column 'smokes' has .*outside the declared domain: 'yes'"),
         ({"lift": 2, "domain": ["no"], "failure": 1e-6}, "column 'smokes' has .*outside the declared domain: 'yes'"),
-        ({"lift": 2, "domain": ["no", "maybe"], "prior": PUBLIC}, "domain has letters that the prior does not have"),
+        ({"lift": 2, "domain": ["no", "maybe"], "prior": PUBLIC}, "domain has values that the prior does not have"),
         ({"lift": 2, "domain": {"smoke": ["no", "yes"]}, "failure": 1e-6}, "Did you mean 'smokes'"),
         ({"lift": 2, "prior": {"smoke": PUBLIC}}, "Did you mean 'smokes'"),
     ],

@@ -208,11 +208,11 @@ def test_what_the_executors_see_of_the_order(size):
 def test_errors_are_found_in_a_stack_of_two_languages():
     text = (
         "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File x\n"
-        "leakwise.errors.InvalidInput: column 's' has 1 missing values.\n\tat org.apache.spark.Worker(x.scala:3)\n"
+        "leakwise.errors.InvalidInput: column 's' has 1 missing value.\n\tat org.apache.spark.Worker(x.scala:3)\n"
     )
     error = translated(RuntimeError(text))
     assert isinstance(error, lw.InvalidInput)
-    assert str(error) == "column 's' has 1 missing values. The job was stopped, and nothing was released."
+    assert str(error) == "column 's' has 1 missing value. The job was stopped, and nothing was released."
     absent = translated(RuntimeError(f"Traceback\nImportError: {NOT_THERE} (host, Python 3.11): No module.\n"))
     assert isinstance(absent, lw.MissingExtra)
     assert "pip install 'leakwise[spark]'" in str(absent)

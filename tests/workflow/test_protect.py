@@ -209,7 +209,7 @@ def test_a_prior_in_another_order_is_put_in_order():
     r = lw.protect(FRAME, "smokes", unrelated=BESIDE, domain=["yes", "no"], prior={"no": 0.75, "yes": 0.25}, lift=2)
     assert r.prior.labels == ("yes", "no")
     assert r.prior.probabilities.tolist() == [0.25, 0.75]
-    with pytest.raises(lw.InvalidInput, match="same letters"):
+    with pytest.raises(lw.InvalidInput, match="same values"):
         lw.protect(FRAME, "smokes", unrelated=BESIDE, domain=["no", "yes", "x"], prior=PRIOR, lift=2)
 
 
@@ -308,7 +308,7 @@ def test_an_interrupt_leaves_the_entry_standing(tmp_path):
         ({"prior": PRIOR, "lift": 2, "use": "readin"}, "Did you mean 'reading'"),
         ({"prior": PRIOR, "lift": 2, "column": "smoke"}, "Did you mean 'smokes'"),
         ({"prior": PRIOR, "lift": 2, "column": None}, "column must say"),
-        ({"prior": PRIOR, "lift": 2, "domain": ["no"]}, "letters"),
+        ({"prior": PRIOR, "lift": 2, "domain": ["no"]}, "same values"),
         ({"prior": lw.Prior.uniform(["no", "x"]), "lift": 2}, "outside the declared domain"),
         ({"prior": PRIOR, "lift": 2, "overwrite": True}, "out must be left out"),
         ({"prior": PRIOR, "lift": 2, "ledger": "l.db"}, "dataset must name"),

@@ -16,7 +16,7 @@ import numpy as np
 from leakwise.alphabet.bins import Bins
 from leakwise.alphabet.dates import DateBins, days_in
 from leakwise.alphabet.labels import Alphabet, code_dtype, is_missing, plain_value
-from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.errors import InvalidInput, counted, did_you_mean, some_of
 from leakwise.types import Array, Codes, Floats, Words
 
 __all__ = ["encode_column", "encode_distinct", "found_domain", "outside_domain", "way_out_of_missing"]
@@ -107,8 +107,8 @@ class _Found:
         bad = list(self.outside.values())
         if all(is_missing(value) for value in bad):
             raise InvalidInput(
-                f"{name} has {self.rows} missing values among {total} rows, and the declared domain has no place for "
-                f"them. {way_out_of_missing(self.alphabet)}"
+                f"{name} has {counted(self.rows, 'missing value')} among {total} rows, and the declared domain "
+                f"has no place for {'it' if self.rows == 1 else 'them'}. {way_out_of_missing(self.alphabet)}"
             )
         raise InvalidInput(
             f"{name} has {self.rows} of {total} rows with values outside the declared domain: "

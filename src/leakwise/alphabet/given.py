@@ -19,7 +19,7 @@ from leakwise.alphabet.labels import (
     label_from_plain,
     label_to_plain,
 )
-from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.errors import InvalidInput, did_you_mean, label_text, some_of
 from leakwise.types import Codes
 
 __all__ = ["GivenBody", "GivenColumns", "joined"]
@@ -153,7 +153,9 @@ class GivenColumns:
 
     def described(self, stratum: Label) -> str:
         """Return a stratum in words: ``sex = f, income = low``."""
-        return ", ".join(f"{name} = {part}" for name, part in zip(self.names, self.parts(stratum), strict=True))
+        return ", ".join(
+            f"{name} = {label_text(part)}" for name, part in zip(self.names, self.parts(stratum), strict=True)
+        )
 
     def encode(self, columns: Sequence[Any], encode: Callable[..., Any] = encode_column) -> list[Codes]:
         """Return the codes of the values in each column; a value that was not declared is an error."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from leakwise.errors import InvalidInput, did_you_mean, some_of
+from leakwise.errors import InvalidInput, counted, did_you_mean, some_of
 from leakwise.types import Indices
 
 __all__ = [
@@ -101,7 +101,7 @@ class Alphabet:
             return self.index[_plain_label(label, name)]
         except KeyError:
             raise InvalidInput(
-                f"{name} {label!r} is not among the {len(self)} letters: {some_of(self.labels)}."
+                f"{name} {label!r} is not among the {counted(len(self), 'value')}: {some_of(self.labels)}."
                 + did_you_mean(label, self.labels)
             ) from None
 
@@ -112,16 +112,16 @@ class Alphabet:
         """
         if len(self) != len(other):
             raise InvalidInput(
-                f"The {mine} has {len(self)} letters and the {theirs} has {len(other)}. They must be over the same "
-                "letters."
+                f"The {mine} has {counted(len(self), 'value')} and the {theirs} has {len(other):,}. They must be over "
+                "the same values."
             )
         if self.labels == other.labels or not (self.declared and other.declared):
             return None
         missing = [label for label in self.labels if label not in other.index]
         if missing:
             raise InvalidInput(
-                f"The {mine} has letters that the {theirs} does not have: {some_of(missing)}. The {theirs} has "
-                f"{some_of(other.labels)}. They must be over the same letters."
+                f"The {mine} has values that the {theirs} does not have: {some_of(missing)}. The {theirs} has "
+                f"{some_of(other.labels)}. They must be over the same values."
             )
         return np.array([other.index[label] for label in self.labels], dtype=np.intp)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from leakwise.charts.words import Broken, Kept
-from leakwise.errors import some_of
+from leakwise.errors import some_of, written
 from leakwise.guarantee import (
     at_most,
     never_certain,
@@ -65,9 +65,9 @@ def _most_telling(audit: Audit) -> list[str]:
     worst = max(audit.outcomes, key=lambda outcome: outcome.leakage)
     value = next(each for each in audit.letters if each.label == worst.letter)
     return [
-        f"The most revealing outcome is {worst.label!r}, which has probability {percent(worst.probability)}: it makes "
-        f"the value {worst.letter!r} {at_most(worst.ratio)} times as likely, from {percent(value.prior)} to at most "
-        f"{percent_at_most(value.range[1])}."
+        f"The most revealing outcome is {written(worst.label)}, which has probability {percent(worst.probability)}: it "
+        f"makes the value {written(worst.letter)} {at_most(worst.ratio)} times as likely, from {percent(value.prior)} "
+        f"to at most {percent_at_most(value.range[1])}."
     ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from leakwise.charts.shown import Table
 from leakwise.charts.table import number
-from leakwise.errors import counted
+from leakwise.errors import counted, label_text
 from leakwise.guarantee import at_least, at_most
 
 if TYPE_CHECKING:
@@ -59,14 +59,20 @@ def _rows(audit: Audit) -> list[list[object]]:
 def _outcome_rows(audit: Audit) -> list[list[object]]:
     worst = sorted(audit.outcomes, key=lambda outcome: -outcome.leakage)
     return [
-        [str(one.label), number(one.probability), at_most(one.leakage), at_most(one.ratio), str(one.letter)]
+        [
+            label_text(one.label),
+            number(one.probability),
+            at_most(one.leakage),
+            at_most(one.ratio),
+            label_text(one.letter),
+        ]
         for one in worst
     ]
 
 
 def _letter_rows(audit: Audit) -> list[list[object]]:
     return [
-        [str(each.label), number(each.prior), at_most(each.range[1]), at_least(each.range[0])]
+        [label_text(each.label), number(each.prior), at_most(each.range[1]), at_least(each.range[0])]
         for each in sorted(audit.letters, key=lambda letter: letter.prior - letter.most)
     ]
 

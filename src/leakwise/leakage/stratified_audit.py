@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, overload
 
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts, Shown, Table
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, label_text
 from leakwise.guarantee import at_most, lift_above
 from leakwise.leakage.audit import Audit
 from leakwise.leakage.audit import audit as audit_one
@@ -65,7 +65,7 @@ class StratifiedAudit(Shown):
         given, weights = self.prior.given_columns, self.prior.weights
         most = sorted(self.leakages, key=lambda key: -self.leakages[key])[:_SHOWN]
         rows = [
-            [*map(str, given.parts(key)), float(weights[key]), at_most(lift_above(self.leakages[key])),
+            [*map(label_text, given.parts(key)), float(weights[key]), at_most(lift_above(self.leakages[key])),
              at_most(self.leakages[key], 5)]
             for key in most
         ]  # fmt: skip

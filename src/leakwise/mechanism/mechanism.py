@@ -14,7 +14,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Label, as_alphabet
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import heatmap
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, label_text
 from leakwise.exact import IntegerArray
 from leakwise.mechanism.code_kernel import CodeKernel
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
@@ -309,10 +309,13 @@ class Mechanism(Drawn):
     def _shown(self) -> Parts:
         if max(self.shape) > 400:
             return [f"{self._title()} (too large to show)"]
-        headers = ["", *(str(label) for label in self.outputs)]
+        headers = ["", *map(label_text, self.outputs)]
         # A float of 0 or 1 may be a rounded one: then the exact number is shown.
         rows: list[list[object]] = [
-            [str(label), *(p if 0.0 < p < 1.0 else Fraction(w, self.denominator) for p, w in zip(*row, strict=True))]
+            [
+                label_text(label),
+                *(p if 0.0 < p < 1.0 else Fraction(w, self.denominator) for p, w in zip(*row, strict=True)),
+            ]
             for label, *row in zip(self.inputs, self.matrix.tolist(), self.weights.tolist(), strict=True)
         ]
         return [Table(headers, rows, self._title())]
@@ -321,8 +324,8 @@ class Mechanism(Drawn):
         """Return the heat map as a Vega-Lite specification, under this title or the mechanism's own."""
         exact = [[f"{weight}/{self.denominator}" for weight in row] for row in self.weights.tolist()]
         return heatmap(
-            [str(label) for label in self.inputs],
-            [str(label) for label in self.outputs],
+            [label_text(label) for label in self.inputs],
+            [label_text(label) for label in self.outputs],
             self.matrix,
             title=self._title() if title is None else title,
             value_title="probability",

@@ -13,6 +13,7 @@ from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import heatmap
 from leakwise.charts.words import Kept
+from leakwise.errors import label_text
 from leakwise.guarantee import at_least, at_most
 from leakwise.leakage import lifts
 from leakwise.mechanism import Mechanism
@@ -50,7 +51,7 @@ def lift_chart(mechanism: Mechanism, prior: Prior) -> dict[str, Any]:
     law = mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
     return heatmap(
         [f"{100 * share:.2g}% {label}" for label, share in zip(mechanism.outputs, law.tolist(), strict=True)],
-        [str(label) for label in mechanism.inputs],
+        [label_text(label) for label in mechanism.inputs],
         ratios.T,
         title="How many times as likely each outcome makes each value",
         value_title="lift",

@@ -28,7 +28,7 @@ from leakwise.alphabet import (
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, label_text
 from leakwise.exact import (
     IntegerArray,
     integer_array,
@@ -369,7 +369,7 @@ class Prior(Shown, PriorSet):
         # Numbers, not texts: the table writes out only the rows that it shows. A float of 0 or 1 may be a rounded one.
         floats, weights = self.probabilities.tolist(), self.weights.tolist()
         rows: list[list[object]] = [
-            [str(label), p if 0.0 < p < 1.0 else Fraction(weight, self.denominator)]
+            [label_text(label), p if 0.0 < p < 1.0 else Fraction(weight, self.denominator)]
             for label, p, weight in zip(self.labels, floats, weights, strict=True)
         ]
         return [Table(["value", "probability"], rows, self._title())]

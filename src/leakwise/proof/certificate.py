@@ -14,7 +14,7 @@ import msgspec
 
 from leakwise.alphabet import Alphabet, Label, newest
 from leakwise.documents import read_document, read_integer, write_document, write_integer
-from leakwise.errors import CertificateRejected, InvalidInput
+from leakwise.errors import CertificateRejected, InvalidInput, label_text
 from leakwise.exact import Level, float_above, log_upper
 from leakwise.guarantee import at_most, failure_at_most, no_guess
 from leakwise.mechanism import CodeKernel, Mechanism
@@ -260,8 +260,8 @@ class Certificate(ShownCertificate):
         rows = [
             ["proven ε (nats, rounded up)", at_most(self.epsilon_upper, 6)],
             ["largest lift e^ε", self.printed_lift],
-            ["reached at outcome", str(self.outcome)],
-            ["by value", str(self.letter)],
+            ["reached at outcome", label_text(self.outcome)],
+            ["by value", label_text(self.letter)],
         ]
         if self.asked is not None:
             rows.append(["asked", self.asked.words])

@@ -12,6 +12,7 @@ import numpy as np
 from leakwise.alphabet import Label, joined, label_to_plain
 from leakwise.charts.shown import Parts, Table
 from leakwise.charts.words import Notice
+from leakwise.errors import label_text
 from leakwise.guarantee import percent
 from leakwise.mechanism import AnyMechanism, StratifiedMechanism
 from leakwise.report.better_choices import Advice
@@ -83,7 +84,7 @@ class ExpectedOfSecret:
         found, errors = self.guesses, self.standard_errors
         return [
             [
-                label,
+                label_text(label),
                 percent(share),
                 "not determined" if errors is None else f"± {percent(1.96 * errors[label])}",
                 "-" if np.isnan(before) else percent(before),
@@ -107,7 +108,7 @@ class ExpectedOfSecret:
             names = joined(getattr(self.mechanism, "given", ()))
             rows = [
                 [
-                    one.stratum,
+                    label_text(one.stratum),
                     f"{one.rows:,}",
                     "not determined" if row is None else f"± {percent(1.96 * max(row.values()))}",
                 ]

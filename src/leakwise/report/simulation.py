@@ -11,6 +11,7 @@ import numpy as np
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import dots_with_intervals, grouped_bars, vertical
+from leakwise.errors import label_text
 from leakwise.guarantee import at_most, percent
 from leakwise.report.expected import Guesses
 from leakwise.report.steward import STEWARD
@@ -168,7 +169,7 @@ class Simulation(Drawn):
 
     def chart(self) -> dict[str, Any]:
         """Estimates around the true frequencies, above the shares of right guesses, as a Vega-Lite specification."""
-        names = [str(label) for label in self.labels]
+        names = [label_text(label) for label in self.labels]
         note = None if self.determined.all() else "Values without a dot cannot be estimated from the outcomes."
         return vertical(
             dots_with_intervals(

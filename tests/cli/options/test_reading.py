@@ -190,7 +190,7 @@ def test_missing_values_are_not_dropped(tmp_path: Path) -> None:
     for text in ("smokes\nno\n\nyes\n", "smokes,x\nno,1\n,2\nyes,3\n"):
         table = tmp_path / "t.csv"
         write(table, text)
-        with pytest.raises(lw.InvalidInput, match="1 missing values among 3 rows"):
+        with pytest.raises(lw.InvalidInput, match="1 missing value among 3 rows"):
             read_prior(data=table, column="smokes", domain="no,yes")
 
 

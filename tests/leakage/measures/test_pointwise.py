@@ -121,5 +121,5 @@ def test_a_million_letters_need_no_matrix():
 def test_other_kinds_of_arguments_are_refused():
     with pytest.raises(lw.InvalidInput, match=r"lw\.Mechanism"):
         lw.pml([[1.0]], [1.0])
-    with pytest.raises(lw.InvalidInput, match="2 letters"):
+    with pytest.raises(lw.InvalidInput, match="2 values"):
         lw.pml(lw.identity(2), [0.5, 0.3, 0.2])

@@ -176,7 +176,7 @@ def test_levels_and_priors_are_checked(measure: object) -> None:
         measure(EXAMPLE, UNIFORM)  # type: ignore[operator]
     with pytest.raises(lw.InvalidInput, match="lift"):
         measure(EXAMPLE, UNIFORM, lift=0.5)  # type: ignore[operator]
-    with pytest.raises(lw.InvalidInput, match="letters"):
+    with pytest.raises(lw.InvalidInput, match="values"):
         measure(EXAMPLE, lw.Prior.uniform(3), lift=2)  # type: ignore[operator]
     with pytest.raises(lw.InvalidInput, match=r"lw\.Mechanism"):
         measure([[1.0]], UNIFORM, lift=2)  # type: ignore[operator]

@@ -288,7 +288,7 @@ def test_letters_never_seen_stay_in_and_are_named() -> None:
         (lambda: Box(Prior([1, 1]), [0, 0], [1, 1], beta=-1), "beta must be a radius"),
         (lambda: KLBall(Prior([1, 1]), -1), "radius must be at least 0"),
         (lambda: Hull([]), "at least one prior"),
-        (lambda: Hull([[0.5, 0.5], [1, 0, 0]]), "same letters"),
+        (lambda: Hull([[0.5, 0.5], [1, 0, 0]]), "same values"),
         (lambda: AllPriors(Prior([1, 1]).ball(0.1)), "Got a set of priors"),
         (lambda: LayerCake(Prior.from_counts([1, 1]), 0), "failure must be above 0"),
         (lambda: LayerCake(Prior([1, 1]), 0.1), "how many samples"),

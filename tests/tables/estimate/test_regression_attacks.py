@@ -169,7 +169,7 @@ def test_a_few_heavy_weights_count_as_a_few_rows():
             lambda t: lw.estimate(t.assign(region=[None, *t.region[1:]]), {"ill": YES}, strata="region"),
             "1 rows have no value in strata",
         ),
-        (lambda t: lw.regress("ill ~ x", t.assign(ill=[None, *t.ill[1:]]), {"ill": YES}), "1 missing values"),
+        (lambda t: lw.regress("ill ~ x", t.assign(ill=[None, *t.ill[1:]]), {"ill": YES}), "1 missing value"),
         (lambda t: lw.regress("ill ~ x", t.assign(ill=["maybe", *t.ill[1:]]), {"ill": YES}), "outside the declared"),
         (
             lambda t: lw.regress("ill ~ x + region", t, {"ill": YES}).predict({"x": [0.0], "region": ["east"]}),

@@ -398,7 +398,7 @@ def bad(tmp_path: Path, text: str, name: str = "a.csv") -> Path:
         ("a.csv", "anwser,n\nno,1\n", "Did you mean 'anwser'"),
         ("a.csv", "answer,answer\nno,no\n", "is in the table 2 times"),
         ("a.csv", "answer,n\nno,1\nmaybe,2\n", "outside the declared domain: 'maybe'"),
-        ("a.csv", "answer,n\nno,1\n,2\n", "1 missing values"),
+        ("a.csv", "answer,n\nno,1\n,2\n", "1 missing value"),
         ("a.csv", "answer,n\nno,1\nno\n", "Record 3 of .* has 1 fields"),
         ("a.csv", "answer,n\nno,1,2\nno\n", "Record 2 of .* has 3 fields"),
         ("a.csv", "answer,n\n1,no,1\n2,no,2\n", r"begins with the name of a row.*with row\.names=FALSE"),

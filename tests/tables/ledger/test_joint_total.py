@@ -96,7 +96,7 @@ def test_letters_in_another_order():
     same = lw.Mechanism([[0.2, 0.8], [0.9, 0.1]], inputs=["a", "b"], outputs=["x", "y"])
     prior = lw.Prior({"a": 0.7, "b": 0.3})
     assert together([m, same], prior).epsilon == together([same, same], prior).epsilon
-    with pytest.raises(lw.InvalidInput, match="same letters"):
+    with pytest.raises(lw.InvalidInput, match="same values"):
         together([m], lw.Prior({"a": 0.7, "c": 0.3}))
 
 

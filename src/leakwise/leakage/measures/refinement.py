@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
-from leakwise.errors import InvalidInput, NotConverged
+from leakwise.errors import InvalidInput, NotConverged, label_text
 from leakwise.exact import exact_fraction, float_above, float_below, integer_product, over_common_denominator
 from leakwise.leakage.measures.arguments import checked, wide
 from leakwise.mechanism import DenseKernel, Mechanism
@@ -245,4 +245,4 @@ def reduced(mechanism: Mechanism) -> Mechanism:
 
 
 def _merged_name(labels: list[Label]) -> Label:
-    return labels[0] if len(labels) == 1 else "{" + ",".join(str(label) for label in labels) + "}"
+    return labels[0] if len(labels) == 1 else "{" + ",".join(map(label_text, labels)) + "}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Label
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, label_text
 from leakwise.exact import round_integer_rows
 from leakwise.leakage import lifts as lifts_of
 from leakwise.mechanism import CodeKernel, CommonLawKernel, DenseKernel, Kernel, Mechanism
@@ -44,10 +44,11 @@ def named(kernel: Kernel, prior: Prior, utility: Utility, says: Indices | None) 
 
 def _names(kernel: Kernel, prior: Prior) -> list[str]:
     if isinstance(kernel, CommonLawKernel) and len(prior) > 2:
-        texts = [str(label) for label in prior.labels]
+        texts = [label_text(label) for label in prior.labels]
         if kernel.diagonal == 0:
             return [f"any #{place}" for place in range(len(texts))]
-        return [f"not {text}" if kernel.diagonal < 0 else f"{{{text}}}" for text in texts]
+        named = distinct(f"not {text}" if kernel.diagonal < 0 else f"{{{text}}}" for text in texts)
+        return [str(name) for name in named]
     return outcome_names(lifts_of(Mechanism.from_kernel(kernel, prior.alphabet), prior), prior.labels)
 
 
@@ -120,8 +121,8 @@ def distinct(names: Iterable[Label]) -> list[Label]:
 
 def set_name(raised: Bools, labels: Sequence[Label], shown: int) -> str:
     """Return a name for an outcome that raises these values, of which so many are listed."""
-    up = [str(label) for label, here in zip(labels, raised, strict=True) if here]
-    down = [str(label) for label, here in zip(labels, raised, strict=True) if not here]
+    up = [label_text(label) for label, here in zip(labels, raised, strict=True) if here]
+    down = [label_text(label) for label, here in zip(labels, raised, strict=True) if not here]
     if not up or not down:
         return "any"
     if len(up) <= len(down):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Label
+from leakwise.errors import label_text
 from leakwise.leakage import lifts
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.optimize.finish.outcome_names import codes, distinct, outcome_names, set_name, too_long
@@ -51,7 +52,7 @@ def same_names(
     sets: dict[str, dict[tuple[bool, ...], None]] = {}
     for name, which in (pair for pairs in [*everywhere, *([] if rest is None else [rest])] for pair in pairs):
         sets.setdefault(name, {})[which] = None
-    texts = [str(label) for label in labels]
+    texts = [label_text(label) for label in labels]
     names = _set_names(sets, texts)
     legend: dict[Label, str] = {}
 

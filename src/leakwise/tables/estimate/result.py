@@ -13,7 +13,7 @@ from leakwise.alphabet import Alphabet, Label, label_to_plain
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import dots_with_intervals
 from leakwise.charts.table import number
-from leakwise.errors import InvalidInput, require, some_of
+from leakwise.errors import InvalidInput, label_text, require, some_of
 from leakwise.tables.estimate.numbers import ColumnNumbers
 from leakwise.types import Array, Bools, Counts, Floats, Indices
 
@@ -190,7 +190,7 @@ class Estimate(ColumnNumbers, Drawn):
             known = bool(self.identifiable_letters[place])
             rows.append(
                 [
-                    str(self.labels[place]),
+                    label_text(self.labels[place]),
                     float(self.frequencies[place]) if known else None,
                     float(self.standard_error[place]) if known else None,
                     float(low),
@@ -212,7 +212,7 @@ class Estimate(ColumnNumbers, Drawn):
             note = "Values without a dot cannot be estimated from the outcomes."
         known = self.identifiable_letters
         return dots_with_intervals(
-            [str(label) for label in self.labels],
+            [label_text(label) for label in self.labels],
             [float(p) if known[place] else None for place, p in enumerate(self.frequencies)],
             self.intervals[:, 0],
             self.intervals[:, 1],
@@ -305,7 +305,7 @@ class GroupedEstimate(Drawn, Mapping[Any, Estimate]):
 
     def _shown(self) -> Parts:
         rows = [
-            [str(group), one.sample_size, *row[:-1]]
+            [label_text(group), one.sample_size, *row[:-1]]
             for group, one in list(self.groups.items())[:_SHOWN]
             for row in one._rows()
         ]

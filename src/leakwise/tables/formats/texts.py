@@ -15,7 +15,7 @@ import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, code_dtype
 from leakwise.alphabet.columns import outside_domain, way_out_of_missing
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput, counted, some_of
 from leakwise.tables.formats import Reorder
 from leakwise.types import Array
 
@@ -118,8 +118,8 @@ class TextCoder:
         bad = [self._read(distinct[place], self._alphabet) for place in np.flatnonzero(outside).tolist()]
         if all(value is None for value in bad):
             raise InvalidInput(
-                f"{name} has {rows} missing values among the {places.size} rows last read, and the declared domain has "
-                f"no place for them. {way_out_of_missing(self._alphabet)}"
+                f"{name} has {counted(rows, 'missing value')} among the {places.size} rows last read, and the declared "
+                f"domain has no place for {'it' if rows == 1 else 'them'}. {way_out_of_missing(self._alphabet)}"
             )
         raise InvalidInput(
             f"{name} has {rows} of the {places.size} rows last read with values outside the declared domain: "

@@ -76,9 +76,15 @@ def check_columns(table: Any, names: Sequence[Hashable]) -> None:
     check_names(column_names(table), names)
 
 
-def check_names(known: Sequence[Hashable], names: Sequence[Hashable], where: str = "the table") -> None:
+def check_names(known: Sequence[Hashable], names: Sequence[Any], where: str = "the table") -> None:
     """Refuse names that are not among the known ones, or are there more than once."""
     for name in names:
+        if not isinstance(name, Hashable):
+            meant = repr(name[0]) if len(name) == 1 else f"the tuple {tuple(name)!r}"
+            raise InvalidInput(
+                "A secret must be the name of a column, or a tuple of names for columns that are one secret. Got the "
+                f"list {name!r} instead: write {meant}."
+            )
         times = known.count(name)
         if times == 0:
             raise InvalidInput(

@@ -11,7 +11,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, GivenColumns, Label, as_alphabet, label_to_plain
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.words import Broken, Notice
-from leakwise.errors import InvalidInput, counted, some_of, written
+from leakwise.errors import InvalidInput, counted, label_text, some_of, written
 from leakwise.guarantee import at_least, at_most, percent
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import Box, Prior, PriorByStratum
@@ -162,7 +162,7 @@ class TableAudit(Shown):
         rows = []
         for one in self.worst[:_WORST]:
             lifts = [getattr(one, kind) for kind in kinds]
-            where = ", ".join(map(str, self.given_columns.parts(one.stratum)))
+            where = ", ".join(map(label_text, self.given_columns.parts(one.stratum)))
             rows.append([where, one.rows, *(lift.written() for lift in lifts)])
         headers = [", ".join(map(str, self.given)), "rows", *(titles[kind] for kind in kinds)]
         title = (

@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import dots_with_intervals, heatmap
-from leakwise.errors import require
+from leakwise.errors import label_text, require
 from leakwise.types import Bools, Floats
 
 __all__ = ["CrossTable"]
@@ -85,8 +85,8 @@ class CrossTable(Drawn):
         if len(self.columns) == 2:
             values = np.where(self.identifiable, self.frequencies, np.nan)
             return heatmap(
-                [str(label) for label in self.labels[0]],
-                [str(label) for label in self.labels[1]],
+                [label_text(label) for label in self.labels[0]],
+                [label_text(label) for label in self.labels[1]],
                 [[None if one != one else one for one in row] for row in values.tolist()],
                 title=self._title(),
                 value_title="share",

@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.alphabet import Label
 from leakwise.charts.shown import Drawn, Parts
 from leakwise.charts.specs import beside, heatmap
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput, label_text, some_of
 from leakwise.tables.estimate.joint.axes import Axis
 from leakwise.tables.estimate.joint.cross_table import CrossTable
 from leakwise.tables.estimate.joint.evidence import Evidence, covariance
@@ -350,7 +350,7 @@ class JointEstimate(Drawn):
         drawn = self.table().chart()
         if len(self.axes) != 2 or self.naive is None:
             return drawn
-        names = [[str(label) for label in labels] for labels in self.labels]
+        names = [[label_text(label) for label in labels] for labels in self.labels]
         outcomes = heatmap(
             names[0],
             names[1],
