@@ -157,6 +157,12 @@ def test_the_last_binary_digit() -> None:
     np.testing.assert_array_equal(told, [-1, -2, 0, 2, -1074, np.nan, np.nan, -3])
 
 
+def test_the_sum_counts_numbers_of_both_signs_and_no_texts() -> None:
+    parts = Parts([[1, -2, "a"], [0.5, 0, "b"]])
+    assert parts.names[-1] == "the sum"
+    assert parts.read([[1, -2, "a"], [4, None, "b"]])[:, -1].tolist() == [-1, 4]
+
+
 def test_questions_have_names() -> None:
     rows = [[[0, "red"]] * 10 + [[1, "blue"]] * 10, [[1, "red"]] * 10 + [[1, "blue"]] * 5 + [[1]] * 5]
     features = Features(rows)

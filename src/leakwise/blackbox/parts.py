@@ -62,7 +62,7 @@ class Parts:
             columns.append(lengths[:, None])
         if self.width > 1:
             with np.errstate(all="ignore"):
-                columns.append(np.where(parts >= 0, parts, 0.0).sum(axis=1)[:, None])
+                columns.append(np.where(parts > FIRST_CODE, parts, 0.0).sum(axis=1)[:, None])
         return np.concatenate(columns, axis=1)
 
     def value(self, number: float) -> str:
