@@ -352,11 +352,14 @@ def test_other_columns_of_the_table_and_all_that_releases_it(
     expect(page.locator("#row-cli")).not_to_contain_text("--drop sex")
     # Everything that can be taken runs as it is, in the folder of the table.
     assert shlex.split(page.locator("#row-cli").inner_text())[:3] == ["leakwise", "release", "people.csv"]
+    page.fill("#lift", "1.5")
+    page.keyboard.press("Enter")  # and press a button at once: it waits for what was just decided
     for what, name in {"Settings": "people_release.toml", "Notebook": "people_release.ipynb"}.items():
         with page.expect_download() as download:
             page.get_by_role("button", name=what, exact=True).click()
         assert download.value.suggested_filename == name
         download.value.save_as(tmp_path / name)
+    assert "\nlift = 1.5\n" in (tmp_path / "people_release.toml").read_text(encoding="utf-8")
     visit.settled()
     for place in ("#row-cli", "#row-short-cli", "#cli"):
         for old in tmp_path.glob("people_released*"):
@@ -895,12 +898,25 @@ def test_simulated_rows_and_the_game_of_guesses(visit: Visit) -> None:
 
 
 def test_all_values_are_there_and_what_is_left_out_is_said(visit: Visit) -> None:
-    names = [f"value {place}" for place in range(50)]
-    page = visit.open({**make_state(names, ["0.02"] * 50, goal=design_for("frequencies")), "anyone": "20"})
+    names = [f"the long name of value number {place}" for place in range(50)]
+    counts = [str(20_000 // place) for place in range(1, 51)]
+    page = visit.open({**make_state(names, counts, kind="counts", goal=design_for("frequencies")), "anyone": "20"})
     expect(page.locator("#leaks tr")).to_have_count(8)
     expect(page.locator("#leaks-rest")).to_contain_text("42 further values become at most 2 times as likely.")
     page.locator("#leaks-all").click()
     expect(page.locator("#leaks tr")).to_have_count(50)
+    # A name that is cut off is whole where one points; codes of outcomes are explained there.
+    assert page.locator("#leaks th").first.get_attribute("title") == names[0]
+    expect(page.locator("#caption-mechanism")).to_contain_text(
+        re.compile(r"The 30 likeliest of \d+ outcomes are shown")
+    )
+    assert len(heat_map(page)) == 50 * 30
+    point_at(page, "#chart-mechanism svg [aria-roledescription='rect mark']")
+    expect(page.locator("#tip")).to_contain_text(names[0])
+    expect(page.locator("#tip")).to_contain_text(re.compile(r"y\d+: (not )?\{"))
+    page.locator("#more > summary").click()
+    expect(page.locator("#caption-beliefs")).to_contain_text("These are the 30 most exposed of 50 values")
+    expect(page.locator("#caption-outcomes")).to_contain_text("These are the 30 outcomes of")
 
 
 # ---------------------------------------------------------------------------------------------- for everybody

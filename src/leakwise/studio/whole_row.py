@@ -59,7 +59,7 @@ def _beside(solved: Solved, others: OtherColumns, counts: Floats) -> tuple[list[
     alone = np.divide(shares, whole, out=np.zeros_like(shares), where=whole > 0)
     at, value = np.unravel_index(int(alone.argmax()), alone.shape)
     told = [
-        f"{names} alone: where {_where(others, int(seen[at]))}, {solved.nominal.labels[value]} is "
+        f"{names} alone: where {_where(others, int(seen[at]))}, {others.column} = {solved.nominal.labels[value]} is "
         f"{at_most(float(alone[at, value]))} times as likely as in the whole table "
         f"({percent(float(shares[at, value]))} instead of {percent(float(whole[value]))}). "
         f"No mechanism changes that.{rest}"

@@ -62,7 +62,7 @@ export class AnswerPanel {
     document.body.dataset.answered = "yes";
     drawn();
     // What does not follow the knob at every turn waits, a little paler, until it rests.
-    byId("more").classList.toggle("turning", body.draft);
+    for (const id of ["more", "take"]) byId(id).classList.toggle("turning", body.draft);
     if (body.draft) return;
     this.stale(false);
     byId("sentences").replaceChildren(...body.sentences.map((words) => make("li", { textContent: words })));

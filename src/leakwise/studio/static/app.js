@@ -104,6 +104,7 @@ function together() {
 
 // What goes out beside the secret, where a table is open.
 function beside() {
+  others.stale();
   try {
     const asked = others.asked();
     if (asked) panels.row.ask({ state: solved(), others: asked });
@@ -115,6 +116,7 @@ function beside() {
 // While the knob turns, quick drafts follow it; the full solve begins when it rests.
 function changed({ turning = false, settled = false, prior: priorChanged = false } = {}) {
   delete document.body.dataset.idle;
+  others.stale();
   keep();
   together();
   if (priorChanged) {

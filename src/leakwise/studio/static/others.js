@@ -60,8 +60,15 @@ export class OtherColumns {
       keys: groups.map(({ key }) => key), counts: groups.map(({ counts }) => counts) };
   }
 
+  // Something was changed: what stands there is about something else until the answer comes.
+  stale() {
+    byId("row-command").classList.add("waits");
+    for (const button of byId("row-command").querySelectorAll("button")) button.disabled = true;
+  }
+
   told(body) {
     showError("row-error", "");
+    byId("row-command").classList.remove("waits");
     const box = byId("whole-row");
     box.hidden = !body?.sentences.length;
     box.classList.toggle("beyond", Boolean(body?.beyond));
@@ -71,7 +78,7 @@ export class OtherColumns {
     byId("row-short-cli").textContent = body?.short_cli ?? "";
     byId("row-note").textContent = body?.note ?? "";
     this.files = body?.files;
-    for (const button of byId("row-files").children) button.disabled = !this.files;
+    for (const button of byId("row-command").querySelectorAll("button")) button.disabled = !this.files;
     const spaced = body && this.source?.table.rows.find((row) => row[this.source.place].trim() !== row[this.source.place]);
     if (spaced) showError("row-error", `Cells such as "${spaced[this.source.place]}" have spaces around their value, which a release takes as part of it and refuses. Remove them from the file first.`);
   }
