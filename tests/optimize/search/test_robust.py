@@ -19,6 +19,7 @@ import strategies as own
 from leakwise.errors import InvalidInput
 from leakwise.exact import level
 from leakwise.optimize.bounds.ball import ball_bound
+from leakwise.optimize.finish import optimality_claim
 from leakwise.optimize.problem.prior_set_cone import RobustCone, conservative_lift
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.search.closed_forms import binary_kernel
@@ -253,6 +254,23 @@ def test_never_worse_than_ldp_never_better_than_the_known_prior(priors: PriorSet
     assert d.value >= nothing.value - 1e-6
     # Cuts approach a KL ball from outside: (4, 7, 8, 4)/23 with radius 0.05 at lift 2 keeps a gap of 1.1e-4.
     assert d.gap <= (1e-3 if isinstance(priors, KLBall) else 1e-5)
+
+
+def test_the_checker_is_not_asked_again_for_what_it_cannot_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes are cut down to 1e-8 of a bound: to ask for 1e-11 and 1e-9 more would cut the same boxes again."""
+    asked = []
+    whole = optimality_claim.proven_bound
+
+    def counted(claim: Any, *others: Any) -> float:
+        asked.append(len(claim.duals))
+        return whole(claim, *others)
+
+    monkeypatch.setattr(optimality_claim, "proven_bound", counted)
+    law = [Fraction(k, 29) for k in (15, 6, 6, 2)]
+    d = robust_design(Box(Prior(law), [p / 2 for p in law], [p + (1 - p) / 3 for p in law]), lift=4)
+    assert asked == [4, 0]  # by its duals, and by the chords alone
+    assert d.gap <= 2e-8
+    assert d.certificate.verify().optimality is not None
 
 
 def test_labelled_utilities_and_frequencies() -> None:
