@@ -39,6 +39,7 @@ from leakwise.leakage import (
     row_lift,
     sensitivity_bound,
     shannon_capacity,
+    simulated_envelope,
     tail_probability,
     zeros_allowed,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "row_lift",
     "sensitivity_bound",
     "shannon_capacity",
+    "simulated_envelope",
     "tail_probability",
     "zeros_allowed",
 ]

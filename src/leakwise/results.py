@@ -14,6 +14,7 @@ from leakwise.leakage import (
     RowLift,
     SampleLeakage,
     ShannonCapacity,
+    SimulatedEnvelope,
     StratifiedAudit,
 )
 from leakwise.mechanism import Composition
@@ -81,6 +82,7 @@ __all__ = [
     "SeveralDryRun",
     "SeveralProtection",
     "ShannonCapacity",
+    "SimulatedEnvelope",
     "Simulation",
     "StratifiedAudit",
     "StratifiedCertificate",

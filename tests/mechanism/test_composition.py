@@ -113,7 +113,7 @@ def test_what_does_not_fit_says_so() -> None:
     assert not many.enumerable
     assert many.count_vectors == math.comb(205, 5)
     with pytest.raises(lw.InvalidInput, match=r"2,872,408,791 count vectors.*composition_bounds"):
-        lw.epsilon(many, lw.Prior.uniform(6))
+        lw.pml(many, lw.Prior.uniform(6))
 
 
 def test_zeros_stay_zero() -> None:

@@ -23,6 +23,7 @@ from leakwise.leakage.composition import (
     conditional_maximal_leakage,
 )
 from leakwise.leakage.envelopes import Envelope, EnvelopeCurve, envelope, envelope_curve, failure_probability
+from leakwise.leakage.many_releases.simulated import SimulatedEnvelope, simulated_envelope
 from leakwise.leakage.measures.average import (
     Vulnerability,
     attaining_gain,
@@ -63,6 +64,7 @@ __all__ = [
     "RowLift",
     "SampleLeakage",
     "ShannonCapacity",
+    "SimulatedEnvelope",
     "StratifiedAudit",
     "TreePrior",
     "Vulnerability",
@@ -110,6 +112,7 @@ __all__ = [
     "sample_size",
     "sensitivity_bound",
     "shannon_capacity",
+    "simulated_envelope",
     "tail_probability",
     "zeros_allowed",
 ]

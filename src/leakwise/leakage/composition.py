@@ -15,15 +15,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from leakwise.alphabet import Label
-from leakwise.charts.shown import Drawn, Parts, Table
+from leakwise.charts.shown import Drawn, Parts, Shown, Table
 from leakwise.charts.specs import lines
+from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, some_of
-from leakwise.exact import log_lower, log_upper
+from leakwise.exact import log_upper
+from leakwise.guarantee import at_most, lift_above
 from leakwise.leakage.envelopes.one_delta import envelope, open_delta
-from leakwise.leakage.envelopes.short_fractions import ratio_below
+from leakwise.leakage.many_releases.information import information_bounds
+from leakwise.leakage.many_releases.largest_lift import largest_lift
+from leakwise.leakage.many_releases.simulated import SimulatedEnvelope, simulated_envelope
 from leakwise.leakage.measures.arguments import checked, single_prior
 from leakwise.leakage.measures.average import maximal_leakage
 from leakwise.leakage.measures.differential import ldp
+from leakwise.leakage.measures.information import mutual_information
 from leakwise.leakage.measures.pointwise import epsilon
 from leakwise.mechanism import Composition, DenseKernel, Mechanism
 from leakwise.mechanism.mechanism import align_prior
@@ -41,40 +46,101 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class CompositionBounds:
-    """Proven bounds, in nats, on the ε and the envelope of a composition that need no enumeration.
+@dataclass(frozen=True, repr=False)
+class CompositionBounds(Shown):
+    """What many releases of one secret reveal together, from both sides, in nats; nothing is enumerated.
 
     Attributes
     ----------
+    releases, count_vectors, delta
+        How many releases there are, how many joint outcomes when only counts matter, and the δ that was asked for.
     epsilon_lower, epsilon_upper
-        Some joint outcome leaks at least the first; none leaks more than min{ε_max, Σ ε_LDP}.
+        Some joint outcome leaks at least the first; none leaks more than the second. They meet, except for rounding,
+        unless branch and bound was stopped.
     envelope_lower, envelope_upper
         The envelope of as many of the releases as can be enumerated in seconds (20,000 entries of the joint mechanism;
         ignoring the others is a post-processing), and min{Σ 𝓛 + log 1/δ, epsilon_upper}.
-    count_vectors
-        How many there are.
+    information_lower, information_upper
+        Around the mutual information.
+    ldp, ldp_delta
+        The ε of local differential privacy, and that of (ε, δ)-local differential privacy, rounded up.
+    simulated
+        The envelope by simulation, with its confidence; None where no confidence was asked for.
     """
 
+    releases: int
+    count_vectors: int
+    delta: float
     epsilon_lower: float
     epsilon_upper: float
     envelope_lower: float
     envelope_upper: float
-    count_vectors: int
+    information_lower: float
+    information_upper: float
+    ldp: float
+    ldp_delta: float
+    simulated: SimulatedEnvelope | None = None
+
+    def _shown(self) -> Parts:
+        delta = f"{self.delta:g}"
+        rows = [
+            ["ε, for every outcome", number(self.epsilon_lower, 6), at_most(self.epsilon_upper, 6), "proven"],
+            [
+                f"ε_c({delta}), after processing",
+                number(self.envelope_lower, 6),
+                at_most(self.envelope_upper, 6),
+                "proven",
+            ],
+            ["mutual information", number(self.information_lower, 6), at_most(self.information_upper, 6), "proven"],
+            ["ε of LDP, for any prior", "", at_most(self.ldp, 6), "proven"],
+            [f"ε of LDP at δ = {delta}", "", at_most(self.ldp_delta, 6), "proven"],
+        ]
+        if self.simulated is not None:
+            sure = f"confidence {self.simulated.confidence:.12g}"
+            ends = [number(self.simulated.lower, 6), at_most(self.simulated.upper, 6)]
+            rows.insert(2, [f"ε_c({delta}), simulated", *ends, sure])
+        said = (
+            f"After {self.releases:,} releases no guess becomes more than {at_most(lift_above(self.epsilon_upper))} "
+            "times as likely as the prior makes it."
+        )
+        title = f"{self.releases:,} releases of one secret ({self.count_vectors:,} joint outcomes), in nats"
+        return [said, Table(["", "at least", "at most", ""], rows, title)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return dict(vars(self))
+        return {**vars(self), "simulated": None if self.simulated is None else self.simulated.to_dict()}
 
 
-def composition_bounds(composition: Composition, prior: Any, delta: object) -> CompositionBounds:
-    """Return bounds from both sides on the ε and the envelope of a composition, however many releases it has.
+def composition_bounds(
+    composition: Composition,
+    prior: Any,
+    delta: object,
+    *,
+    confidence: float | None = None,
+    draws: int = 200_000,
+    seed: int | None = None,
+) -> CompositionBounds:
+    """Return bounds from both sides on what a composition reveals, however many releases it has.
 
+    Parameters
+    ----------
+    composition
+        ``m.repeat(n)`` or ``lw.compose(m1, m2, …)``.
+    prior
+        A Prior.
+    delta
+        The probability over outcomes that may be given up by the envelope, strictly between 0 and 1.
+    confidence, draws, seed
+        With a confidence the envelope is also simulated
+        (:func:`~leakwise.leakage.many_releases.simulated.simulated_envelope`).
+
+    Examples
+    --------
     >>> from leakwise import Prior, randomized_response
-    >>> many = randomized_response(5, epsilon=0.5).repeat(10_000)
-    >>> bounds = composition_bounds(many, Prior.uniform(5), 0.01)
-    >>> f"between {bounds.epsilon_lower:.4f} and {bounds.epsilon_upper:.4f}"
-    'between 1.6094 and 1.6094'
+    >>> many = randomized_response(12, epsilon=0.1).repeat(90)
+    >>> bounds = composition_bounds(many, Prior.uniform(12), 0.01)
+    >>> f"between {bounds.epsilon_lower:.6f} and {bounds.epsilon_upper:.6f}"
+    'between 2.483552 and 2.483552'
     """
     if not isinstance(composition, Composition):
         raise InvalidInput(
@@ -83,20 +149,27 @@ def composition_bounds(composition: Composition, prior: Any, delta: object) -> C
         )
     allowed = open_delta(delta)
     known = single_prior(prior, composition)
-    uses = list(zip(composition.parts, composition.counts, strict=True))
-    together = math.fsum(count * ldp(part) for part, count in uses)
-    most = min(known.epsilon_max, together * (1 + 1e-15))
-    averages = math.fsum(count * maximal_leakage(part, known) for part, count in uses) * (1 + 1e-15)
+    worst = largest_lift(composition, known)
+    averages = maximal_leakage(composition, known)
     fewer = _that_fits(composition)
     found = envelope(fewer, known, allowed)
-    lower = max(_pure_lower(composition, known), 0.0)
+    least, most = information_bounds(composition, known)
     # Each release more can only leak more: the enumerated part bounds the whole from below.
     return CompositionBounds(
-        max(lower, math.nextafter(epsilon(fewer, known), -math.inf) * (1 - 1e-15)),
-        most,
-        found.attained,
-        min(averages + log_upper(1 / allowed), most),
+        composition.releases,
         composition.count_vectors,
+        float(allowed),
+        worst.lower,
+        worst.upper,
+        found.attained,
+        min(averages + log_upper(1 / allowed), worst.upper),
+        max(least, mutual_information(fewer, known) * (1 - 1e-9)),
+        min(most, mutual_information(composition, known)),
+        ldp(composition),
+        ldp(composition, allowed),
+        None
+        if confidence is None
+        else simulated_envelope(composition, known, allowed, confidence=confidence, draws=draws, seed=seed),
     )
 
 
@@ -128,30 +201,6 @@ def _that_fits(composition: Composition) -> Composition:
             lambda k, place=place: (*found[:place], k, *found[place + 1 :]),  # type: ignore[misc]
         )
     return Composition(parts[:number], tuple(found))
-
-
-def _pure_lower(composition: Composition, prior: Prior) -> float:
-    """The largest leakage among outcomes where each part says one and the same thing every time."""
-    support = np.flatnonzero(prior.support).tolist()
-    best = Fraction(1)
-    for letter in support:
-        chosen = []
-        for part in composition.parts:
-            matrix = part.matrix
-            law = prior.probabilities @ matrix
-            ratio = np.divide(matrix[letter], law, out=np.zeros(len(law)), where=law > 0)
-            chosen.append(int(ratio.argmax()))
-        weights = [
-            math.prod(
-                int(part.kernel.row(row)[outcome]) ** count
-                for part, outcome, count in zip(composition.parts, chosen, composition.counts, strict=True)
-            )
-            for row in support
-        ]
-        mass = sum(int(prior.weights[row]) * weight for row, weight in zip(support, weights, strict=True))
-        if mass:
-            best = max(best, ratio_below(max(weights) * prior.denominator, mass))
-    return log_lower(best)
 
 
 # ---------------------------------------------------------------------------------------------------- the table

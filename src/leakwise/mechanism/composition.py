@@ -131,7 +131,11 @@ def compose(*mechanisms: Mechanism) -> Composition:
         raise InvalidInput("compose needs at least one mechanism. Got none.")
     parts: list[Mechanism] = []
     counts: list[int] = []
+    places: dict[int, int] = {}
     for place, given in enumerate(mechanisms):
+        if id(given) in places:
+            counts[places[id(given)]] += 1
+            continue
         if not isinstance(given, Mechanism):
             raise InvalidInput(
                 f"compose takes mechanisms. Argument {place + 1} is a {type(given).__name__} instead; "
@@ -146,6 +150,8 @@ def compose(*mechanisms: Mechanism) -> Composition:
                 counts.append(count)
             else:
                 counts[known] += count
+            if not isinstance(given, Composition):
+                places[id(given)] = len(parts) - 1 if known is None else known
     return Composition(tuple(parts), tuple(counts))
 
 

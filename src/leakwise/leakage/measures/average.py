@@ -16,7 +16,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import integer_product, log_upper, over_common_denominator
 from leakwise.leakage.measures.arguments import ULP, checked, is_small, law, single_prior, wide
 from leakwise.leakage.measures.posteriors import best_guesses
-from leakwise.mechanism import CommonLawKernel, Mechanism
+from leakwise.mechanism import CommonLawKernel, Composition, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior
 from leakwise.types import Array, Floats
@@ -39,13 +39,18 @@ def maximal_leakage(mechanism: Mechanism, prior: Any = None) -> float:
     """Return the maximal leakage log Σ_j max_i p_ij in nats, never below the truth.
 
     The logarithm of E[e^ℓ(Y)], the multiplicative Bayes capacity; the same for all priors with the same support.
-    Without a prior every letter counts. It cannot grow under post-processing.
+    Without a prior every letter counts. It cannot grow under post-processing. Of releases with too many joint outcomes
+    to list, an upper bound: what they have one by one, and never more than the logarithm of the number of letters.
 
     >>> from leakwise import identity
     >>> print(f"{maximal_leakage(identity(4)):.6f}")
     1.386294
     """
     support = None if prior is None else align_prior(prior, checked(mechanism)).support
+    if isinstance(mechanism, Composition) and not mechanism.enumerable:
+        each = [n * maximal_leakage(part, prior) for part, n in zip(mechanism.parts, mechanism.counts, strict=True)]
+        values = mechanism.shape[0] if support is None else int(support.sum())
+        return min(math.fsum(each) * (1 + 2.0**-50), log_upper(Fraction(values)))
     largest = checked(mechanism).kernel.column_max(support)
     return log_upper(Fraction(sum(largest.tolist()), mechanism.denominator))
 

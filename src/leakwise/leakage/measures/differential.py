@@ -6,14 +6,19 @@ None of it knows a prior: two letters are compared with each other, not with wha
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TypeGuard
 
 import numpy as np
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction, exp_lower, float_above, level, log_lower, log_upper
+from leakwise.leakage.many_releases.privacy_loss import ComposedProfile, joint_ldp
 from leakwise.leakage.measures.arguments import ULP, checked, checked_delta, wide
 from leakwise.leakage.measures.privacy_profile import SMALL_PAIRS, PrivacyProfile
-from leakwise.mechanism import CommonLawKernel, Mechanism
+from leakwise.mechanism import CommonLawKernel, Composition, Mechanism
+
+# Of a composition so many terms (letters² × outcomes) are listed; beyond, privacy losses are convolved.
+_LISTED = 2_000_000
 
 __all__ = ["ldp", "ldp_ratio", "privacy_profile", "probabilistic_ldp", "probabilistic_ldp_bound"]
 
@@ -32,8 +37,11 @@ def ldp(mechanism: Mechanism, delta: object = 0.0) -> float:
     """
     allowed = checked_delta(delta)
     if allowed > 0:
-        return PrivacyProfile(checked(mechanism)).epsilon(allowed)
-    ratio = ldp_ratio(checked(mechanism))
+        return privacy_profile(mechanism).epsilon(allowed)
+    known = checked(mechanism)
+    if _is_long(known):
+        return joint_ldp(known)
+    ratio = ldp_ratio(known)
     return float("inf") if ratio is None else log_upper(ratio)
 
 
@@ -54,12 +62,21 @@ def ldp_ratio(mechanism: Mechanism) -> Fraction | None:
 def privacy_profile(mechanism: Mechanism) -> PrivacyProfile:
     """Return the whole privacy profile δ(ε) = max_{x,x'} Σ_j (p_xj - e^ε p_x'j)₊, and its inverse.
 
+    Of many releases privacy losses are convolved, and what that loses is added to δ.
+
     >>> from leakwise import randomized_response
     >>> profile = privacy_profile(randomized_response(2, lift=3))
     >>> profile.delta(lift=2), profile.delta(lift=3)
     (0.25, 0.0)
     """
-    return PrivacyProfile(checked(mechanism))
+    known = checked(mechanism)
+    return ComposedProfile(known) if _is_long(known) else PrivacyProfile(known)
+
+
+def _is_long(mechanism: Mechanism) -> TypeGuard[Composition]:
+    """Whether so many joint outcomes are better not listed."""
+    rows, columns = mechanism.shape
+    return isinstance(mechanism, Composition) and (rows * rows * columns > _LISTED or not mechanism.enumerable)
 
 
 def probabilistic_ldp(mechanism: Mechanism, epsilon: object = None, *, lift: object = None) -> float:

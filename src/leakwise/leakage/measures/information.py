@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from leakwise.exact import float_above, float_below, log_upper
+from leakwise.leakage.many_releases.information import information_bounds
 from leakwise.leakage.measures.arguments import TINY, ULP, checked, law, single_prior, wide
 from leakwise.leakage.measures.divergences import DIVERGENCES, Convex, as_convex, x_log_x
-from leakwise.mechanism import CommonLawKernel, Mechanism
+from leakwise.mechanism import CommonLawKernel, Composition, Mechanism
 from leakwise.priors import Prior
 from leakwise.types import Floats
 
@@ -26,12 +27,21 @@ _HUGE = 1e140
 def mutual_information(mechanism: Mechanism, prior: Any) -> float:
     """The mutual information of secret and outcome, Σ_ij π_i p_ij log(p_ij / q_j), in nats, never below the truth.
 
-    The average of the information density; it cannot grow under post-processing, and is at most the maximal leakage.
+    The average of the information density; it cannot grow under post-processing, and is at most the maximal leakage. Of
+    releases with too many joint outcomes to list, an upper bound.
 
     >>> from leakwise import Prior, identity
     >>> print(f"{mutual_information(identity(2), Prior([0.5, 0.5])):.6f}")
     0.693147
     """
+    if isinstance(mechanism, Composition) and not mechanism.enumerable:
+        # More releases tell less each: their sum is a bound, too.
+        known = single_prior(prior, mechanism)
+        each = [
+            count * mutual_information(part, known)
+            for part, count in zip(mechanism.parts, mechanism.counts, strict=True)
+        ]
+        return min(math.fsum(each) * (1 + 2.0**-50), information_bounds(mechanism, known)[1])
     return _information(x_log_x, mechanism, prior)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper, ratio_array
-from leakwise.mechanism import Mechanism
+from leakwise.leakage.many_releases.largest_lift import largest_lift
+from leakwise.mechanism import Composition, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet, as_prior_set
 from leakwise.priors.support import over_support
@@ -24,6 +26,8 @@ _SMALL = 20_000
 _TINY = 1e-280
 # Beyond so many bits the common divisor takes longer than anything else, and no float tells the difference.
 _LONG = 2_048
+# Branch and bound over the outcomes of many releases is done where both its ends are as close as this.
+_CLOSE = 1e-9
 
 
 def pml(mechanism: Mechanism, prior: Any, *, every_letter: bool = False) -> Floats:
@@ -105,10 +109,19 @@ def epsilon(mechanism: Mechanism, prior: Any, *, every_letter: bool = False) -> 
     counts letters of mass zero, too, as in :func:`pml`; without it the number of a prior that has such letters
     remembers them (``left_out``), and the bounds around an estimate refuse it.
 
+    Of many releases (``m.repeat(n)``, ``lw.compose``) the worst joint outcome is found by branch and bound, however
+    many there are; ``lw.measures.composition_bounds`` also tells how close that is from below.
+
     >>> from leakwise import Prior, identity
     >>> print(f"{epsilon(identity(2), Prior([0.75, 0.25])):.6f}")
     1.386294
     """
+    if isinstance(mechanism, Composition) and not every_letter:
+        known = align_prior(prior, mechanism)
+        if isinstance(known, Prior) and math.prod(mechanism.shape) > _SMALL:
+            found = largest_lift(mechanism, known)
+            if found.upper - found.lower <= _CLOSE or not mechanism.enumerable:
+                return over_support(found.upper, known)
     worst = float(pml(mechanism, prior, every_letter=every_letter).max())
     return worst if every_letter else over_support(worst, as_prior_set(prior))
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
@@ -297,6 +297,12 @@ def row_of(entry: LedgerEntry) -> tuple[Any, ...]:
     )
 
 
+@lru_cache(maxsize=256)
+def _mechanism(text: str, name: str) -> Mechanism:
+    """The mechanism of an entry; daily releases by one mechanism are read, and composed, as one object."""
+    return mechanism_from_body(msgspec.json.decode(text, type=MechanismBody), name)
+
+
 def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
     """Return the entry that a row of the database holds."""
     number_, time, state, dataset, secret, mechanism, prior, *rest, columns, beside, after, group, memo = row
@@ -310,7 +316,7 @@ def entry_of(row: Sequence[Any], name: str) -> LedgerEntry:
             drawn = stratified_from_body(msgspec.json.decode(mechanism, type=StratifiedBody), name)
             known = _strata_from_text(prior, name)
         else:
-            drawn = mechanism_from_body(msgspec.json.decode(mechanism, type=MechanismBody), name)
+            drawn = _mechanism(mechanism, name)
             known = _known_from_text(prior, name)
         went_out = None
         if told is not None:

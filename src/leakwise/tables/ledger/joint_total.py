@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from leakwise.leakage import epsilon, ldp
+from leakwise.leakage.many_releases.largest_lift import largest_lift
+from leakwise.leakage.measures.arguments import single_prior
 from leakwise.mechanism import Composition, Mechanism, compose
-from leakwise.priors import PriorSet
+from leakwise.priors import Prior, PriorSet
 
 __all__ = ["MOST_OF_ONE", "Together", "rounded_sum", "together"]
 
@@ -19,6 +21,12 @@ MOST_OUTCOMES = 1_000_000
 
 # Count vectors are listed outcome by outcome, as deep as there are outcomes.
 MOST_OF_ONE = 400
+
+# Of one prior, more joint outcomes than this are searched instead of listed, where the mechanisms have so few entries.
+_LISTED, _ENTRIES = 2_000, 200_000
+# Boxes that the search splits at most; what is left open is a few thousandths of a nat, on the safe side.
+_BOXES = 10
+_CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,8 @@ def together(
 ) -> Together:
     """Return what all the outcomes together reveal about the secret.
 
-    Exact where the joint outcomes number at most 10⁶ (releases by one mechanism are counted by types). Beyond that,
+    For one prior the worst joint outcome is searched for, and bounded where the search is stopped. For a set of priors,
+    exact where the joint outcomes number at most 10⁶ (releases by one mechanism are counted by types). Beyond that,
     with A the releases composed exactly and B the rest, an outcome of B multiplies a lift by at most max_x
     P(y|x) / min_x P(y|x), so that ε ≤ min(ε_max, ε(A) + Σ_B LDP) (the mathematics, section 5).
 
@@ -69,6 +78,11 @@ def together(
     """
     if len(mechanisms) == 1 and not others:
         return Together(float(epsilon(mechanisms[0], prior)), True, mechanisms[0].shape[1])
+    if isinstance(prior, Prior) and mechanisms and not others and _is_small(mechanisms):
+        everything = compose(*mechanisms)
+        if everything.count_vectors > _LISTED:
+            worst = largest_lift(everything, single_prior(prior, everything), boxes=_BOXES)
+            return Together(worst.upper, worst.upper - worst.lower <= _CLOSE, everything.count_vectors)
     costs = {place: ldp(mechanism) for place, mechanism in enumerate(mechanisms)}
     composed: Composition | None = None
     rest = [ldp(mechanism) for mechanism in others]
@@ -87,6 +101,10 @@ def together(
         if capped and prior is prior.nominal:
             found = min(found, prior.nominal.epsilon_max)
     return Together(found, not any(rest), 1 if composed is None else composed.count_vectors)
+
+
+def _is_small(mechanisms: Sequence[Mechanism]) -> bool:
+    return sum(math.prod(one.shape) for one in mechanisms) <= _ENTRIES
 
 
 def _with_one_more(composed: Composition | None, mechanism: Mechanism) -> Composition | None:

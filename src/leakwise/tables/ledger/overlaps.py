@@ -32,7 +32,10 @@ def all_together(counted: Sequence[LedgerEntry], secret: Collection[str], *, cha
     of all priors counts; the least of the bounds over the sets C holds. The sum of all limits for every prior always
     does. Where the table changed, a release of other values of C is one of another column.
     """
-    limits = {one.id: ldp(_plain(one)) for one in counted}
+    # Daily releases by one mechanism are one object: its limit is worked out once.
+    each = {id(one.mechanism): _plain(one) for one in counted}
+    known = {key: ldp(mechanism) for key, mechanism in each.items()}
+    limits = {one.id: known[id(one.mechanism)] for one in counted}
     best = Together(rounded_sum(limits.values()), not counted, 1)
     for columns in dict.fromkeys(one.secret for one in counted):
         priors = _worst_priors(columns, counted)
@@ -156,8 +159,14 @@ def _for_prior(
             rounded_sum([one.epsilon, *(limits[e.id] for e in counted if e is not one)]), len(counted) == 1, 1
         )
     composed, rest = list[Mechanism](), list[Mechanism]()
+    reordered: dict[object, Mechanism | None] = {}
     for other in counted:
-        mechanism = _over_letters(other, known) if same_values(one, other, changed=changed) else None
+        mechanism = None
+        if same_values(one, other, changed=changed):
+            token = (id(other.mechanism), other.columns, other is one)
+            if token not in reordered:
+                reordered[token] = _over_letters(other, known)
+            mechanism = reordered[token]
         if mechanism is None:
             rest.append(_plain(other))
         else:

@@ -1,0 +1,1 @@
+"""Many releases of one secret, without listing their joint outcomes."""
