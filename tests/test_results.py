@@ -48,6 +48,7 @@ RESULTS = {
     lw.results.BlackBoxAudit: lambda: lw.audit_samples(["a", "b"] * 50, ["x", "y"] * 50, failure=0.1),
     lw.Box: lambda: lw.Box(PRIOR, [0.4, 0.2, 0.1], [0.6, 0.4, 0.3]),
     lw.results.ShannonCapacity: lambda: lw.measures.shannon_capacity(RR),
+    lw.results.SimulatedEnvelope: lambda: lw.measures.simulated_envelope(RR.repeat(3), PRIOR, 0.1, draws=1_000, seed=1),
     lw.results.Certificate: lambda: lw.certify(RR, PRIOR),
     lw.results.Composition: lambda: lw.compose(RR, RR),
     lw.results.CompositionBounds: lambda: lw.measures.composition_bounds(RR.repeat(3), PRIOR, 0.1),

@@ -32,6 +32,8 @@ __all__ = ["LargestLift", "largest_lift"]
 _STEPS, _MOST_MOVES = 60, 2_000
 # Of the logarithm of a lift: nothing that a print shows, and more than what floats lose.
 _CLOSE = 1e-10
+# Up to so many bits the lift of the worst outcome is worked out on the integers.
+_MOST_BITS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,13 @@ def largest_lift(composition: Composition, prior: Prior, *, boxes: int = 200) ->
         upper = max(upper, search.least(-best.found, boxes))
         best = max(best, search, key=lambda one: -one.found)
     counts = tuple(tuple(best.counts[block == part].tolist()) for part in range(len(composition.parts)))
-    exact = _exact(composition, prior, rows, best.place, counts)
-    reached = log_lower(exact)
-    above = upper + _slack(logs, composition.counts)
-    return LargestLift(reached, min(max(above, log_upper(exact)), prior.epsilon_max), int(rows[best.place]), counts)
+    slack = _slack(logs, composition.counts)
+    lower, reached = -best.found - slack, upper
+    if composition.releases * max(part.denominator.bit_length() for part in composition.parts) <= _MOST_BITS:
+        exact = _exact(composition, prior, rows, best.place, counts)
+        lower, reached = log_lower(exact), log_upper(exact)
+    above = min(max(upper + slack, reached), prior.epsilon_max)
+    return LargestLift(min(max(lower, 0.0), above), above, int(rows[best.place]), counts)
 
 
 def _logarithms(composition: Composition, rows: Indices) -> tuple[Floats, Indices]:

@@ -44,6 +44,18 @@ def test_failure_probability() -> None:
     assert said == "Whatever is done to the outcome, it leaks more than ε = 0.1 with probability at most 1.\n"
 
 
+def test_ninety_reports_of_twelve_values_have_bounds() -> None:
+    words = ["randomized-response:n=12,epsilon=0.2", "--prior", "uniform", "--delta", "0.01", "--repeat", "90"]
+    said = run(*words)
+    assert said.startswith("After 90 releases no guess becomes more than 12 times as likely")
+    assert "confidence 0.99" in said
+    plain = json.loads(run(*words, "--confidence", "0.9", "--json"))
+    assert plain["epsilon_lower"] <= plain["epsilon_upper"] <= math.log(12) + 1e-9
+    assert plain["simulated"]["confidence"] == 0.9
+    assert plain["simulated"]["upper"] < plain["epsilon_upper"]
+    assert "without a certificate" in run(*words, "--certificate", "proof.json", code=2)
+
+
 def test_repetition_and_growth() -> None:
     twice = json.loads(
         run("randomized-response:n=2,lift=3", "--prior", "uniform", "--delta", "0.1", "--repeat", "2", "--json")

@@ -56,6 +56,14 @@ def envelope(
         typer.Option("--lift", metavar="LIFT", help="The same for a lift e^ε: the probability of a larger one."),
     ] = None,
     repeat: Annotated[int, typer.Option("--repeat", metavar="N", help="Release N independent draws together.")] = 1,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            "--confidence",
+            metavar="P",
+            help="With what probability simulated bounds hold, where N releases have too many outcomes to list.",
+        ),
+    ] = 0.99,
     growth: Annotated[
         str | None,
         typer.Option("--growth", metavar="N,N,…", help="Print how leakage grows with the number of releases."),
@@ -80,6 +88,7 @@ def envelope(
     leakwise envelope randomized-response:n=5,epsilon=1 --prior 0.1,0.2,0.2,0.2,0.3 --delta 0.05
     leakwise envelope randomized-response:n=3,epsilon=1 --prior 0.2,0.3,0.5 --plot curve.svg
     leakwise envelope randomized-response:n=2,lift=3 --prior uniform --delta 0.01 --repeat 100
+    leakwise envelope randomized-response:n=12,epsilon=0.2 --prior uniform --delta 0.01 --repeat 90
     leakwise envelope randomized-response:n=2,lift=3 --counts 700,300 --failure 1e-6 --delta 0.01
     """
     import leakwise as lw
@@ -111,7 +120,14 @@ def envelope(
     release = single.repeat(repeat) if repeat != 1 else single
     if plot is not None:
         save_picture(lw.envelope_curve(release, known), plot)
-    if delta is not None:
+    if delta is not None and isinstance(release, lw.results.Composition) and not release.enumerable:
+        if certificate is not None or failure is not None:
+            raise InvalidInput(
+                f"{repeat} releases have {release.count_vectors:,} joint outcomes, too many to list: their envelope is "
+                "simulated, for one prior and without a certificate. Leave --certificate and --failure out."
+            )
+        show(lw.measures.composition_bounds(release, known, delta, confidence=confidence), as_json, everything)
+    elif delta is not None:
         found = lw.envelope(release, every_prior_left(known, failure), delta)
         if certificate is not None:
             found.certificate.save(certificate)

@@ -1,0 +1,90 @@
+"""The largest lift of many releases against listing every count vector, and at sizes that cannot be listed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import leakwise as lw
+from leakwise.leakage.many_releases.largest_lift import largest_lift
+from leakwise.leakage.measures.pointwise import pml
+
+
+def random_mechanism(generator: np.random.Generator, values: int, outcomes: int, zeros: float = 0.0) -> lw.Mechanism:
+    matrix = generator.dirichlet(np.full(outcomes, 1.5), values) + 1e-3
+    nothing = generator.random(matrix.shape) < zeros
+    nothing[np.arange(values), generator.integers(0, outcomes, values)] = False
+    matrix = np.where(nothing, 0.0, matrix)
+    return lw.Mechanism(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]))
+def test_no_listed_outcome_leaks_more_and_one_leaks_as_much(seed: int, zeros: float) -> None:
+    generator = np.random.default_rng(seed)
+    values = int(generator.integers(2, 5))
+    first, second = (random_mechanism(generator, values, int(generator.integers(2, 4)), zeros) for _ in range(2))
+    many = lw.compose(first.repeat(int(generator.integers(1, 7))), second.repeat(int(generator.integers(1, 5))))
+    law = generator.dirichlet(np.ones(values))
+    law[0] *= seed % 5 > 0
+    prior = lw.Prior(law / law.sum())
+    listed = float(pml(many, prior).max())
+    found = largest_lift(many, prior)
+    assert found.lower <= listed <= found.upper
+    assert found.upper - found.lower < 1e-9
+    assert [sum(counts) for counts in found.counts] == list(many.counts)
+
+
+def test_the_outcome_that_it_names_leaks_what_it_says() -> None:
+    generator = np.random.default_rng(5)
+    one, prior = random_mechanism(generator, 4, 3), lw.Prior([0.4, 0.3, 0.2, 0.1])
+    found = largest_lift(one.repeat(60), prior)
+    likelihood = np.exp(np.log(one.matrix) @ np.array(found.counts[0]))
+    lift = likelihood[found.value] / (prior.probabilities @ likelihood)
+    assert math.log(lift) == pytest.approx(found.upper, abs=1e-9)
+
+
+@pytest.mark.parametrize(("values", "times"), [(2, 365), (12, 90), (50, 1000)])
+def test_randomized_response_has_its_closed_form(values: int, times: int) -> None:
+    weights = np.arange(1, values + 1)
+    prior = lw.Prior((weights / weights.sum()).tolist())
+    many = lw.randomized_response(values, epsilon=0.02).repeat(times)
+    t, rarest = math.exp(0.02 * times), float(prior.probabilities.min())
+    expected = math.log(t / (rarest * t + 1 - rarest))
+    found = largest_lift(many, prior)
+    assert found.lower == pytest.approx(expected, abs=1e-9)
+    assert found.upper == pytest.approx(expected, abs=1e-9)
+    assert lw.epsilon(many, prior) == pytest.approx(found.upper, abs=1e-9)
+
+
+def test_daily_reports_of_twelve_values_have_an_answer() -> None:
+    generator = np.random.default_rng(8)
+    report, prior = random_mechanism(generator, 12, 12), lw.Prior(generator.dirichlet(np.full(12, 2.0)))
+    # One report tells little, so that ninety are still far from all.
+    mixed = lw.Mechanism(0.02 * report.matrix + 0.98 / 12)
+    found = largest_lift(mixed.repeat(90), prior)
+    assert found.upper - found.lower < 1e-9
+    assert 0.1 < found.upper < prior.epsilon_max - 0.1
+    # Moving a single draw to another outcome never leaks more.
+    logs, counts = np.log(mixed.matrix), np.array(found.counts[0])
+    for source, target in itertools.permutations(np.arange(12), 2):
+        if counts[source]:
+            moved = counts.copy()
+            moved[source] -= 1
+            moved[target] += 1
+            likelihood = np.exp(logs @ moved - (logs @ moved).max())
+            assert math.log(likelihood.max() / (prior.probabilities @ likelihood)) <= found.upper
+
+
+def test_a_search_that_is_stopped_stays_on_the_safe_side() -> None:
+    generator = np.random.default_rng(3)
+    one, prior = random_mechanism(generator, 4, 4), lw.Prior([0.4, 0.3, 0.2, 0.1])
+    many = lw.Mechanism(0.1 * one.matrix + 0.9 / 4).repeat(25)
+    listed = float(pml(many, prior).max())
+    stopped = largest_lift(many, prior, boxes=0)
+    assert stopped.lower <= listed <= stopped.upper
