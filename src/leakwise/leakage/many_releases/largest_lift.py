@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakwise.exact import log_lower, log_upper
+from leakwise.exact import last_that_holds, log_lower, log_upper
 from leakwise.mechanism import Composition
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats, Indices
@@ -322,8 +322,4 @@ def _step(exponents: Floats, change: Floats) -> float:
 
     if derivative(1.0) <= 0:
         return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(14):
-        middle = (low + high) / 2
-        low, high = (middle, high) if derivative(middle) < 0 else (low, middle)
-    return low
+    return last_that_holds(lambda at: derivative(at) < 0, 0.0, 1.0, 14)

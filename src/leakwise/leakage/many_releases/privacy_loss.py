@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leakwise.exact import level, log_lower, log_upper
+from leakwise.exact import last_that_holds, level, log_lower, log_upper
 from leakwise.leakage.measures.arguments import ULP, checked_delta
 from leakwise.leakage.measures.privacy_profile import PrivacyProfile
 from leakwise.mechanism import Composition
@@ -185,13 +185,9 @@ class _Sum(NamedTuple):
         """The least ε for a δ; infinite where the error alone exceeds it."""
         if self.error >= delta:
             return math.inf
-        low, high = 0.0, float(self.losses[-1]) if len(self.losses) else 0.0
         if self.delta(0.0) <= delta:
             return 0.0
-        while high - low > 1e-12 * max(1.0, high):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
-        return high
+        return last_that_holds(lambda at: self.delta(at) <= delta, float(self.losses[-1]), 0.0, within=1e-12)
 
 
 class _OnGrid(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput
-from leakwise.exact import float_below
+from leakwise.exact import float_below, last_that_holds
 from leakwise.guarantee import at_most, lift_above
 from leakwise.leakage.bounds.mean import betting
 from leakwise.leakage.envelopes.one_delta import open_delta
@@ -189,13 +189,15 @@ def _dual(lift: Floats, delta: float) -> tuple[float, Floats]:
     """About the root t of V(t) = δ over these draws, and edges (v_x = 1 / (t - e_x t)) that nearly attain V there."""
     rarity = _rarity(lift)
     largest = lift.max(axis=1)
-    low, high = 1.0, float(largest.max())
     edges = np.full(len(lift), 0.8)
-    for _ in range(_HALVINGS):
-        t = math.sqrt(low * high)
-        edges, value = _best_edges(lift, rarity, t, edges)
-        low, high = (t, high) if value >= delta else (low, t)
-    return high, edges
+
+    def below(power: float) -> bool:
+        nonlocal edges
+        edges, value = _best_edges(lift, rarity, math.exp(power), edges)
+        return value < delta
+
+    root = math.exp(last_that_holds(below, math.log(float(largest.max())), 0.0, _HALVINGS))
+    return root, edges
 
 
 def _best_edges(lift: Floats, rarity: Floats, t: float, edges: Floats) -> tuple[Floats, float]:
