@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import leakwise as lw
+from leakwise.spark.schemas import released_schema
+from leakwise.tables.release.secret_columns import Secret
 
 SEX, INCOME = lw.randomized_response(["f", "m"], lift=4), lw.randomized_response([1, 2, 3], lift=4)
 
@@ -30,6 +32,23 @@ def test_joint_tables_and_groups_are_those_of_the_rows_in_memory(spark, rows):
     alone = lw.estimate(table, INCOME, "income", by="region")
     np.testing.assert_allclose(one["n"].intervals, alone["n"].intervals)
     assert lw.spark.estimate(df, SEX, "sex").sample_size == 600
+
+
+def test_a_dataframe_that_carries_its_mechanisms_says_which_columns_were_released(spark, rows):
+    plain = spark.createDataFrame(rows, "sex string, income int, region string, year int")
+    table = dict(zip(("sex", "income", "region", "year"), map(list, zip(*rows, strict=True)), strict=True))
+    both = {"sex": SEX, "income": INCOME}
+    schema = released_schema(plain.schema, [Secret((name,), one) for name, one in both.items()])
+    df = spark.createDataFrame(rows, schema)
+    np.testing.assert_allclose(lw.spark.estimate(df, ["sex", "income"]).intervals, lw.estimate(table, both).intervals)
+    one = lw.spark.estimate(df.select("sex", "year"))
+    np.testing.assert_allclose(one.intervals, lw.estimate(table, SEX, "sex").intervals)
+    np.testing.assert_allclose(lw.spark.estimate(plain, {"sex": SEX}).intervals, one.intervals)
+    # One that was released besides is not a column to group by, though nothing is estimated of it.
+    with pytest.raises(lw.InvalidInput, match="names released columns: 'income'"):
+        lw.spark.estimate(df, SEX, "sex", by="income")
+    with pytest.raises(lw.InvalidInput, match="column must say"):
+        lw.spark.estimate(df)
 
 
 def test_strata_are_counted_stratum_by_stratum(spark, rows):

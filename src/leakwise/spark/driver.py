@@ -169,13 +169,18 @@ def mechanism(df: DataFrame, column: Hashable = None) -> AnyMechanism:
     column
         The released column, or the tuple of columns of a joint secret; may be left out where there is only one.
     """
+    return choose_carried(pack(found, {}) if (found := carried_by(df)) else {}, column, "the DataFrame").mechanism
+
+
+def carried_by(df: DataFrame) -> list[Carried]:
+    """Return the released columns of a DataFrame with their mechanisms, as its schema carries them."""
     check_frame(df)
-    fields = [field for field in df.schema.fields if KEY.decode() in field.metadata]
     found: list[Carried] = []
-    for field in fields:
-        told = {KEY: str(field.metadata[KEY.decode()]).encode()}
-        found += [one for one in carried_secrets(told, f"column {field.name!r}") if one not in found]
-    return choose_carried(pack(found, {}) if found else {}, column, "the DataFrame").mechanism
+    for field in df.schema.fields:
+        if KEY.decode() in field.metadata:
+            told = {KEY: str(field.metadata[KEY.decode()]).encode()}
+            found += [one for one in carried_secrets(told, f"column {field.name!r}") if one not in found]
+    return found
 
 
 def _test_order(df: DataFrame, secrets: list[Secret]) -> None:

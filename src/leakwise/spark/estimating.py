@@ -10,6 +10,7 @@ import numpy as np
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import StratifiedMechanism
 from leakwise.spark.counting import counts
+from leakwise.spark.driver import carried_by
 from leakwise.spark.driver import mechanism as carried_mechanism
 from leakwise.tables.kinds.plain import in_order
 from leakwise.tables.strata.rows import CountedRows
@@ -40,9 +41,9 @@ def estimate(
         A released DataFrame, of Spark or of Spark Connect.
     mechanism
         The mechanism of ``column``; or a mapping from released columns to theirs, for the joint table. A mechanism that
-        is None is the one that the DataFrame carries.
+        is None is the one that the DataFrame carries, and a list of columns does where it carries all of them.
     column
-        The released column.
+        The released column; may be left out where the DataFrame carries one.
     by
         A column that was not randomized, or a list of them: one estimate for each group.
     confidence, simultaneous
@@ -52,6 +53,14 @@ def estimate(
     from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
     from leakwise.tables.estimate.result import GroupedEstimate
 
+    told = carried_by(df)
+    if isinstance(mechanism, (list, tuple)):
+        mechanism = dict.fromkeys(mechanism)
+    if mechanism is None and column is None and len(told) == 1:
+        column = told[0].names if len(told[0].names) > 1 else told[0].names[0]
+    if isinstance(mechanism, Mapping) and (column is not None or (len(mechanism) == 1 and not isinstance(by, list))):
+        column = next(iter(mechanism)) if column is None else column
+        mechanism = mechanism.get(column)
     several = isinstance(mechanism, Mapping)
     if not several and column is None:
         raise InvalidInput("column must say which column of the DataFrame was released.")
@@ -60,8 +69,12 @@ def estimate(
     strata = [name for one in known.values() if isinstance(one, StratifiedMechanism) for name in one.given]
     names = [list(key) if isinstance(key, tuple) else [key] for key in known]
     groups = [] if by is None else list(by) if isinstance(by, (list, tuple)) else [by]
-    if both := [name for name in groups if any(name in of for of in names)]:
-        raise InvalidInput(f"by={by!r} names released columns: {some_of(both)}. Group by columns that were not.")
+    released = [*(name for of in names for name in of), *(name for one in told for name in one.names)]
+    if both := [name for name in groups if name in released]:
+        raise InvalidInput(
+            f"by={by!r} names released columns: {some_of(both)}. Their groups are those of outcomes, not of true "
+            "values, and estimates within them would be biased. Group by columns that were not randomized."
+        )
     columns = tuple(dict.fromkeys((*groups, *strata, *(name for of in names for name in of))))
     cells = counts(df, columns if len(columns) > 1 else columns[0])
     if not cells:
