@@ -48,7 +48,7 @@ def commands() -> dict[str, Any]:
 
 @functools.cache
 def examples() -> list[str]:
-    """The examples of all help texts that need nothing but files: no server, no browser, no half hour."""
+    """The examples of all help texts that need nothing but files: no program, no server, no browser, no half hour."""
     found: dict[str, None] = {}
     for text in (one.help for one in (*groups().values(), *commands().values())):
         for paragraph in text.split("\n\n"):
@@ -58,7 +58,7 @@ def examples() -> list[str]:
     return list(found)
 
 
-ELSEWHERE = r"postgresql:|^psql |^zcat |leakwise studio|papers (?!--list)"
+ELSEWHERE = r"\./reporter|localhost|postgresql:|^psql |^zcat |leakwise studio|papers (?!--list)"
 
 
 @pytest.fixture(scope="module")
