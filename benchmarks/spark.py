@@ -413,9 +413,8 @@ def main() -> int:
     CONSOLE.print(table)
     fast, near = ratio >= GOAL, beside_sql <= SQL_GOAL
     CONSOLE.print(f"speed beside the identity: {ratio:.0%} (at least {GOAL:.0%}): {'kept' if fast else 'not kept'}")
-    CONSOLE.print(
-        f"time beside SQL rand(): {beside_sql:.2f} times (aimed at: {SQL_GOAL:g}): {'reached' if near else 'not reached'}"
-    )
+    met = "reached" if near else "not reached"
+    CONSOLE.print(f"time beside SQL rand(): {beside_sql:.2f} times (aimed at: {SQL_GOAL:g}): {met}")
     CONSOLE.print(f"every row once, law at level {level:.3g}: {'kept' if whole else 'not kept'}")
     single = cluster_keeps(on_cluster)
     RESULTS.parent.mkdir(exist_ok=True)
