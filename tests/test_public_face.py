@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
+import cloudpickle
 import pytest
 
 import leakwise as lw
@@ -28,10 +31,44 @@ def test_the_names_are_few_and_sorted() -> None:
     assert len(lw.__all__) <= 80
 
 
+ROOMS = ["measures", "noise", "papers", "records", "results", "sklearn", "spark"]
+
+
 def test_completion_offers_the_names_and_nothing_else() -> None:
-    rooms = {name for name in sys.modules if name.startswith("leakwise.")}
-    offered = {name for name in dir(lw) if not name.startswith("_") and f"leakwise.{name}" not in rooms}
-    assert offered <= set(lw.__all__)
+    """Also once rooms are loaded, which Python enters among the names of the package."""
+    for name in (*lw.__all__, "leakage", "mechanism", "optimize"):
+        getattr(lw, name)
+    assert [name for name in dir(lw) if not name.startswith("__")] == list(lw.__all__)
+    assert {"__version__", "__doc__", "__all__"} <= set(dir(lw))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_completion_in_a_room_offers_its_names_and_nothing_else(room: str) -> None:
+    module = getattr(lw, room)
+    assert room in dir(lw)
+    assert [name for name in dir(module) if not name.startswith("__")] == sorted(module.__all__)
+    assert not callable(module)  # completion would offer it as a function
+
+
+@pytest.mark.parametrize(
+    ("room", "meant"),
+    [
+        ("leakage", ["epsilon", "audit", "pml"]),
+        ("mechanism", ["Mechanism", "randomized_response"]),
+        ("optimize", ["design", "tradeoff"]),
+    ],
+)
+def test_a_room_that_is_called_names_the_functions_that_were_meant(room: str, meant: list[str]) -> None:
+    module = getattr(lw, room)
+    with pytest.raises(TypeError, match=rf"^lw\.{room} is not a function") as raised:
+        module(lw.identity(2), prior=[0.5, 0.5])
+    assert isinstance(raised.value, lw.LeakwiseError)
+    assert all(f"lw.{name}" in str(raised.value) and name in lw.__all__ for name in meant)
+    # It stays a module in every other respect: those who send code to other machines pickle what it uses.
+    assert inspect.ismodule(module)
+    assert pickle.loads(pickle.dumps(module)) is module
+    assert pickle.loads(cloudpickle.dumps(module)) is module
+    assert repr(module).startswith(f"<module 'leakwise.{room}'")
 
 
 def test_what_editors_read_is_what_is_loaded() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # what editors and type checkers read; a test compares it with the table below
     from leakwise import measures as measures
     from leakwise import noise as noise
+    from leakwise import papers as papers
     from leakwise import records as records
     from leakwise import results as results
     from leakwise import sklearn as sklearn
@@ -151,6 +152,7 @@ __all__ = [
     "mutual_information",
     "noise",
     "ordered_utility",
+    "papers",
     "pml",
     "protect",
     "randomized_response",
@@ -260,4 +262,6 @@ if not TYPE_CHECKING:  # a type checker is to report a misspelt name
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__} - {"TYPE_CHECKING"})
+        from leakwise.rooms import offering
+
+        return offering(globals())()

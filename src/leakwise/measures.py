@@ -43,6 +43,7 @@ from leakwise.leakage import (
     tail_probability,
     zeros_allowed,
 )
+from leakwise.rooms import offering
 
 __all__ = [
     "TreePrior",
@@ -81,3 +82,4 @@ __all__ = [
     "tail_probability",
     "zeros_allowed",
 ]
+__dir__ = offering(globals())

@@ -33,6 +33,7 @@ from leakwise.optimize.from_data import DataDesign
 from leakwise.proof import Certificate, SecretPart, SeveralCertificate, StratifiedCertificate
 from leakwise.report.dry_run import DryRun, SeveralDryRun
 from leakwise.report.simulation import Simulation
+from leakwise.rooms import offering
 from leakwise.tables import Estimate, GroupedEstimate
 from leakwise.tables.estimate.joint.cross_table import CrossTable
 from leakwise.tables.estimate.joint.grouped import GroupedJointEstimate
@@ -93,3 +94,4 @@ __all__ = [
     "UtilitySafe",
     "WorstCaseCurve",
 ]
+__dir__ = offering(globals())

@@ -14,6 +14,7 @@ from leakwise.mechanism import AnyMechanism, Mechanism
 from leakwise.priors import Prior, PriorByStratum, PriorSet, over_letters
 from leakwise.priors.sample import counts_of
 from leakwise.priors.sets.rounded import RoundedLayerCake
+from leakwise.rooms import offering
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.plain import natural_array, object_array, take_labels
 from leakwise.tables.release.certain_values import refuse_certainty
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     AnyDesign = Design | DataDesign | StratifiedDesign
 
 __all__ = ["LeakageRandomizer", "NoiseAwareClassifier"]
-
+__dir__ = offering(globals())
 
 _WAYS_OUT = "Put X into a random order first, with everything that goes with it: sklearn.utils.shuffle(X, y)."
 

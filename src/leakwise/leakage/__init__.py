@@ -47,6 +47,7 @@ from leakwise.leakage.rows.memo_lift import MemoLift, memo_lift
 from leakwise.leakage.rows.row_lift import RowLift, row_lift
 from leakwise.leakage.rows.tree_prior import TreePrior
 from leakwise.leakage.stratified_audit import StratifiedAudit, also_by_stratum
+from leakwise.rooms import not_a_function
 
 audit = also_by_stratum(_audit_one)
 
@@ -116,3 +117,7 @@ __all__ = [
     "tail_probability",
     "zeros_allowed",
 ]
+
+not_a_function(
+    __name__, "lw.epsilon for the leakage of a mechanism, lw.pml for that of each outcome, or lw.audit for all measures"
+)

@@ -14,6 +14,7 @@ from leakwise.mechanism.composition import Composition, compose
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
 from leakwise.mechanism.stratified import AnyMechanism, StratifiedMechanism
+from leakwise.rooms import not_a_function
 
 __all__ = [
     "AnyMechanism",
@@ -33,3 +34,5 @@ __all__ = [
     "symmetric_channel",
     "truncated_geometric",
 ]
+
+not_a_function(__name__, "lw.Mechanism for probabilities of your own, or a named one such as lw.randomized_response")

@@ -6,5 +6,7 @@ mechanism over integers, because floating-point noise on private data leaks thro
 
 from leakwise.noise.gaussian import Gaussian, NoiseGuarantee
 from leakwise.noise.laplace import Laplace
+from leakwise.rooms import offering
 
 __all__ = ["Gaussian", "Laplace", "NoiseGuarantee"]
+__dir__ = offering(globals())

@@ -22,6 +22,7 @@ from leakwise.optimize.worst_case import (
     utility_safe,
     worst_case_curve,
 )
+from leakwise.rooms import not_a_function
 
 __all__ = [
     "Cone",
@@ -51,3 +52,5 @@ __all__ = [
     "utility_safe",
     "worst_case_curve",
 ]
+
+not_a_function(__name__, "lw.design for the best mechanism within a limit, or lw.tradeoff for all limits")

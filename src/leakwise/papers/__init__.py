@@ -24,6 +24,7 @@ from leakwise.papers.exhibit import (
     further,
     stated,
 )
+from leakwise.rooms import offering
 
 __all__ = [
     "PAPERS",
@@ -38,3 +39,4 @@ __all__ = [
     "further",
     "stated",
 ]
+__dir__ = offering(globals())

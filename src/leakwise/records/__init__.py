@@ -15,6 +15,7 @@ from leakwise.records.query import Query
 from leakwise.records.results import Adversary, Curve, RecordLeakage
 from leakwise.records.tradeoff import least_distortion, least_distortion_curve, least_leakage, least_leakage_curve
 from leakwise.records.tradeoff_result import RecordDesign
+from leakwise.rooms import offering
 
 __all__ = [
     "Adversary",
@@ -37,3 +38,4 @@ __all__ = [
     "parity",
     "weighted_sum",
 ]
+__dir__ = offering(globals())

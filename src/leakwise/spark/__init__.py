@@ -6,6 +6,7 @@ that reads what was written once. ``protect`` designs the mechanisms first, cert
 what :func:`leakwise.estimate` takes. Plain Spark and Spark Connect.
 """
 
+from leakwise.rooms import offering
 from leakwise.spark.batches import foreach_batch
 from leakwise.spark.counting import counts
 from leakwise.spark.driver import mechanism, release
@@ -14,3 +15,4 @@ from leakwise.spark.protecting import protect
 from leakwise.spark.sessions import session
 
 __all__ = ["counts", "estimate", "foreach_batch", "mechanism", "protect", "release", "session"]
+__dir__ = offering(globals())
