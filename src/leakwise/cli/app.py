@@ -16,7 +16,6 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from leakwise.cli.screen.output import say
 from leakwise.errors import CertificateRejected, LeakwiseError, LeakwiseWarning
 
 __all__ = ["COMMANDS", "app", "main"]
@@ -83,6 +82,8 @@ class _Commands(TyperGroup):
         super().format_help(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
+        from leakwise.cli.screen.output import say  # it loads NumPy, which --version does not need
+
         with warnings.catch_warnings():
             warnings.simplefilter("always", LeakwiseWarning)
             shown = warnings.showwarning
