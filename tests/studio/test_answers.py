@@ -468,7 +468,7 @@ def test_the_command_line_makes_the_same_mechanism(plain: dict[str, Any], tmp_pa
         (tmp_path / "taken.json").write_text(files["mechanism"], encoding="utf-8")
         assert made.matrix.tolist() == lw.Mechanism.load(tmp_path / "taken.json").matrix.tolist()
     else:
-        assert "ε of PML" in results[0].output
+        assert results[0].output.startswith(("No guess about the secret", "The outcome says nothing about the secret"))
 
 
 def test_the_report_claims_no_release_and_runs_nothing() -> None:

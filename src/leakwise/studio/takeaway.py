@@ -298,7 +298,7 @@ def command_line(state: State, prior: Prior) -> tuple[str | None, list[str], str
             return shlex.join([*words, *saved]), [*reads, "utility"], ""
         return shlex.join([*words, "--time-limit", f"{LIMITS.solve:g}", *saved]), reads, ""
     text, more = _mechanism_argument(goal.source, prior)
-    note = "It prints the audit. The Python lines write the certificate as well."
+    note = "It prints the audit; its exit code is 1 if the limit is broken. The Python lines write the certificate."
     return shlex.join(["leakwise", "audit", text, *known, *audited]), [*reads, *more], note
 
 
