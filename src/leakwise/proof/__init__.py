@@ -3,6 +3,7 @@
 from leakwise.proof.certificate import Certificate, load_certificate
 from leakwise.proof.certificate import certify as _certify_one
 from leakwise.proof.envelope import EnvelopeCertificate
+from leakwise.proof.excess import telling_digits
 from leakwise.proof.kept_limits import FOR_ANYONE, KeptLimit
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.masks import MaskCertificate
@@ -54,6 +55,7 @@ __all__ = [
     "roundings",
     "row_guarantee",
     "shares_of_a_total",
+    "telling_digits",
     "value_box",
     "verify",
 ]

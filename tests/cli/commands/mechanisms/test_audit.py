@@ -166,6 +166,7 @@ def test_a_table_is_audited_with_the_mechanisms_of_its_strata(tmp_path: Path) ->
     [
         (["--table", "t.csv"], "--table needs --column"),
         (["--table", "t.csv", "--column", "s", "--prior", "uniform"], "--table goes without --prior"),
+        (["--table", "t.csv", "--column", "s", "--fail-above", "2"], "--table goes without --fail-above"),
         (["--prior", "uniform", "--given", "sex"], "--given goes with --table"),
     ],
 )

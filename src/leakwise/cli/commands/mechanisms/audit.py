@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from leakwise.cli.options.audited_table import GivenOption, TableOption, audit_a_table
 from leakwise.cli.options.domain import DomainOption
+from leakwise.cli.options.fail_above import FailAboveOption, judged, read_fail_above
 from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,
@@ -59,6 +61,7 @@ def audit(
     lift_of: LiftOfOption = None,
     ceiling: CeilingOption = None,
     floor: FloorOption = None,
+    fail_above: FailAboveOption = None,
     delta: Annotated[
         str, typer.Option("--delta", help="Report the leakage exceeded with at most this probability.")
     ] = "0.01",
@@ -83,13 +86,14 @@ def audit(
 
     The mechanism is a saved file, a CSV matrix, or a name with parameters (constant, identity, k-singular,
     randomized-response, symmetric-channel, truncated-geometric). The prior is the assumed distribution of the secret.
-    With --anyone, --lift-of, --ceiling or --floor it also says whether the mechanism keeps these limits, and the exit
-    code is 1 where it does not.
+    With --fail-above, --anyone, --lift-of, --ceiling or --floor it also says whether the mechanism keeps these limits,
+    and the exit code is 1 where it does not.
 
     \b
     leakwise audit randomized-response:n=2,epsilon=1 --prior 0.7,0.3
     leakwise audit randomized-response:letters=no/yes,lift=3 --counts no=700,yes=300 --failure 1e-6
     leakwise audit matrix.csv --prior uniform --lift 3 --json
+    leakwise audit mechanism.json --counts no=800,yes=200 --failure 1e-6 --fail-above 2
     leakwise audit matrix.csv --prior HIV=0.02,flu=0.98 --anyone 20 --ceiling HIV=0.05
     leakwise audit mechanism.json --data people.csv --column smokes --domain no,yes
     leakwise audit pram.csv --counts counts.csv --invariant --save better.json
@@ -106,36 +110,42 @@ def audit(
         }
         others |= {"--lift": lift, "--plot": plot, "--save": saved, "--invariant": invariant or None}
         others |= {"--anyone": anyone, "--lift-of": lift_of, "--ceiling": ceiling, "--floor": floor}
+        others |= {"--fail-above": fail_above}
         audit_a_table(table, mechanism, column, given, domain, others, as_json, everything)
         return
     if given:
         raise InvalidInput("--given goes with --table FILE: the table whose columns go out beside the secret.")
     from leakwise.leakage import audit as look
+    from leakwise.proof import certify
 
     if saved is not None and not invariant:
         raise InvalidInput("--save goes with --invariant: it saves the mechanism that keeps the frequencies.")
     if invariant and failure is not None:
         raise InvalidInput("--invariant compares at one prior, the frequencies that are kept. Leave --failure out.")
+    largest = read_fail_above(fail_above)
     chosen = read_mechanism(mechanism)
     found = read_prior(prior, counts, data, column, domain, mechanism=chosen)
     known = every_prior_left(found, failure)
     named = named_after(chosen, found)
     limits = read_value_limits(lift_of, ceiling, floor, found.labels)
     result = look(named, known, epsilon, lift=lift, delta=delta, anyone=read_anyone(anyone), **limits)
+    # What is shown is what is judged; where that is a float, the exact ratio.
+    exact = isinstance(result.ratio, Fraction)
+    told, within = judged(result, largest, lambda: Fraction(result.ratio) if exact else certify(named, known).ratio)
     beside = None
     if invariant:
         from leakwise.optimize import best_invariant
 
         beside = best_invariant(named, found)
     if as_json and beside is not None:
-        print_json({**result.to_dict(), "invariant": beside.to_dict()})
+        print_json({**told.to_dict(), "invariant": beside.to_dict()})
     else:
-        show(result, as_json, everything)
+        show(told, as_json, everything)
         if beside is not None:
             show(beside, as_json, everything)
     if saved is not None and beside is not None:
         beside.design.mechanism.save(saved)
         say(f"Mechanism saved: {saved}")
     save_picture(result, plot)
-    if not all(one.kept for one in result.limits):
+    if not (within and all(one.kept for one in result.limits)):
         raise typer.Exit(1)

@@ -8,6 +8,7 @@ import typer
 
 from leakwise.charts.words import Kept
 from leakwise.cli.options.domain import DomainOption
+from leakwise.cli.options.fail_above import FailAboveOption, judged, read_fail_above
 from leakwise.cli.options.reading import (
     ColumnOption,
     CountsOption,
@@ -68,6 +69,7 @@ def envelope(
         str | None,
         typer.Option("--growth", metavar="N,N,…", help="Print how leakage grows with the number of releases."),
     ] = None,
+    fail_above: FailAboveOption = None,
     plot: PlotOption = None,
     certificate: CertificateOption = None,
     prior: PriorOption = None,
@@ -82,7 +84,8 @@ def envelope(
     """Find the leakage that is exceeded with probability at most δ, however the outcome is post-processed.
 
     Without --delta, print the whole curve with its bounds. With --epsilon (or --lift), print the largest probability of
-    a greater leakage after any post-processing.
+    a greater leakage after any post-processing. With --delta and --fail-above the exit code is 1 where the lift proven
+    at that δ is above the limit.
 
     \b
     leakwise envelope randomized-response:n=5,epsilon=1 --prior 0.1,0.2,0.2,0.2,0.3 --delta 0.05
@@ -90,11 +93,15 @@ def envelope(
     leakwise envelope randomized-response:n=2,lift=3 --prior uniform --delta 0.01 --repeat 100
     leakwise envelope randomized-response:n=12,epsilon=0.2 --prior uniform --delta 0.01 --repeat 90
     leakwise envelope randomized-response:n=2,lift=3 --counts 700,300 --failure 1e-6 --delta 0.01
+    leakwise envelope mechanism.json --prior no=0.8,yes=0.2 --delta 0.01 --fail-above 2
     """
     import leakwise as lw
     from leakwise.errors import InvalidInput
     from leakwise.guarantee import at_most, taken_as_exact
 
+    largest = read_fail_above(fail_above)
+    if largest is not None and (delta is None or growth is not None):
+        raise InvalidInput("--fail-above needs --delta, without --growth: it judges the lift proven at one δ.")
     single = read_mechanism(mechanism)
     known = read_prior(prior, counts, data, column, domain, mechanism=single)
     single = named_after(single, known)
@@ -131,7 +138,10 @@ def envelope(
         found = lw.envelope(release, every_prior_left(known, failure), delta)
         if certificate is not None:
             found.certificate.save(certificate)
-        show(found, as_json, everything)
+        told, kept = judged(found, largest, lambda: found.certificate.lift)
+        show(told, as_json, everything)
+        if not kept:
+            raise typer.Exit(1)
     elif epsilon is not None or lift is not None:
         value = lw.failure_probability(release, known, epsilon, lift=lift)
         level = {"epsilon": epsilon} if epsilon is not None else {"lift": lift}
