@@ -20,7 +20,7 @@ from leakwise.mechanism.code_kernel import CodeKernel
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.reading import read_matrix
 from leakwise.priors import PriorSet, as_prior_set
-from leakwise.types import Floats
+from leakwise.types import Array, Floats
 
 if TYPE_CHECKING:
     from leakwise.mechanism.composition import Composition
@@ -234,7 +234,28 @@ class Mechanism(Drawn):
 
         return load_mechanism(path)
 
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the matrix as CSV, in exact fractions: outcomes in the first line, then a line for each value."""
+        from leakwise.mechanism.written import as_csv
+
+        as_csv(self, path)
+
+    def to_latex(self) -> str:
+        r"""Return the matrix with its labels as an ``array`` for LaTeX's mathematics, in exact fractions.
+
+        >>> print(Mechanism([["3/4", "1/4"]], inputs=["no"]).to_latex().splitlines()[2])
+        \text{no} & \frac{3}{4} & \frac{1}{4}
+        """
+        from leakwise.mechanism.written import as_latex
+
+        return as_latex(self)
+
     # -- other libraries ----------------------------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        from leakwise.mechanism.written import as_array
+
+        return as_array(self, dtype, copy)
 
     def to_pld(self, interval: float = 1e-4) -> Any:
         """Return the privacy loss distribution of dp_accounting for this mechanism, whoever sees it and knows what.
