@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from leakwise.exact import integer_array, integer_product, is_power_of_two, ratio_array, vector_times_matrix
+from leakwise.exact import (
+    integer_array,
+    integer_product,
+    is_power_of_two,
+    log_array,
+    log_upper,
+    ratio_array,
+    vector_times_matrix,
+)
 
 sizes = st.integers(1, 4)
 integers = st.one_of(st.integers(0, 100), st.integers(0, 2**200))
@@ -70,3 +79,11 @@ def test_powers_of_two() -> None:
     assert [number for number in range(-4, 20) if is_power_of_two(number)] == [1, 2, 4, 8, 16]
     assert is_power_of_two(1 << 500)
     assert not is_power_of_two((1 << 500) + 1)
+
+
+def test_logarithms_go_on_below_the_floats() -> None:
+    weights, denominator = [0, 1, 7 * 10**100, 10**410], 10**410
+    logs = log_array(integer_array(weights, denominator), denominator)
+    assert logs[0] == -math.inf
+    for found, weight in zip(logs[1:].tolist(), weights[1:], strict=True):
+        assert found == pytest.approx(log_upper(Fraction(weight, denominator)), rel=1e-15, abs=1e-15)

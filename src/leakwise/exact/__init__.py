@@ -6,6 +6,7 @@ from leakwise.exact.integers import (
     integer_array,
     integer_product,
     is_power_of_two,
+    log_array,
     ratio_array,
     vector_times_matrix,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "is_power_of_two",
     "last_that_holds",
     "level",
+    "log_array",
     "log_at_most",
     "log_lower",
     "log_upper",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = [
     "integer_array",
     "integer_product",
     "is_power_of_two",
+    "log_array",
     "ratio_array",
     "vector_times_matrix",
 ]
@@ -23,6 +25,8 @@ IntegerArray = Array
 
 _WORD_LIMIT = 1 << 61
 _EXACT_FLOAT = 1 << 53
+# Below this floats lose digits.
+_NORMAL = 1e-300
 
 
 def integer_array(values: Iterable[Any] | Array, denominator: int) -> IntegerArray:
@@ -45,6 +49,25 @@ def ratio_array(weights: IntegerArray, denominator: int) -> Floats:
         floats = divide(weights).astype(np.float64)
     floats.flags.writeable = False
     return floats
+
+
+def log_array(weights: IntegerArray, denominator: int) -> Floats:
+    """Return the logarithms of weights over a denominator, each within 2 units; -∞ only where a weight is 0.
+
+    A probability below all floats has a logarithm, too.
+    """
+    floats = ratio_array(weights, denominator)
+    with np.errstate(divide="ignore"):
+        logs: Floats = np.log(floats)
+    below = np.asarray((floats < _NORMAL) & (weights != 0), dtype=np.bool_)
+    if below.any():
+        logs[below] = [_log_of_tiny(int(weight), denominator) for weight in weights[below].tolist()]
+    return logs
+
+
+def _log_of_tiny(weight: int, denominator: int) -> float:
+    shift = denominator.bit_length() - weight.bit_length()
+    return math.log((weight << shift) / denominator) - shift * math.log(2.0)
 
 
 def vector_times_matrix(vector: IntegerArray, matrix: IntegerArray) -> list[int]:

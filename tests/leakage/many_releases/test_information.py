@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -27,3 +29,11 @@ def test_both_ends_reach_the_entropy() -> None:
     assert entropy - 1e-3 < lower <= upper < entropy + 1e-9
     assert lw.mutual_information(one.repeat(400), prior) <= entropy + 1e-9
     assert lw.maximal_leakage(one.repeat(400)) == pytest.approx(np.log(8))
+
+
+def test_a_value_less_likely_than_any_float_leaves_both_ends() -> None:
+    tiny = Fraction(1, 10**400)
+    lower, upper = information_bounds(
+        lw.randomized_response(3, lift=2).repeat(40), lw.Prior([tiny, Fraction(1, 2), Fraction(1, 2) - tiny])
+    )
+    assert 0.5 < lower <= upper <= np.log(2) + 1e-9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leakwise as lw
+from leakwise.exact import log_lower
 from leakwise.leakage.many_releases.largest_lift import largest_lift
 from leakwise.leakage.measures.pointwise import pml
 
@@ -88,3 +90,31 @@ def test_a_search_that_is_stopped_stays_on_the_safe_side() -> None:
     listed = float(pml(many, prior).max())
     stopped = largest_lift(many, prior, boxes=0)
     assert stopped.lower <= listed <= stopped.upper
+
+
+def rare(times: int, mass: Fraction) -> lw.results.Composition:
+    """Three values; one outcome is rare, and ten times as likely for the first."""
+    return lw.Mechanism([[mass * share, 1 - mass * share] for share in (10, 1, 1)]).repeat(times)
+
+
+@pytest.mark.parametrize("digits", [12, 300, 323, 400])
+def test_an_outcome_less_likely_than_any_float_counts(digits: int) -> None:
+    many, prior = rare(3, Fraction(7, 10**digits)), lw.Prior.uniform(3)
+    found = largest_lift(many, prior)
+    assert found.lower <= float(pml(many, prior).max()) <= found.upper < found.lower + 1e-9
+    assert found.counts == ((3, 0),)
+
+
+def test_a_value_less_likely_than_any_float_counts() -> None:
+    tiny = Fraction(1, 10**400)
+    some = lw.Mechanism([["1/2", "1/2", 0, 0], [0, "1/4", "1/4", "1/2"], ["1/2", 0, "1/2", 0]]).repeat(4)
+    found = largest_lift(some, lw.Prior([tiny, Fraction(1, 2), Fraction(1, 2) - tiny]))
+    assert found.upper >= 400 * math.log(10) - 1e-9
+
+
+def test_a_value_a_little_less_likely_than_the_worst_one_so_far_counts() -> None:
+    # The second value is found at once; the first needs two different outcomes, and is less likely by 5e-11.
+    second = Fraction(1, 4)
+    first = second * (1 - Fraction(5, 10**11))
+    some = lw.Mechanism([["1/2", "1/2", 0, 0], [0, "1/4", "1/4", "1/2"], ["1/2", 0, "1/2", 0]]).repeat(4)
+    assert largest_lift(some, lw.Prior([first, second, 1 - first - second])).upper >= log_lower(1 / first)

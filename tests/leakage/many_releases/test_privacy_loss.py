@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import leakwise as lw
+from leakwise.exact import log_lower
 from leakwise.leakage.many_releases.privacy_loss import ComposedProfile, joint_ldp
 from leakwise.leakage.measures.privacy_profile import PrivacyProfile
 
@@ -69,3 +71,37 @@ def test_large_compositions_are_convolved_and_small_ones_listed() -> None:
     epsilons, deltas = many.curve(points=5)
     assert deltas == sorted(deltas, reverse=True)
     assert len(epsilons) == 5
+
+
+def two(*rows: list[Fraction]) -> lw.Mechanism:
+    return lw.Mechanism([[*row, 1 - sum(row)] for row in rows])
+
+
+@pytest.mark.parametrize("digits", [17, 20, 320, 400])
+def test_the_limit_of_outcomes_beyond_floats_is_not_below_the_truth(digits: int) -> None:
+    tiny = Fraction(1, 10**digits)
+    rare = two([10 * tiny], [tiny]).repeat(3)
+    assert 3 * log_lower(Fraction(10)) <= joint_ldp(rare) < 3 * math.log(10) + 1e-9
+    alike = two([Fraction(1, 2) + tiny], [Fraction(1, 2)], [Fraction(1, 2)]).repeat(3)
+    assert joint_ldp(alike) >= 3 * log_lower(1 + 2 * tiny)
+
+
+def test_what_is_ruled_out_once_in_a_million_million_is_not_lost_in_rounding() -> None:
+    tiny = Fraction(1, 10**17)
+    many = ComposedProfile(two([tiny, Fraction(1, 2)], [Fraction(0), Fraction(1, 2)]).repeat(10**6))
+    assert many.limit >= 0.99e-11
+    assert many.delta(40.0) >= 0.99e-11
+    assert many.epsilon(1e-12) == math.inf
+
+
+@pytest.mark.parametrize("digits", [18, 40, 250])
+def test_a_rare_outcome_takes_no_more_cells_than_there_are(digits: int) -> None:
+    tiny, half = Fraction(1, 10**digits), Fraction(1, 2)
+    profile = ComposedProfile(two([tiny, half - tiny], [tiny / 2, half - tiny / 2]).repeat(10))
+    assert float(5 * tiny) * 0.8 <= profile.delta(0.1) < 1e-5
+
+
+def test_more_releases_than_any_grid_holds_are_bounded_by_moments() -> None:
+    one = lw.randomized_response(3, epsilon=1e-5)
+    # The variance of the loss is about 2/3 of ε² for each release, and their number is 10¹².
+    assert 4e-2 < ComposedProfile(one.repeat(10**12)).epsilon(1e-6) / 1e3 < 1e-1

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from leakwise.leakage.measures.arguments import ULP
+from leakwise.leakage.measures.arguments import TINY, ULP
 from leakwise.mechanism import Composition
 from leakwise.priors import Prior
 from leakwise.types import Floats
@@ -30,7 +30,8 @@ def information_bounds(composition: Composition, prior: Prior) -> tuple[float, f
 
     ``prior`` has the values in the order of the composition.
     """
-    rows = np.flatnonzero(prior.support)
+    # What has next to no probability adds less than the slack.
+    rows = np.flatnonzero(prior.probabilities > TINY)
     mass = prior.probabilities[rows]
     matrices = [part.matrix[rows] for part in composition.parts]
     slack = (composition.releases + len(rows)) * 64 * ULP

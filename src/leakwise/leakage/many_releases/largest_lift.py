@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from leakwise.exact import last_that_holds, log_lower, log_upper
+from leakwise.exact import last_that_holds, log_array, log_lower, log_upper
 from leakwise.mechanism import Composition
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats, Indices
@@ -64,7 +64,7 @@ def largest_lift(composition: Composition, prior: Prior, *, boxes: int = 200) ->
     """
     rows = np.flatnonzero(prior.support)
     logs, block = _logarithms(composition, rows)
-    mass = np.log(prior.probabilities[rows])
+    mass = log_array(prior.weights[rows], prior.denominator)
     searches = [
         _Search(logs, block, np.array(composition.counts, dtype=np.intp), mass, place) for place in range(len(rows))
     ]
@@ -75,7 +75,7 @@ def largest_lift(composition: Composition, prior: Prior, *, boxes: int = 200) ->
         upper = max(upper, search.least(-best.found, boxes))
         best = max(best, search, key=lambda one: -one.found)
     counts = tuple(tuple(best.counts[block == part].tolist()) for part in range(len(composition.parts)))
-    slack = _slack(logs, composition.counts)
+    slack = _slack(logs, mass, composition.counts)
     lower, reached = -best.found - slack, upper
     if composition.releases * max(part.denominator.bit_length() for part in composition.parts) <= _MOST_BITS:
         exact = _exact(composition, prior, rows, best.place, counts)
@@ -86,16 +86,15 @@ def largest_lift(composition: Composition, prior: Prior, *, boxes: int = 200) ->
 
 def _logarithms(composition: Composition, rows: Indices) -> tuple[Floats, Indices]:
     """log p of every value and outcome of every mechanism, beside one another, and which mechanism each is of."""
-    with np.errstate(divide="ignore"):
-        logs = [np.log(part.matrix[rows]) for part in composition.parts]
+    logs = [log_array(part.weights[rows], part.denominator) for part in composition.parts]
     block = np.repeat(np.arange(len(logs)), [one.shape[1] for one in logs])
     return np.concatenate(logs, axis=1), block
 
 
-def _slack(logs: Floats, counts: tuple[int, ...]) -> float:
+def _slack(logs: Floats, mass: Floats, counts: tuple[int, ...]) -> float:
     """More than what all roundings of a bound come to: each logarithm is off by 2 units, and so is each of the sums."""
     largest = float(np.abs(logs[np.isfinite(logs)]).max(initial=1.0))
-    return (sum(counts) * largest + 50.0) * (sum(logs.shape) + 16) * 2.0**-51
+    return (sum(counts) * largest + float(np.abs(mass).max()) + 50.0) * (sum(logs.shape) + 16) * 2.0**-51
 
 
 def _exact(
@@ -155,8 +154,9 @@ class _Search:
 
     def least(self, known: float, boxes: int) -> float:
         """Return -F at its least, from above, or any number up to ``known`` where F can be shown not to matter."""
-        if -float(self.mass[self.place]) <= known + _CLOSE:
-            return known  # F is never below log π
+        most = -float(self.mass[self.place])
+        if most <= known + _CLOSE:
+            return max(most, known)  # F is never below log π
         self._known = known
         low = np.zeros(len(self.block), dtype=np.intp)
         high = np.where(self.usable, self.totals[self.block], 0)
@@ -194,6 +194,8 @@ class _Search:
             exponents = mass + gain @ point
             here = _log_sum(exponents)
             posterior = np.exp(exponents - here)
+            # Times a slope of all releases, a sum that is not quite 1 would be off by more than the slack.
+            posterior /= posterior.sum()
             slope = posterior @ gain
             corner = self._cheapest(slope, low, high)
             best = max(best, here + float(slope @ (corner - point)))

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leakwise.exact import last_that_holds, level, log_lower, log_upper
-from leakwise.leakage.measures.arguments import ULP, checked_delta
+from leakwise.exact import last_that_holds, level, log_array, log_lower, log_upper
+from leakwise.leakage.measures.arguments import TINY, ULP, checked_delta
 from leakwise.leakage.measures.privacy_profile import PrivacyProfile
 from leakwise.mechanism import Composition
 from leakwise.types import Array, Floats
@@ -29,6 +29,8 @@ __all__ = ["ComposedProfile", "joint_ldp"]
 # How much the grid may add to ε, about; and the probability of falling outside the window.
 _GRID_ADDS, _OUTSIDE = 2e-5, 1e-14
 _MOST_CELLS = 1 << 22
+# So many ratios of integers are compared at most.
+_MOST_RATIOS = 200_000
 # Where moments are taken to bound a pair of values.
 _ORDERS = np.geomspace(1e-2, 1e3, 41)[:, None]
 # log of the largest (1 - e^{-u}) e^{-su}, which ties moments to δ.
@@ -55,15 +57,21 @@ class _Pair(NamedTuple):
         for losses, masses, times in self.releases:
             exponents = _ORDERS * losses
             top = exponents.max(axis=1, keepdims=True, initial=0.0)
+            # Rounded up: an order multiplies what floats lose of the losses.
+            off = _ORDERS[:, 0] * self.largest * 8 * ULP + (len(losses) + 64) * ULP
             with np.errstate(divide="ignore"):
-                total += times * (top[:, 0] + np.log(np.exp(exponents - top) @ masses))
+                total += times * (top[:, 0] + np.log(np.exp(exponents - top) @ masses) + off)
         return total
+
+    @property
+    def largest(self) -> float:
+        """More than any finite loss of one release."""
+        return 1.0 + max((float(np.abs(one.losses).max(initial=0.0)) for one in self.releases), default=0.0)
 
     @property
     def unsure(self) -> float:
         """More than what floats lose of a sum of losses."""
-        largest = max((float(np.abs(one.losses).max(initial=0.0)) for one in self.releases), default=0.0)
-        return sum(one.times for one in self.releases) * (largest + 1) * 16 * ULP
+        return sum(one.times for one in self.releases) * self.largest * 16 * ULP
 
 
 class ComposedProfile(PrivacyProfile):
@@ -87,7 +95,7 @@ class ComposedProfile(PrivacyProfile):
         for place in np.argsort(-bounds).tolist():
             if bounds[place] <= best:
                 break
-            found = self._sum(place).delta(asked - self._pairs[place].unsure) + self._lost[place]
+            found = self._sum(place).delta(asked, self._pairs[place].unsure) + self._lost[place]
             best = max(best, min(float(bounds[place]), found))
         return min(1.0, best)
 
@@ -99,7 +107,7 @@ class ComposedProfile(PrivacyProfile):
             return pure
         allowed = float(exact) * (1 - 4 * ULP)
         if (self._lost >= allowed).any():
-            return math.inf
+            return pure
         exponents = self._moments + _TIED - np.log(allowed - self._lost)
         bounds = (exponents / _ORDERS).min(axis=0).clip(0.0) * (1 + 1e-9)
         best = 0.0
@@ -129,7 +137,8 @@ class ComposedProfile(PrivacyProfile):
         """Every two values once; pairs with the same probabilities are one."""
         found: dict[object, _Pair] = {}
         parts, counts = self.composition.parts, self.composition.counts
-        matrices = [part.matrix for part in parts]
+        # Where a probability is below what floats hold to full precision, a little more stands for it.
+        matrices = [np.where(part.weights != 0, np.maximum(part.matrix, TINY), 0.0) for part in parts]
         letters = range(self.mechanism.shape[0])
         for x in letters:
             for other in letters:
@@ -157,13 +166,14 @@ class ComposedProfile(PrivacyProfile):
 
 
 def _pair(rows: list[tuple[Floats, Floats]], counts: tuple[int, ...]) -> _Pair:
-    releases, kept = [], 1.0
+    releases, kept = [], 0.0
     for (own, other), times in zip(rows, counts, strict=True):
-        both = (own > 0) & (other > 0)
+        both = (own > TINY) & (other > TINY)
         releases.append(_Release(np.log(own[both]) - np.log(other[both]), own[both], times))
-        kept *= max(0.0, 1 - math.fsum(own[(own > 0) & (other == 0)].tolist())) ** times
-    slack = sum(counts) * 4 * ULP if kept < 1 else 0.0
-    return _Pair(tuple(releases), min(1.0, 1 - kept + slack))
+        # By its logarithm: 1 - 1e-17 is 1 in floats, and a million releases of it are not.
+        gone = math.fsum(own[~both].tolist())
+        kept += times * math.log1p(-gone) if gone < 1 else -math.inf
+    return _Pair(tuple(releases), min(1.0, -math.expm1(kept) * (1 + 64 * ULP)))
 
 
 # -------------------------------------------------------------------------------------------------- the convolution
@@ -176,7 +186,11 @@ class _Sum(NamedTuple):
     masses: Floats
     error: float
 
-    def delta(self, epsilon: float) -> float:
+    def delta(self, epsilon: float, unsure: float = 0.0) -> float:
+        """δ at an ε where each sum of losses may be larger by what is ``unsure``."""
+        if epsilon < unsure:
+            return self.delta(0.0) + unsure  # δ falls by at most 1 for each nat
+        epsilon -= unsure
         first = int(np.searchsorted(self.losses, epsilon, side="right"))
         excess = self.masses[first:] * -np.expm1(epsilon - self.losses[first:])
         return float(excess.sum()) * (1 + 64 * ULP) + self.error
@@ -208,9 +222,15 @@ def _convolved(pair: _Pair) -> _Sum:
     spread = sum(one.times * _variance(one) for one in releases)
     if len(releases) < len(pair.releases):
         return _Sum(np.zeros(0), np.zeros(0), 0.0)  # some release rules one of the two out for certain
-    if spread <= 0:  # every release has one loss only, which is 0 for probabilities that sum to 1
+    if spread <= 0:
+        # Every release has one loss only: their sum is above 0 only where the second value has outcomes that the first
+        # has not, and those are lost for certain when the two are asked about in the other order.
         return _Sum(np.zeros(0), np.zeros(0), 64 * number * ULP)
+    if 2 * math.sqrt(number * math.log(2 / _OUTSIDE) / 2) + 6 > _MOST_CELLS:
+        return _Sum(np.zeros(0), np.zeros(0), math.inf)  # no grid is coarse enough: moments speak alone
+    widest = max(float(np.ptp(one.losses)) for one in releases)
     step = min(math.sqrt(8 * _GRID_ADDS / number), math.sqrt(spread / number) / 4)
+    step = max(step, widest / _MOST_CELLS, pair.largest * 2.0**-45)
     while True:
         grid = [_on_grid(one, step) for one in releases]
         whole = sum(one.times * (len(one.masses) - 1) for one in grid) + 1
@@ -278,16 +298,20 @@ def joint_ldp(composition: Composition) -> float:
 
     For two values each release has its own worst outcome, and all of them can come up.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = [np.log(part.matrix) for part in composition.parts]
+    logs = [log_array(part.weights, part.denominator) for part in composition.parts]
+    with np.errstate(invalid="ignore"):
         largest = [np.nan_to_num(one[:, None] - one, nan=-np.inf, posinf=np.inf).max(axis=2) for one in logs]
     total = sum(count * one for one, count in zip(largest, composition.counts, strict=True))
     assert isinstance(total, np.ndarray)
     worst = float(total.max())
-    if not math.isfinite(worst) or worst <= 0:
-        return max(worst, 0.0)
-    # Floats choose the pairs that may be the worst; the integers decide.
-    near = np.argwhere(total >= worst * (1 - 1e-12))[:100]
+    if not math.isfinite(worst):
+        return worst
+    # Floats choose the pairs that may be the worst; the integers decide, unless there are too many to ask.
+    size = max(float(np.abs(one[np.isfinite(one)]).max(initial=1.0)) for one in logs)
+    slack = composition.releases * size * 16 * ULP
+    near = np.argwhere(total >= worst - slack)
+    if len(near) * sum(one.shape[1] for one in logs) > _MOST_RATIOS:
+        return worst + slack
     return max(_exact_ldp(composition, int(x), int(other)) for x, other in near)
 
 

@@ -125,7 +125,8 @@ def simulated_envelope(
     generator = np.random.default_rng(seed)
     log_level = math.log((1 - confidence) / 2)
     few = min(draws // 6, _FOR_DUAL)
-    sizes = (few, few, (draws - 2 * few) // 2, draws - 2 * few - (draws - 2 * few) // 2)
+    each = (draws - 2 * few) // 2
+    sizes = (few, few, each, each)
     drawn = [_lifts(composition, known, generator, size, place % 2 == 1) for place, size in enumerate(sizes)]
     most = known.epsilon_max
     # Half of the draws are by the prior and half even over the values, so that rare values are met, too.
