@@ -70,6 +70,13 @@ def test_a_number_below_zero_is_rounded_outwards_too(x: float) -> None:
     assert float(read(at_most(-x))) >= -x >= float(read(at_least(-x)))
 
 
+def test_twice_a_small_probability_does_not_look_like_three_times_it() -> None:
+    """The studio showed "0.071% → 0.2%" at a lift of 2."""
+    for before in (0.00055, 0.00071, 0.0011, 0.0034, 0.0049):
+        shown = [float(say(x).rstrip("%")) for say, x in ((percent, before), (percent_at_most, 2 * before))]
+        assert shown[1] <= 2.2 * shown[0]
+
+
 @given(st.floats(0, 1) | st.fractions(0, 1))
 @example(1 - 2.0**-53)
 @example(Fraction(1, 10**400))

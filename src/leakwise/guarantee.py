@@ -88,8 +88,8 @@ def lift_below(epsilon: float) -> Fraction | float:
 def percent(probability: float) -> str:
     """Return a probability in percent, to the nearest digit shown; 0% and 100% are exactly that.
 
-    >>> percent(0.4079), percent(0.99999), percent(1.0), percent(2e-7)
-    ('40.8%', '99.999%', '100%', '2e-5%')
+    >>> percent(0.4079), percent(0.0014), percent(0.99999), percent(1.0), percent(2e-7)
+    ('40.8%', '0.14%', '99.999%', '100%', '2e-5%')
     """
     return _percent(probability, None)
 
@@ -163,7 +163,7 @@ def _percent(probability: Any, up: bool | None) -> str:
         return "0%" if value <= 0 else "100%"
     # One decimal, and two digits of whatever is small: the probability, or what it misses of 100%.
     small = min(value, 100 - value)
-    return _written(*_rounded(value, min(-1, _power(small) - 1 if small < Fraction(1, 10) else -1), up)) + "%"
+    return _written(*_rounded(value, min(-1, _power(small) - 1), up)) + "%"
 
 
 # ----------------------------------------------------------------------------------------------------- sentences

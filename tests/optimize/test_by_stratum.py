@@ -137,6 +137,11 @@ def test_a_value_that_cannot_occur_is_left_out_of_its_stratum_alone() -> None:
         assert lw.design(cp, lift=1.5, anyone=20, utility=utility).certificate.holds
 
 
+def test_the_way_that_found_one_stratum_counts_one_stratum() -> None:
+    for counts, words in (({"f": [5, 5]}, "(1 stratum)"), ({"f": [5, 5], "m": [4, 6]}, "(2 strata)")):
+        assert lw.design(known_counts(counts, given="sex"), lift=1.5).method.endswith(words)
+
+
 def test_small_strata_of_a_sample_fall_back_and_are_counted() -> None:
     counts = {"large": [9000, 6000, 5000], "small": [3, 2, 1], "other": [1, 1, 0]}
     cp = lw.PriorByStratum.from_counts(counts, given={"u": ["large", "small", "other", "new"]})

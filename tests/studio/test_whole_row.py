@@ -50,7 +50,7 @@ def test_the_lift_beside_given_columns_is_that_of_the_worst_combination() -> Non
     alone, beside, way_out = found["sentences"]
     assert alone.startswith("sex and place alone: where sex = ")
     assert "15 rows are in combinations of fewer than 20, and are not counted here." in alone
-    assert f"up to {at_most(found['worst'])} times as likely as they make it already" in beside
+    assert f"up to {at_most(found['worst'])} times as likely as sex and place make it already" in beside
     assert found["beyond"] is (found["worst"] > 2)
     assert "keeps your limit for them as well" in way_out
 

@@ -35,6 +35,8 @@ def test_the_guarantee_is_that_of_the_release_and_nothing_is_drawn(table):
     assert tried.certificate.verify().holds
     assert tried.table is None
     assert "Dry run: nothing was drawn, written or entered in a ledger." in repr(tried)
+    # 0.4% of the rows with a value, then 87% of them, at a limit of 2: without a word that looks like a broken limit.
+    assert "guessed before, guessed after: how many of the rows with that value" in repr(tried)
 
 
 def test_the_expected_errors_and_guesses_are_those_of_many_releases(table):

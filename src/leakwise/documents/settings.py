@@ -18,12 +18,12 @@ def settings_text(command: str, name: str, settings: Mapping[str, Any]) -> str:
     """Return the text of a file called ``name`` that ``leakwise COMMAND --config`` reads.
 
     >>> print(settings_text("release", "ill.toml", {"column": ["ill"], "lift": "1.50", "missing": True}), end="")
-    # Settings for: leakwise release --config ill.toml
+    # Settings for: leakwise release TABLE --config ill.toml
     column = ["ill"]
     lift = 1.50
     missing = true
     """
-    lines = [f"# Settings for: leakwise {command} --config {name}\n"]
+    lines = [f"# Settings for: leakwise {command} TABLE --config {name}\n"]
     return "".join([*lines, *(f"{key} = {_toml(value)}\n" for key, value in settings.items())])
 
 

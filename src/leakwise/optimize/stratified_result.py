@@ -11,6 +11,7 @@ from typing import Any
 
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.errors import counted
 from leakwise.exact import float_above, float_below
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import StratifiedMechanism
@@ -117,7 +118,7 @@ class StratifiedDesign(Shown):
     def method(self) -> str:
         """How the mechanisms were found, from the most frequent way to the least."""
         ways = Counter(one.method for one in self.strata.values())
-        return "; ".join(f"{method} ({count:,} strata)" for method, count in ways.most_common())
+        return "; ".join(f"{method} ({counted(count, 'stratum', 'strata')})" for method, count in ways.most_common())
 
     @property
     def fallbacks(self) -> tuple[Label, ...]:

@@ -103,6 +103,8 @@ class ExpectedOfSecret:
             Table(headers, self._rows(), f"What the release would tell about {about}", align="lrrrr"),
             f"{best} about a row would be right for {percent(found.after)} of the rows; {without} "
             f"it is right for {percent(found.before)}.",
+            "guessed before, guessed after: how many of the rows with that value the best guess gets right. Where a "
+            "limited change makes another value the best guess, that share can move much further than the limit.",
         ]
         if self.by_group:
             names = joined(getattr(self.mechanism, "given", ()))

@@ -85,12 +85,12 @@ def upper_bound(utility: str, bound: float) -> str:
     """Return what no mechanism within the limit passes, in words.
 
     >>> print(upper_bound("frequencies", -6.76))
-    no mechanism within the limit has a standard error below 2.5999
+    no mechanism within the limit has a standard error per row below 2.5999
     """
     if utility == "frequencies":
         # The root of a float may be off by half a unit in its last place.
         least = at_least((_standard_error(min(bound, 0.0)) or 0.0) * (1 - 2.0**-50))
-        return f"no mechanism within the limit has a standard error below {least}"
+        return f"no mechanism within the limit has a standard error per row below {least}"
     if utility in _SHARES:
         most = percent_at_most(min(bound, 1.0))
         if utility == "reading":

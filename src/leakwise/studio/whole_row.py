@@ -67,10 +67,11 @@ def _beside(solved: Solved, others: OtherColumns, counts: Floats) -> tuple[list[
     lifts = np.array([_largest_lift(solved.mechanism.matrix, own) for own in shares])
     worst, asked = int(lifts.argmax()), solved.certificate.asked
     beyond = asked is not None and not asked.allows(Fraction(float(lifts[worst]) * (1 - 1e-9)))
+    make = "makes" if len(others.given) == 1 else "make"
     told += [
         f"This mechanism was made for the secret alone. For anyone who also sees {names}, an outcome makes a value up "
-        f"to {at_most(float(lifts[worst]))} times as likely as they make it already, where "
-        f"{_where(others, int(seen[worst]))}. "
+        f"to {at_most(float(lifts[worst]))} times as likely as {names} {make} it already, "
+        f"where {_where(others, int(seen[worst]))}. "
         + ("That is beyond your limit." if beyond else "That is within your limit, for the frequencies of the table."),
         "The command under 4 makes a mechanism for each combination, and keeps your limit for them as well.",
     ]

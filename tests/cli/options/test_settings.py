@@ -54,6 +54,7 @@ def test_the_same_settings_a_year_later_use_the_same_mechanism_and_are_a_second_
         "allow-certainty": True,
         "mechanism": str(kept),
     }
+    assert settings.read_text().startswith("# Settings for: leakwise release TABLE --config ill.toml\n")
     assert "ill.toml" in (tmp_path / "first.released.report.html").read_text()
     code, said, said_wrong = run("release", second, "--config", settings)
     assert (code, said_wrong) == (0, "")
