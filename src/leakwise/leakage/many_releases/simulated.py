@@ -19,7 +19,7 @@ import numpy as np
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput
 from leakwise.exact import float_below, last_that_holds
-from leakwise.guarantee import at_most, lift_above
+from leakwise.guarantee import at_least, at_most, lift_above
 from leakwise.leakage.bounds.mean import betting
 from leakwise.leakage.envelopes.one_delta import open_delta
 from leakwise.leakage.measures.arguments import checked, single_prior
@@ -66,9 +66,9 @@ class SimulatedEnvelope(Shown):
     def _shown(self) -> Parts:
         said = (
             f"After {self.releases:,} releases, and whatever is made of their outcomes, no guess becomes more than "
-            f"{at_most(lift_above(self.upper))} times as likely, except with probability {self.delta:g}. This is "
-            f"simulated: it holds with confidence {self.confidence:.12g} over {self.draws:,} simulated outcomes, and "
-            "is not a proof."
+            f"{at_most(lift_above(self.upper))} times as likely, except with probability {at_most(self.delta)}. This "
+            f"is simulated: it holds with confidence {at_least(self.confidence, 12)} over {self.draws:,} simulated "
+            "outcomes, and is not a proof."
         )
         rows = [["envelope, at least", f"{self.lower:.6f}"], ["envelope, at most", at_most(self.upper, 6)]]
         return [said, Table(["", "nats"], rows, f"Simulated envelope at δ = {self.delta:g}")]

@@ -21,7 +21,9 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A certificate that certify() or a design saved.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A certificate that a release, a design or certify() saved.")
+    ],
     as_json: JsonOption = False,
     everything: AllOption = False,
 ) -> None:
