@@ -43,6 +43,7 @@ from leakwise.leakage import (
     tail_probability,
     zeros_allowed,
 )
+from leakwise.optimize.pricing.extreme_columns import extreme_columns
 from leakwise.rooms import offering
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "estimation_bound",
     "estimation_failure",
     "event_leakage",
+    "extreme_columns",
     "f_information",
     "frequency_shift",
     "g_leakage",
