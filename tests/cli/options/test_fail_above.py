@@ -49,6 +49,15 @@ def test_with_a_failure_probability_every_prior_that_is_left_counts() -> None:
         assert run(*command, *sample, "--failure", "1e-6")[0] == 1
 
 
+def test_what_is_only_simulated_is_not_what_is_judged() -> None:
+    many = ("envelope", "randomized-response:n=12,epsilon=0.2", "--prior", "uniform", "--delta", "0.01")
+    code, said, _ = run(*many, "--repeat", "90", "--fail-above", "7", "--json")
+    found = json.loads(said)
+    assert (code, found["kept"]) == (1, False)
+    assert found["lift"] == pytest.approx(12)
+    assert run(*many, "--repeat", "90", "--fail-above", "12.1")[0] == 0
+
+
 def test_a_broken_limit_still_writes_what_was_asked_for(tmp_path) -> None:
     picture, better = tmp_path / "a.json", tmp_path / "b.json"
     words = ("audit", RESPONSE, "--prior", "uniform", "--fail-above", "1", "--plot", str(picture))

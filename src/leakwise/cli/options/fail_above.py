@@ -42,7 +42,7 @@ def read_fail_above(text: str | None) -> int | Fraction | None:
 
 
 def judged(
-    result: Printable, limit: int | Fraction | None, prove: Callable[[], Fraction | None]
+    result: Printable, limit: int | Fraction | None, prove: Callable[[], Fraction | float | None]
 ) -> tuple[Printable, bool]:
     """Return the result with what ``--fail-above`` says of it, and whether the limit is kept.
 
@@ -53,7 +53,7 @@ def judged(
     limit
         The largest lift that is allowed; None where none was typed: nothing is said, and nothing is broken.
     prove
-        Gives the lift that is proven, on exact numbers; None where there is no bound.
+        Gives the lift that is proven, exact or rounded up; None or infinity where there is no bound.
     """
     if limit is None:
         return result, True
@@ -61,7 +61,8 @@ def judged(
     from leakwise.guarantee import at_most
     from leakwise.proof import telling_digits
 
-    asked, proven = level(lift=limit), prove()
+    asked, found = level(lift=limit), prove()
+    proven = None if found is None or found == math.inf else Fraction(found)
     kept = proven is not None and asked.allows(proven)
     words: str
     if proven is None:

@@ -97,7 +97,7 @@ def envelope(
     """
     import leakwise as lw
     from leakwise.errors import InvalidInput
-    from leakwise.guarantee import at_most, taken_as_exact
+    from leakwise.guarantee import at_most, lift_above, taken_as_exact
 
     largest = read_fail_above(fail_above)
     if largest is not None and (delta is None or growth is not None):
@@ -133,7 +133,12 @@ def envelope(
                 f"{repeat} releases have {release.count_vectors:,} joint outcomes, too many to list: their envelope is "
                 "simulated, for one prior and without a certificate. Leave --certificate and --failure out."
             )
-        show(lw.measures.composition_bounds(release, known, delta, confidence=confidence), as_json, everything)
+        bounds = lw.measures.composition_bounds(release, known, delta, confidence=confidence)
+        # What is simulated is not proven.
+        told, kept = judged(bounds, largest, lambda: lift_above(bounds.envelope_upper))
+        show(told, as_json, everything)
+        if not kept:
+            raise typer.Exit(1)
     elif delta is not None:
         found = lw.envelope(release, every_prior_left(known, failure), delta)
         if certificate is not None:
