@@ -26,6 +26,7 @@ _BY_USER = {
     "Privacy engineers: what a mechanism leaks": (
         "audit",
         "audit-program",
+        "certify",
         "verify",
         "envelope",
         "sample-size",

@@ -63,6 +63,46 @@ def test_budgets_are_set_for_a_dataset_or_for_every_one(book):
         assert "with --dataset NAME, or set it for every dataset with --default" in " ".join(said.split())
 
 
+def test_a_release_made_elsewhere_is_entered_and_refused_beyond_the_budget(book):
+    words = ("ledger", "add", book.path, "--dataset", "survey.csv", "--secret", "smokes", "--mechanism")
+    response = (*words, "randomized-response:n=2,lift=3")
+    code, said = run(*response, "--prior", "no=0.5,yes=0.5", "--rows", "100")
+    assert code == 0
+    assert "Entry 3 counts for good: a release of smokes with a lift of 1.5." in said
+    entry = book.entries()[-1]
+    assert (entry.state, entry.secret, entry.rows) == ("released", ("smokes",), 100)
+    assert entry.origin == "given; made elsewhere"
+    # Two draws of one value, exactly: 9 / 5 where both agree.
+    assert book.total("survey.csv", "smokes").lift == pytest.approx(1.8)
+    book.set_budget("survey.csv", "smokes", lift="1.9")
+    code, said = run(*response, "--prior", "no=0.5,yes=0.5")
+    assert code == 2
+    assert "is refused" in said
+    assert "Nothing was entered. Do not make this release" in said
+    assert len(book.entries()) == 3
+    book.set_budget("survey.csv", "smokes", lift="9")
+    code, said = run(*response, "--counts", "no=500,yes=500", "--failure", "1e-6", "--json")
+    found = json.loads(said)
+    assert (code, found["entry"], found["counts"], found["total"]["releases"]) == (0, 4, True, 3)
+    assert found["lift"] > 1.5
+    assert book.entries()[-1].failure == pytest.approx(1e-6)
+    assert book.entries()[-1].origin == "counted; made elsewhere"
+
+
+def test_what_cannot_be_entered_leaves_the_ledger_as_it_was(book):
+    words = ("--dataset", "survey.csv", "--secret", "smokes", "--mechanism", "randomized-response:n=2,lift=3")
+    for more in ((), ("--prior", "0.5,0.5", "--counts", "5,5"), ("--prior", "0.5,0.5", "--failure", "1e-6")):
+        assert run("ledger", "add", book.path, *words, *more)[0] == 2
+    none = book.path.with_name("none.db")
+    code, said = run("ledger", "add", none, *words, "--prior", "0.5,0.5")
+    assert (code, none.exists()) == (2, False)
+    assert "There is no ledger" in said
+    # Where there is a budget, the identity, which has no limit for anyone, is refused as well.
+    book.set_budget("survey.csv", lift=100)
+    assert run("ledger", "add", book.path, *words[:-1], "identity:n=2", "--prior", "1/1000,999/1000")[0] == 2
+    assert len(book.entries()) == 2
+
+
 def test_a_reserved_entry_is_explained_and_settled(book):
     entry = book.reserve("survey.csv", "age", RESPONSE)
     code, said = run("ledger", "settle", book.path)

@@ -9,9 +9,19 @@ import typer
 from typer.core import TyperGroup
 
 from leakwise.charts.shown import Table
+from leakwise.charts.words import Notice
+from leakwise.cli.options.reading import (
+    CountsOption,
+    FailureOption,
+    PriorOption,
+    every_prior_left,
+    named_after,
+    read_mechanism,
+    read_prior,
+)
 from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
-from leakwise.errors import InvalidInput
+from leakwise.errors import Infeasible, InvalidInput
 
 if TYPE_CHECKING:
     from leakwise.tables import Ledger
@@ -62,6 +72,57 @@ def _open(path: Path) -> Ledger:
     if not path.exists():
         raise InvalidInput(f"There is no ledger {str(path)!r}. A release with --ledger, or a budget, creates one.")
     return Ledger(path)
+
+
+@_ledger.command()
+def add(
+    ledger: LedgerArgument,
+    dataset: DatasetOption,
+    secret: Annotated[
+        list[str],
+        typer.Option("--secret", "-c", metavar="NAME", help="The column whose values are the secret; several are one."),
+    ],
+    mechanism: Annotated[
+        str, typer.Option("--mechanism", metavar="MECHANISM", help="What draws: a file, a CSV matrix, or a name.")
+    ],
+    prior: PriorOption = None,
+    counts: CountsOption = None,
+    failure: FailureOption = None,
+    rows: Annotated[int | None, typer.Option("--rows", metavar="NUMBER", min=1, help="The number of rows.")] = None,
+    as_json: JsonOption = False,
+    everything: AllOption = False,
+) -> None:
+    """Enter a release that is made elsewhere, by another program, with the mechanism that it draws from.
+
+    It counts for good from then on. Beyond a budget it is refused with exit code 2, and nothing is entered: do not make
+    the release. The values are taken to be those of every other release of the dataset.
+
+    \b
+    leakwise ledger add ledger.db --dataset survey.csv --secret smokes --mechanism mechanism.json --prior no=0.8,yes=0.2
+    """
+    from leakwise.guarantee import taken_as_exact
+    from leakwise.proof import certify
+
+    book = _open(ledger)
+    chosen = read_mechanism(mechanism)
+    found = read_prior(prior, counts, mechanism=chosen)
+    certificate = certify(named_after(chosen, found), every_prior_left(found, failure))
+    origin = f"{'given' if found.sample_size is None else 'counted'}; made elsewhere"
+    try:
+        entry = book.reserve(dataset, tuple(secret), certificate, origin=origin, rows=rows)
+    except Infeasible as error:
+        raise Infeasible(
+            f"{str(error).removesuffix(' Nothing was released.')} Nothing was entered. Do not make this release; if it "
+            "was made already, raise the budget (leakwise ledger budget) and enter it, for it counts all the same.",
+            witness=error.witness,
+        ) from error
+    book.confirm(entry)
+    after = book.total(dataset)
+    released = f"a release of {', '.join(secret)} with a lift of {certificate.printed_lift}"
+    words = f"Entry {entry} counts for good: {released}."
+    data = {"entry": entry, "counts": True, "lift": certificate.largest_lift, "total": after.to_dict()}
+    counted = taken_as_exact(certificate.prior)
+    show(Said([words, *after._shown(), *([] if counted is None else [Notice(counted)])], data), as_json, everything)
 
 
 @_ledger.command("show")
