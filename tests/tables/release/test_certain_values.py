@@ -71,7 +71,7 @@ def test_the_values_are_counted_by_their_labels():
 
 def test_a_best_guess_that_is_nearly_always_right_is_refused():
     often = lw.randomized_response(["1", "2"], lift=400)
-    with pytest.raises(lw.InvalidInput, match=r"for about 227 of 228 rows: .*up to 99.8% of the rows, and for 50%"):
+    with pytest.raises(lw.InvalidInput, match=r"for about 227 of 228 rows: .*up to 99.76% of the rows, and for 50%"):
         lw.protect(LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=often)
     assert (
         len(lw.protect(LUNG, "sex", unrelated=BESIDE, prior=EVEN, mechanism=often, allow_certainty=True).table) == 228
