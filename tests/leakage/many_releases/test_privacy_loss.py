@@ -105,3 +105,10 @@ def test_more_releases_than_any_grid_holds_are_bounded_by_moments() -> None:
     one = lw.randomized_response(3, epsilon=1e-5)
     # The variance of the loss is about 2/3 of ε² for each release, and their number is 10¹².
     assert 4e-2 < ComposedProfile(one.repeat(10**12)).epsilon(1e-6) / 1e3 < 1e-1
+
+
+def test_moments_hold_where_every_loss_of_a_release_is_below_zero() -> None:
+    first = lw.Mechanism([["1/20", "9/20", "1/2"], ["9/20", "1/20", "1/2"]])
+    many = lw.compose(first.repeat(2), lw.Mechanism([["3/5", "2/5"], [0, 1]]).repeat(2))
+    for lift in (1, 1.5, 3, 13):
+        assert ComposedProfile(many).delta(lift=lift) >= PrivacyProfile(many).delta(lift=lift)

@@ -146,7 +146,7 @@ class _Search:
     def _pure(self) -> Indices:
         """Where each mechanism gives one and the same outcome every time: the one that tells most of the value."""
         counts = np.zeros(len(self.block), dtype=np.intp)
-        share = np.exp(self.mass) @ np.exp(self.gain)
+        share = _log_sums(self.mass[:, None] + self.gain)
         counts[self._last_of_each(np.where(self.usable, -share, -np.inf))] = self.totals
         return counts
 

@@ -56,7 +56,7 @@ class _Pair(NamedTuple):
         total = np.zeros(len(_ORDERS))
         for losses, masses, times in self.releases:
             exponents = _ORDERS * losses
-            top = exponents.max(axis=1, keepdims=True, initial=0.0)
+            top = exponents.max(axis=1, keepdims=True, initial=-np.inf)
             # Rounded up: an order multiplies what floats lose of the losses.
             off = _ORDERS[:, 0] * self.largest * 8 * ULP + (len(losses) + 64) * ULP
             with np.errstate(divide="ignore"):
