@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Workers of pytest-xdist have the width of a terminal that is not there: what is printed is that of a pipe, everywhere.
+os.environ.pop("COLUMNS", None)
+
 # The machine may be busy with other work; slowness of generating data is no fault of the code under test.
 PATIENT = [HealthCheck.too_slow]
 

@@ -94,9 +94,17 @@ def run_command(command: str) -> None:
     assert done.exit_code == 0, f"$ {command}\n{done.output}{done.exception!r}"
 
 
+def spark_folder(otherwise: Path) -> Path:
+    """Where the Spark of other tests was started, if it was: it takes relative paths from there, not from here."""
+    from pyspark import SparkContext
+
+    java = SparkContext._jvm
+    return otherwise if java is None else Path(java.java.lang.System.getProperty("user.dir"))
+
+
 @pytest.mark.parametrize("name", documents())
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(spark_folder(tmp_path) if name == "docs/how-to/spark.md" else tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
     said: list[str] = []

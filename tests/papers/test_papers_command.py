@@ -34,7 +34,7 @@ def command(*words: str) -> tuple[int, str, str]:
 
 
 def test_the_list_names_every_exhibit() -> None:
-    code, said, _ = command("--list")
+    code, said, _ = command("--list", "--all")
     assert code == 0
     for made in frame.exhibits():
         assert f"{made.paper}/{made.name}" in said

@@ -31,7 +31,7 @@ def port() -> int:
 
 
 @pytest.fixture(scope="session")
-def spark(port: int) -> Iterator[Any]:
+def spark(port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Four threads, two tries for a task, small batches so that a partition has several."""
     if not HAS_SPARK:
         pytest.skip("Spark or Java is not installed")
@@ -39,6 +39,9 @@ def spark(port: int) -> Iterator[Any]:
 
     if (other := SparkSession.getActiveSession()) is not None:
         other.stop()  # an example of the documentation left it
+    # Spark takes relative paths from where it was started, and the examples of the documentation have some.
+    moved = pytest.MonkeyPatch()
+    moved.chdir(tmp_path_factory.mktemp("spark"))
     session = lw.spark.session(
         "local[4,2]",
         {
@@ -51,6 +54,7 @@ def spark(port: int) -> Iterator[Any]:
             "spark.sql.session.timeZone": "UTC",
         },
     )
+    moved.undo()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

@@ -207,7 +207,7 @@ class Audit(Drawn):
                 {"name": one.name, "limit": one.limit, "kept": one.kept, "outcome": label_to_plain(one.outcome)}
                 for one in self.limits
             ],
-            "sentences": self.sentences,
+            "sentences": list(map(str, self.sentences)),
         }
 
 

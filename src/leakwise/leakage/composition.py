@@ -140,7 +140,7 @@ def composition_bounds(
     >>> many = randomized_response(12, epsilon=0.1).repeat(90)
     >>> bounds = composition_bounds(many, Prior.uniform(12), 0.01)
     >>> f"between {bounds.epsilon_lower:.6f} and {bounds.epsilon_upper:.6f}"
-    'between 2.483552 and 2.483552'
+    'between 2.483550 and 2.483550'
     """
     if not isinstance(composition, Composition):
         raise InvalidInput(

@@ -412,7 +412,7 @@ def bad(tmp_path: Path, text: str, name: str = "a.csv") -> Path:
         ("a.json", '[{"answer": "no"}]', r"one object on each line.*jq -c '\.\[\]'"),
         ("a.jsonl", '{"answer": "no",  "answer": "yes"}\n', "more than once"),
         ("a.jsonl", '{"aa":1,"answer":"no","c":3,"d":4,"aa":1}\n', "'aa' more than once"),
-        ("a.jsonl", '{"answer": null}\n', "missing values"),
+        ("a.jsonl", '{"answer": null}\n', "1 missing value among"),
         ("a.jsonl", '{"answer": ["no"]}\n', "outside the declared domain"),
         ("a.parquet", "PAR1 and nothing else", "not a Parquet file"),
         ("a.arrow", "ARROW1 and nothing else at all", "not an Arrow file"),
