@@ -1,8 +1,8 @@
 """The largest lift of many releases of one secret, by branch and bound over count vectors.
 
-Let outcome j of the releases come up c_j times. The lift of value x is 1 / Σ_x' π_x' e^{c·D_x'} with D_x'j = log p_x'j
-- log p_xj, so that the largest lift is the minimum of a convex function, F(c) = log Σ_x' π_x' e^{c·D_x'}, over the
-whole numbers c ≥ 0 that sum to the number of releases of each mechanism. For every distribution w over the values
+Let outcome j of the releases come up c_j times. The lift of value x is then 1 / Σ_x' π_x' e^{c·D_x'}, where
+D_x'j = log(p_x'j / p_xj). So the largest lift is where a convex function, F(c) = log Σ_x' π_x' e^{c·D_x'}, is least
+over the whole numbers c ≥ 0 that sum to the number of releases of each mechanism. For every distribution w
 
     F(c) ≥ Σ_x' w_x' (c·D_x') - KL(w‖π)      (Gibbs' variational principle),
 
@@ -59,7 +59,7 @@ class LargestLift:
 def largest_lift(composition: Composition, prior: Prior, *, boxes: int = 200) -> LargestLift:
     """Return the largest leakage of any joint outcome of a composition, however many there are.
 
-    ``prior`` has the values in the order of the composition. The two sides meet but for rounding, unless more than
+    ``prior`` has the values in the order of the composition. The two sides meet, except for rounding, unless more than
     ``boxes`` boxes of count vectors would have to be split for a value.
     """
     rows = np.flatnonzero(prior.support)

@@ -255,6 +255,7 @@ def known_to_text(prior: PriorSet | PriorByStratum | None) -> str:
     return msgspec.json.encode(body).decode()
 
 
+@lru_cache(maxsize=256)
 def _known_from_text(text: str, name: str) -> PriorSet | None:
     body = msgspec.json.decode(text, type=KnownBody | None)
     if body is None:

@@ -135,7 +135,7 @@ class LedgerTotal(Shown):
             ["releases", str(self.releases)],
             ["total ε (nats, rounded up)", at_most(self.epsilon, 6)],
             ["total lift e^ε", at_most(self.lift, 6)],
-            ["how", "exact composition" if self.exact else "upper bound (LDP, ε_max)"],
+            ["how", "exact composition" if self.exact else "upper bound"],
             ["failure probability of the priors", at_most(self.failure)],
             ["budget", "none" if self.budget is None else self.budget.words],
         ]
@@ -190,7 +190,8 @@ def total_of(
         # It was shown of the values of one time: of those of several, nothing is known.
         if shown.given == seen and not moved and not changed_between(drawn):
             counted = min(counted, shown.linked(here, about), key=len)
-    apart = tuple(sorted({name for one in here if one not in counted for name in one.secret}))
+    kept = {one.id for one in counted}
+    apart = tuple(sorted({name for one in here if one.id not in kept for name in one.secret}))
     failure = min(1.0, sum(one.failure for one in counted))
     beside = None
     in_clear = tuple(one.id for one in here if {name for name, _ in one.row.seen}.intersection(about))
