@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leakwise as lw
+from leakwise.charts.shown import Table
+from leakwise.charts.words import Broken, Kept
 from leakwise.exact import log_at_most
 from leakwise.proof import load_certificate
 from leakwise.proof.ratio import worst_outcome
@@ -151,3 +153,11 @@ def test_a_design_prints_the_limit_that_was_typed(lift: float) -> None:
     design = lw.design(lw.Prior(["0.5", "0.3", "0.2"]), lift=lift)
     assert f"more than {lift} times as likely" in design.certificate.sentence
     assert design.certificate.ratio <= Fraction(str(lift))
+
+
+def test_a_certificate_that_does_not_hold_is_not_shown_as_kept() -> None:
+    response, prior = lw.randomized_response(2, lift=3), lw.Prior.uniform(2)
+    for limit, kind in ((1.5, Kept), (1.2, Broken)):
+        (table,) = lw.certify(response, prior, lift=limit)._shown()
+        assert isinstance(table, Table)
+        assert type(table.title) is kind
