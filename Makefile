@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test coverage bench papers attack wheel docs screenshots format lock clean
+.PHONY: help setup demo test coverage bench papers paper attack wheel docs screenshots format lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -48,6 +48,9 @@ wheel: setup ## build the wheel once, and try that wheel with lowest and newest 
 papers: setup ## every computed figure and table of the five papers, with a gallery, in papers-output/
 	scripts/papers
 
+paper: setup ## the article on what no paper has, with its proofs, as PDF and HTML in paper-output/
+	scripts/paper
+
 docs: setup ## the documentation as HTML in docs/_build/html, warnings are errors
 	scripts/docs
 
@@ -62,6 +65,6 @@ lock: ## take the newest allowed versions into constraints.txt (names and versio
 	scripts/lock
 
 clean: ## remove everything that can be made again, .venv too
-	rm -rf $(VENV) build dist docs/_build demo-output papers-output
+	rm -rf $(VENV) build dist docs/_build demo-output papers-output paper-output
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

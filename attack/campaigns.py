@@ -14,19 +14,23 @@ import pyarrow
 import pyarrow.parquet
 from accounts import accounts
 from adaptive import adaptive
+from aggregates import aggregates_campaign
 from budgets import budgets
 from cases import letters, random_level, random_mechanism, random_prior
 from correct import bugs
+from densities import densities
 from forgeries import forgeries, wrong_methods
 from masks import masks
 from orders import orders
 from readers import damage, readers
 from roundings import roundings
 from rows import all_rows_together, rows
+from totals import totals_campaign
 from truth import must
 
 import leakwise as lw
 from leakwise.exact import log_lower, log_upper
+from records import records_campaign
 
 __all__ = ["CAMPAIGNS"]
 
@@ -198,4 +202,8 @@ CAMPAIGNS: dict[str, Callable[[Generator], None]] = {
     "rows": rows,
     "together": all_rows_together,
     "bugs": bugs,
+    "densities": densities,
+    "records": records_campaign,
+    "aggregates": aggregates_campaign,
+    "totals": totals_campaign,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -35,7 +36,9 @@ UTILITIES = ["mutual_information", "total_variation", "chi_square", "hellinger",
 
 
 def honest(kind: str, counted: Sequence[int] = (5, 3, 2)) -> Any:
-    """Honest: ``leakage SET``, ``design UTILITY CONSTRAINT`` (or SET), ``envelope``, ``mask SET``, ``rows SET``."""
+    """Honest: ``leakage SET``, ``design UTILITY CONSTRAINT`` (or SET), ``envelope``, ``records PROOF``, ``mask SET``,
+    ``rows SET``, ``aggregate KIND``.
+    """
     what, _, rest = kind.partition(" ")
     prior = lw.Prior.from_counts([100 * count for count in counted])
     size = len(counted)
@@ -47,6 +50,19 @@ def honest(kind: str, counted: Sequence[int] = (5, 3, 2)) -> Any:
         return _rows_beside(prior, m, rest)
     if what == "envelope":
         return lw.envelope(m, prior, 0.1).certificate
+    if what == "aggregate" and rest == "count":
+        share = prior.fractions[0]
+        return lw.aggregate.count(unknown=20, prior=(share / 2, share), noise=1).envelope("0.01").certificate
+    if what == "aggregate":
+        return lw.aggregate.histogram(unknown=200, prior=prior.ball("0.1"), noise=1).envelope("0.01").certificate
+    if what == "records":
+        query = lw.records.count(size - 1)
+        b, noisy = 0.8 * query.max_entropy, query.channel(m.matrix)
+        if rest == "tree":
+            noisy, b = lw.records.modular_sum(size + 1, 3).symmetric_channel(0.3), (size + 0.4) * math.log(2)
+        if rest in ("tree", "tangent"):
+            return lw.records.leakage(noisy, b, tolerance=0.02, certificate=True).certificate
+        return lw.records.leakage(noisy, min_entropy=b, measure="pointwise").certificate
     if what == "mask":
         mask = ~np.eye(size, dtype=bool)
         return lw.least_leakage(sets(prior)[rest], mask).certificate
@@ -106,6 +122,11 @@ KINDS = [
     *(f"design mutual_information {name}" for name in ("ball", "box", "hull", "all", "weissman")),
     "design guessing ball",
     "envelope",
+    "aggregate count",
+    "aggregate histogram",
+    "records pointwise",
+    "records tree",
+    "records tangent",
     *(f"mask {name}" for name in ("prior", "ball", "box", "hull", "weissman")),
     *(f"rows {name}" for name in ("prior", "ball", "weissman", "layer-cake")),
 ]

@@ -21,12 +21,13 @@ from campaigns import CAMPAIGNS
 HERE = Path(__file__).parent
 COUNTS, FOUND = HERE / "counts.json", HERE / "found"
 # Shares of the time; what is left goes to the property tests. Cases that a process takes at once.
-SHARES = {"audits": 0.12, "designs": 0.18, "programs": 0.1, "files": 0.1, "budgets": 0.05, "roundings": 0.05}
-SHARES |= {"forgeries": 0.15, "methods": 0.05, "orders": 0.05, "masks": 0.03, "accounts": 0.03, "together": 0.01}
-SHARES |= {"rows": 0.05, "adaptive": 0.01, "readers": 0.02, "bugs": 0.02}
+SHARES = {"audits": 0.08, "designs": 0.1, "programs": 0.1, "files": 0.1, "budgets": 0.05, "roundings": 0.05}
+SHARES |= {"forgeries": 0.12, "methods": 0.05, "orders": 0.05, "masks": 0.03, "accounts": 0.03, "together": 0.01}
+SHARES |= {"rows": 0.05, "adaptive": 0.01, "readers": 0.02, "bugs": 0.02, "records": 0.02, "aggregates": 0.02}
+SHARES |= {"densities": 0.02, "totals": 0.02}
 CHUNK = {"audits": 500, "designs": 20, "programs": 50, "files": 20, "budgets": 20, "roundings": 10}
 CHUNK |= {"forgeries": 2, "methods": 200, "orders": 10, "masks": 4, "accounts": 5, "together": 50, "rows": 2}
-CHUNK |= {"adaptive": 500, "readers": 100, "bugs": 5}
+CHUNK |= {"adaptive": 500, "readers": 100, "bugs": 5, "records": 20, "aggregates": 20, "densities": 2, "totals": 5}
 
 
 def randomness(campaign: str, number: int) -> np.random.Generator:

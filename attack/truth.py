@@ -12,14 +12,17 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import brentq, linprog
 from scipy.stats import beta as beta_law
+from scipy.stats import binom as binomial_law
 
 import leakwise as lw
 from leakwise.priors import AllPriors, Ball, Box, Hull, KLBall, LayerCake
+from leakwise.proof.aggregates import AggregateCertificate
 from leakwise.proof.envelope import EnvelopeCertificate
 from leakwise.proof.masks import MaskCertificate
+from leakwise.proof.records import PointwiseRecordCertificate, RecordInformationCertificate
 from leakwise.proof.stratified import StratifiedCertificate
 
-__all__ = ["FalsePromise", "must", "must_be_true"]
+__all__ = ["FalsePromise", "aggregate_probability", "clamped_noise", "must", "must_be_true"]
 
 NEAR = 1e-7
 
@@ -37,11 +40,17 @@ def must(holds: bool, words: str) -> None:
 def must_be_true(certificate: object) -> None:
     """Raise FalsePromise when a certificate that was accepted claims something false."""
     repr(certificate)
-    if isinstance(certificate, EnvelopeCertificate):
+    if isinstance(certificate, AggregateCertificate):
+        _aggregate(certificate)
+    elif isinstance(certificate, EnvelopeCertificate):
         _envelope(certificate)
     elif isinstance(certificate, MaskCertificate):
         _leakage(certificate.guarantee)
         _mask(certificate)
+    elif isinstance(certificate, PointwiseRecordCertificate):
+        _pointwise_records(certificate)
+    elif isinstance(certificate, RecordInformationCertificate):
+        _record_information(certificate)
     elif isinstance(certificate, StratifiedCertificate):
         _by_stratum(certificate)
     else:
@@ -371,6 +380,59 @@ def _envelope(c: EnvelopeCertificate) -> None:
     must(float(c.delta) >= -found.fun - NEAR, f"δ is {-found.fun}, claimed is {float(c.delta)}")
 
 
+def clamped_noise(ratio: float, last: int) -> np.ndarray:
+    """P(clamp(s + Z) = y) for s and y from 0 to ``last``."""
+    if ratio == 0:
+        return np.eye(last + 1)
+    steps = np.abs(np.subtract.outer(np.arange(last + 1), np.arange(last + 1)))
+    kernel = ratio**steps / (1 + ratio)
+    kernel[:, 1:-1] *= 1 - ratio
+    return kernel
+
+
+def aggregate_probability(kind: str, unknown: int, ratio: float, prior: list[float], lift: float) -> float:
+    """The largest probability of events, one for each value, whose lift for it is at least so much.
+
+    For a histogram only events in the cell of the value are tried, one value at a time.
+    """
+    kernel, found = clamped_noise(ratio, unknown), []
+    for chance in prior:
+        others = np.zeros(unknown + 1)
+        others[:unknown] = binomial_law.pmf(np.arange(unknown), unknown - 1, chance)
+        own, other = np.roll(others, 1) @ kernel, others @ kernel
+        law = chance * own + (1 - chance) * other
+        order = np.argsort(-own / np.where(law > 0, law, 1.0))
+        excess, masses = np.cumsum((own - lift * law)[order]), law[order]
+        if chance <= 0 or not (own > lift * law * (1 + 1e-12)).any():
+            found.append(0.0)
+            continue
+        inside = int((excess >= 0).sum())  # from the largest lift on the excess rises, then falls below 0 once
+        share = 0.0
+        if inside < len(masses):
+            before = excess[inside - 1] if inside else 0.0
+            share = before / (before - excess[inside]) * masses[inside]
+        found.append(float(masses[:inside].sum() + share))
+    return min(1.0, sum(found)) if kind == "count" else max(found)
+
+
+def _aggregate(c: AggregateCertificate) -> None:
+    """No prior of the claim has events beyond the lift of a larger probability; small numbers of records only."""
+    must(0 <= c.delta < 1 and c.lift >= 1 and 0 <= c.ratio < 1 and c.unknown >= 1, "not a claim")
+    if c.unknown > 1000:
+        return
+    for piece in c.pieces:
+        least, slack = [float(chance) for chance in piece], float(1 - sum(piece))
+        must(slack >= 0, "probabilities beyond 1")
+        for place in range(len(least)):
+            for share in (0.0, 0.3, 1.0):
+                prior = [
+                    p + slack * (share if i == place else (1 - share) / (len(least) - 1)) for i, p in enumerate(least)
+                ]
+                # At the lift itself the claim says nothing: it is about a larger one.
+                found = aggregate_probability(c.kind, c.unknown, float(c.ratio), prior, float(c.lift) * (1 + 1e-9))
+                must(found <= float(c.delta) * (1 + 1e-4) + 1e-9, f"δ is {found}, claimed is {float(c.delta)}")
+
+
 def _mask(c: MaskCertificate) -> None:
     """No mechanism on the mask has its largest lift below the ratio: a program that must have no solution."""
     # The solver allows itself 1e-7 in every row, which tiny columns live on.
@@ -402,3 +464,62 @@ def _mask(c: MaskCertificate) -> None:
         np.zeros(rows * columns), np.array(limits), np.zeros(len(limits)), np.array(same), [1] * len(seen), bounds=ends
     )
     must(found.status == 2, f"a mechanism on the mask has its lifts below {ratio}")
+
+
+def _pointwise_records(c: PointwiseRecordCertificate) -> None:
+    """No prior with p ≤ e^-b lifts a value of a record further: both fills in floats, at many shares."""
+    must(c.min_entropy >= 0, "a min-entropy below 0")
+    most = math.exp(-float(c.min_entropy))
+    worst = []
+    for case in c.cases:
+        letter, rows = np.array(case.letter), np.array(case.rows)
+        must(bool((np.abs(rows.sum(axis=1) - 1) < 1e-6).all()) and rows.shape[1] == len(c.outcomes), "not a mechanism")
+        sizes = np.array([float(m) for m in case.datasets]) * max(most, 1 / case.total)
+        others = [sum(m for m, b in zip(case.datasets, case.letter, strict=True) if a == b) for a in set(case.letter)]
+        must(len(set(others)) == 1 and len(others) == len(case.values), "datasets are missing")
+        for a in range(len(case.values)):
+            own = letter == a
+            lifts = [largest_lift(column[own], column[~own], sizes[own], sizes[~own]) for column in rows.T]
+            must(max(lifts) <= float(c.ratio) * (1 + NEAR), f"a lift of {max(lifts)} above {float(c.ratio)}")
+            worst.append(lifts)
+    # The place that is shown is one of the worst.
+    start = sum(len(case.values) for case in c.cases[: c.case])
+    must(worst[start + c.letter][c.outcome] >= max(map(max, worst)) * (1 - 1e-3), "the lift is reached elsewhere")
+
+
+def largest_lift(own: np.ndarray, rest: np.ndarray, sizes: np.ndarray, others: np.ndarray) -> float:
+    """max P(y | a) / P(y): both fills at 2,000 shares, in the limit 0, and at every share where a class is full."""
+    first, last = np.argsort(-own), np.argsort(rest)
+    ends, beyond = np.cumsum(sizes[first]), np.cumsum(others[last])
+    low = max(0.0, 1 - float(others.sum()))
+    high = max(low, min(1.0, float(ends[-1])))
+    shares = np.concatenate([np.linspace(low, high, 2000), ends, 1 - beyond])
+    shares = np.clip(shares, max(low, 1e-12), high)
+    a = np.interp(shares, [0, *ends], [0, *np.cumsum(sizes[first] * own[first])])
+    b = np.interp(1 - shares, [0, *beyond], [0, *np.cumsum(others[last] * rest[last])])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lifts = np.where(a > 0, a / (shares * (a + b)), 0.0)
+        limit = own.max() / np.interp(1.0, [0, *beyond], [0, *np.cumsum(others[last] * rest[last])])
+    return float(lifts.max(initial=limit if low == 0 else 0.0))
+
+
+def _record_information(c: RecordInformationCertificate) -> None:
+    """No belief of enough entropy learns more: many of them, mixed with the uniform one as far as that asks for."""
+    generator = np.random.default_rng(0)
+    for case in c.cases:
+        letter, rows = np.array(case.letter), np.array(case.rows)
+        logs = np.array([math.log(m) for m in case.datasets])
+        uniform = np.array([m / case.total for m in case.datasets])
+        for _ in range(200):
+            belief = generator.dirichlet(np.full(len(letter), 10.0 ** generator.uniform(-2, 0.5)))
+            for share in np.linspace(0, 1, 21):
+                u = (1 - share) * belief + share * uniform
+                if u @ logs - float(_x_log_x(u).sum()) >= float(c.entropy):
+                    joint = np.array([u[letter == a] @ rows[letter == a] for a in range(len(case.values))])
+                    both = _x_log_x(joint).sum() - _x_log_x(joint.sum(axis=1)).sum() - _x_log_x(joint.sum(axis=0)).sum()
+                    must(float(both) <= float(c.bound) + NEAR, f"a belief learns {both}, claimed is {float(c.bound)}")
+                    break
+
+
+def _x_log_x(x: np.ndarray) -> np.ndarray:
+    return x * np.log(np.where(x > 0, x, 1.0))

@@ -71,8 +71,8 @@ def certified(console: Console, limit: float, book: Book) -> None:
         jobs += [(q, q.symmetric_channel(0.3), f * q.max_entropy, 1e-4) for f in (0.9, 0.95, 0.99)]
     for epsilon in (1.0, 0.3):
         c = count.geometric(epsilon)
-        jobs += [(count, c, f * count.max_entropy, 1e-4) for f in (0.3, 0.6, 0.8, 0.9, 0.97)]
-    jobs += [(count, count.symmetric_channel(0.3), f * count.max_entropy, 1e-4) for f in (0.6, 0.9, 0.97)]
+        jobs += [(count, c, f * count.max_entropy, 1e-4) for f in (0.3, 0.6, 0.8, 0.9, 0.97, 0.99, 0.995, 0.9999)]
+    jobs += [(count, count.symmetric_channel(0.3), f * count.max_entropy, 1e-4) for f in (0.6, 0.9, 0.97, 0.99, 0.995)]
     for query, channel, b, tolerance in jobs:
         r, seconds = timed(
             lambda c=channel, b=b, t=tolerance: records.leakage(c, b, closed_form=False, tolerance=t, time_limit=limit)

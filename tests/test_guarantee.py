@@ -219,3 +219,38 @@ def test_an_outcome_that_says_nothing_names_for_whom():
     assert "for anyone who knew the prior" in words
     both = lw.certify(lw.randomized_response(["a", "b"], lift=3), sure, lift=2, anyone=3).sentence
     assert "No guess becomes more than 3 times as likely for anyone, whatever they knew." in both
+
+
+def _cells(text: str, label: str) -> list[Fraction]:
+    """The numbers of the row of a printed table that begins with a label."""
+    line = next(line for line in text.splitlines() if line.strip().startswith(label))
+    return [Fraction(word.replace(",", "")) for word in re.findall(r"\d[\d,]*\.?\d*(?:e-?\d+)?", line[len(label) :])]
+
+
+def test_tables_of_measures_and_designs_round_outwards() -> None:
+    m = lw.randomized_response(3, lift=3)
+    growth = lw.measures.composition_table(m, [0.5, 0.3, 0.2], counts=(1, 2))
+    for row in growth.rows:
+        printed = _cells(str(growth), str(row[0]))
+        assert all(shown >= Fraction(row[place]) for place, shown in enumerate(printed, 1) if place != 2)
+    profile = lw.measures.privacy_profile(m)
+    assert _cells(str(profile), "0 ")[0] >= Fraction(profile.epsilon(0))
+    capacity = lw.measures.shannon_capacity(lw.Mechanism([["3/7", "4/7"], ["1/3", "2/3"]]))
+    assert _cells(str(capacity), "capacity, at most (nats)")[0] >= Fraction(capacity.upper)
+    assert _cells(str(capacity), "capacity, at least (nats)")[0] <= Fraction(capacity.lower)
+    noise = lw.noise.Laplace([0, 1, 2], scale=3)
+    assert _cells(str(noise), "maximal leakage (nats)")[0] >= Fraction(noise.maximal_leakage())
+    records = lw.records.least_leakage(lw.records.parity(3), distortion=0.2, entropy=1.6789012345)
+    assert _cells(str(records), "least leakage, at most")[0] >= Fraction(records.value)
+    assert _cells(str(records), "least leakage, at least")[0] <= Fraction(records.bound)
+    assert _cells(str(records), "adversary's entropy, at least")[0] >= Fraction(1.6789012345)
+
+
+def test_plain_data_of_a_row_rounds_outwards() -> None:
+    for no in range(1, 12):
+        joint = lw.Prior({("no", "f"): no, ("no", "m"): 30, ("yes", "f"): 5, ("yes", "m"): 25})
+        first, second = (lw.randomized_response(names, lift=3) for names in (["no", "yes"], ["f", "m"]))
+        found = lw.measures.row_lift(joint, {"smokes": first, "sex": second})
+        plain = found.to_dict()
+        assert Fraction(plain["lift"]) >= found.lift
+        assert Fraction(plain["row"]["upper"]) >= found.row.upper >= found.row.lower >= Fraction(plain["row"]["lower"])

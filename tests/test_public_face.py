@@ -31,7 +31,7 @@ def test_the_names_are_few_and_sorted() -> None:
     assert len(lw.__all__) <= 80
 
 
-ROOMS = ["measures", "noise", "papers", "records", "results", "sklearn", "spark"]
+ROOMS = ["aggregate", "catalog", "measures", "noise", "papers", "records", "results", "sklearn", "spark"]
 
 
 def test_completion_offers_the_names_and_nothing_else() -> None:
@@ -103,6 +103,12 @@ def test_the_less_common_names_are_in_rooms_of_their_own(room: str) -> None:
 def test_a_misspelt_name_is_answered_with_the_right_one() -> None:
     with pytest.raises(AttributeError, match=r"'desing'.*design"):
         lw.desing  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["measures.extreme_columns", "catalog.subset_selection", "results.ExactOptimum"])
+def test_a_name_that_is_one_room_further_says_so(name):
+    with pytest.raises(AttributeError, match=rf"It is lw\.{name}\."):
+        getattr(lw, name.split(".")[1])
 
 
 def test_importing_loads_neither_numpy_nor_a_room() -> None:

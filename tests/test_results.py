@@ -42,6 +42,8 @@ RESULTS = {
     lw.results.Advised: lambda: lw.advise(
         {"s": list("abcabbaccb") * 200, "g": list("xyyxyxxyxy") * 200}, "s", domain=list("abc"), time_limit=1.0
     ),
+    lw.results.AggregateCertificate: lambda: lw.aggregate.count(unknown=9, prior=0.3).envelope(0.1).certificate,
+    lw.results.AggregateEnvelope: lambda: lw.aggregate.count(unknown=9, prior=0.3).envelope(0.1),
     lw.results.Audit: lambda: lw.audit(RR, PRIOR),
     lw.Ball: lambda: PRIOR.ball(0.1),
     lw.results.Batches: lambda: lw.release(lw.batches([pa.table({"s": list("abc") * 20})]), RR, "s", order="keep"),
@@ -53,6 +55,7 @@ RESULTS = {
     lw.results.Composition: lambda: lw.compose(RR, RR),
     lw.results.CompositionBounds: lambda: lw.measures.composition_bounds(RR.repeat(3), PRIOR, 0.1),
     lw.results.CompositionTable: lambda: lw.measures.composition_table(RR, PRIOR, 0.1, [1, 2]),
+    lw.results.Count: lambda: lw.aggregate.count(unknown=9, prior=0.3, noise=1),
     lw.results.CrossTable: lambda: _joint().table("s"),
     lw.results.DataDesign: lambda: lw.design_from_data(
         COUNTS, lift=2, failure=0.01, strategy="layer-cake", compare=False
@@ -65,9 +68,11 @@ RESULTS = {
     lw.Expected: lambda: lw.Expected(MASK),
     lw.FInformation: lambda: lw.FInformation("chi_square"),
     lw.Gain: lambda: lw.Gain(MASK),
+    lw.results.ExactOptimum: lambda: lw.design(PRIOR, lift=1.5).exact(),
     lw.results.Exported: lambda: lw.export(RR, "js"),
     lw.results.GroupedEstimate: lambda: lw.estimate({"s": ["a", "b", "c"] * 20, "g": [0, 1] * 30}, RR, "s", by="g"),
     lw.results.GroupedJointEstimate: lambda: _joint(by=["g"]),
+    lw.results.Histogram: lambda: lw.aggregate.histogram(unknown=4, prior=PRIOR, noise=1),
     lw.Hull: lambda: lw.Hull([PRIOR, {"a": 0.2, "b": 0.3, "c": 0.5}]),
     lw.results.Independence: lambda: _joint().independence(),
     lw.results.InvariantComparison: lambda: lw.best_invariant(RR, PRIOR),
@@ -75,8 +80,10 @@ RESULTS = {
     lw.KLBall: lambda: lw.KLBall(PRIOR, 0.01),
     lw.LayerCake: lambda: COUNTS.confidence(0.01, "layer-cake"),
     lw.results.LeastLeakage: lambda: lw.least_leakage(PRIOR, MASK),
+    lw.results.LeastNoise: lambda: lw.aggregate.count(unknown=9, prior=0.3).noise_for(lift=2, delta=0.1),
     lw.results.MarginDesign: lambda: lw.design(PRIOR, margin=0.05, rows=2000),
     lw.Mechanism: lambda: RR,
+    lw.results.MechanismComparison: lambda: lw.compare(PRIOR, {"rr": RR}, ["guessing"], lift=2),
     lw.results.MemoLift: lambda: lw.measures.memo_lift(RR, {("a", "b"): 1, ("b", "b"): 1}),
     lw.Prior: lambda: PRIOR,
     lw.PriorByStratum: lambda: STRATA,
@@ -101,6 +108,7 @@ RESULTS = {
     lw.results.TableAudit: lambda: lw.audit_table(
         {"s": list("abc") * 20, "g": [0, 1] * 30}, "s", given="g", mechanism=RR
     ),
+    lw.results.Total: lambda: lw.aggregate.total(unknown=4, prior={0: 0.5, 1: 0.5}, noise=1),
     lw.results.Tradeoff: lambda: lw.tradeoff(PRIOR, [0.2, 0.5]),
     lw.results.UtilitySafe: lambda: lw.utility_safe(PRIOR, MASK, 1),
     lw.WorstCase: lambda: lw.WorstCase(MASK),

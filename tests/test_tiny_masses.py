@@ -85,3 +85,16 @@ def test_informations_of_tiny_masses_are_never_below_the_truth(digits):
         assert 0 < lw.measures.f_information(IDENTITY, prior, name) < 1e-12
     with np.errstate(over="ignore"):
         assert lw.measures.f_information(IDENTITY, prior, lambda x: (x - 1) ** 4) > 1
+
+
+@pytest.mark.parametrize("seed", [129, 237, 448])
+def test_designs_beside_tiny_masses_close_their_gap(seed):
+    # Columns as rare as the values are rounded more than others: mixed with the constant column they lost 1e-6.
+    generator = np.random.default_rng(seed)
+    letters = int(generator.integers(3, 11))
+    masses = generator.dirichlet(np.ones(letters))
+    rare = int(generator.integers(1, max(2, letters - 1)))
+    masses[generator.choice(letters, rare, replace=False)] = 1e-8 * generator.uniform(0.1, 10, rare)
+    found = lw.design(lw.Prior(masses / masses.sum()), lift=2, utility="hellinger")
+    assert found.gap < 3e-9
+    assert found.certificate.verify().holds

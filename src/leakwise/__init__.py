@@ -13,6 +13,7 @@ of results in :mod:`leakwise.results`. A name loads what it needs when it is fir
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers read; a test compares it with the table below
+    from leakwise import aggregate as aggregate
     from leakwise import measures as measures
     from leakwise import noise as noise
     from leakwise import papers as papers
@@ -46,11 +47,11 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.leakage import sample_size as sample_size
     from leakwise.mechanism import Mechanism as Mechanism
     from leakwise.mechanism import StratifiedMechanism as StratifiedMechanism
+    from leakwise.mechanism import catalog as catalog
     from leakwise.mechanism import compose as compose
     from leakwise.mechanism import constant as constant
     from leakwise.mechanism import exponential as exponential
     from leakwise.mechanism import identity as identity
-    from leakwise.mechanism import k_singular as k_singular
     from leakwise.mechanism import randomized_response as randomized_response
     from leakwise.mechanism import symmetric_channel as symmetric_channel
     from leakwise.mechanism import truncated_geometric as truncated_geometric
@@ -59,12 +60,14 @@ if TYPE_CHECKING:  # what editors and type checkers read; a test compares it wit
     from leakwise.optimize import Gain as Gain
     from leakwise.optimize import WorstCase as WorstCase
     from leakwise.optimize import best_invariant as best_invariant
+    from leakwise.optimize import compare as compare
     from leakwise.optimize import design as design
     from leakwise.optimize import distance_utility as distance_utility
     from leakwise.optimize import least_leakage as least_leakage
     from leakwise.optimize import ordered_utility as ordered_utility
     from leakwise.optimize import read_utility as read_utility
     from leakwise.optimize import tradeoff as tradeoff
+    from leakwise.optimize import utility as utility
     from leakwise.optimize import utility_safe as utility_safe
     from leakwise.optimize import worst_case_curve as worst_case_curve
     from leakwise.optimize.from_data import design_from_data as design_from_data
@@ -123,6 +126,7 @@ __all__ = [
     "UnsafeSeedWarning",
     "WorstCase",
     "advise",
+    "aggregate",
     "audit",
     "audit_program",
     "audit_samples",
@@ -130,7 +134,9 @@ __all__ = [
     "batches",
     "best_invariant",
     "bins",
+    "catalog",
     "certify",
+    "compare",
     "compose",
     "constant",
     "design",
@@ -144,7 +150,6 @@ __all__ = [
     "export",
     "failure_probability",
     "identity",
-    "k_singular",
     "ldp",
     "least_leakage",
     "maximal_leakage",
@@ -168,6 +173,7 @@ __all__ = [
     "symmetric_channel",
     "tradeoff",
     "truncated_geometric",
+    "utility",
     "utility_safe",
     "verify",
     "worst_case_curve",
@@ -186,12 +192,12 @@ _PLACES = {
         "sample_size"
     ),
     "leakwise.mechanism": (
-        "Mechanism StratifiedMechanism compose constant exponential identity k_singular randomized_response "
+        "Mechanism StratifiedMechanism catalog compose constant exponential identity k_singular randomized_response "
         "symmetric_channel truncated_geometric"
     ),
     "leakwise.optimize": (
-        "Expected FInformation Gain WorstCase best_invariant design distance_utility least_leakage ordered_utility "
-        "read_utility tradeoff utility_safe worst_case_curve"
+        "Expected FInformation Gain WorstCase best_invariant compare design distance_utility least_leakage "
+        "ordered_utility read_utility tradeoff utility utility_safe worst_case_curve"
     ),
     "leakwise.optimize.from_data": "design_from_data",
     "leakwise.priors": "AllPriors Ball Box Hull KLBall LayerCake Prior PriorByStratum PriorSet",
@@ -249,7 +255,9 @@ def _load(name: str) -> object:
         return importlib.import_module(f"leakwise.{name}")
     from leakwise.errors import did_you_mean
 
-    hint = did_you_mean(name, __all__)
+    rooms = () if name.startswith("_") else ("measures", "catalog", "results")
+    room = next((one for one in rooms if name in vars(_load(one))["__all__"]), None)
+    hint = did_you_mean(name, __all__) if room is None else f" It is lw.{room}.{name}."
     raise AttributeError(f"module 'leakwise' has no attribute {name!r}.{hint}")
 
 

@@ -383,11 +383,18 @@ def never_certain(lift: Any) -> str:
     )
 
 
-def taken_as_exact(priors: PriorSet, covers: str = "A failure probability (prior.confidence, --failure)") -> str | None:
+def taken_as_exact(
+    priors: PriorSet | PriorByStratum, covers: str = "A failure probability (prior.confidence, --failure)"
+) -> str | None:
     """Return the warning that a prior was counted and not known, or None where it was given or is a set."""
-    if not isinstance(priors, Prior) or priors.sample_size is None:
+    several = isinstance(priors, PriorByStratum)
+    known = [priors[key] for key in priors] if isinstance(priors, PriorByStratum) else [priors]
+    rows = [one.sample_size for one in known if isinstance(one, Prior) and one.sample_size is not None]
+    if not rows:
         return None
+    what = "The priors of the strata are estimates" if several else "The prior is an estimate"
+    true = "the true priors" if several else "the true prior"
     return (
-        f"The prior is an estimate from {priors.sample_size:,} rows and was taken as exact: for the true prior the "
+        f"{what} from {sum(rows):,} rows and {'were' if several else 'was'} taken as exact: for {true} the "
         f"lift may be larger. {covers} covers every prior that the rows leave possible."
     )

@@ -1,5 +1,6 @@
 """The classes of what the functions return: ``lw.results``, for annotations and ``isinstance``."""
 
+from leakwise.aggregate import AggregateEnvelope, Count, Histogram, LeastNoise, Total
 from leakwise.blackbox import BlackBoxAudit
 from leakwise.exported import Exported
 from leakwise.leakage import (
@@ -23,14 +24,16 @@ from leakwise.optimize import (
     InvariantComparison,
     LeastLeakage,
     MarginDesign,
+    MechanismComparison,
     StratifiedDesign,
     StratifiedMarginDesign,
     Tradeoff,
     UtilitySafe,
     WorstCaseCurve,
 )
+from leakwise.optimize.exact_optimum import ExactOptimum
 from leakwise.optimize.from_data import DataDesign
-from leakwise.proof import Certificate, SecretPart, SeveralCertificate, StratifiedCertificate
+from leakwise.proof import AggregateCertificate, Certificate, SecretPart, SeveralCertificate, StratifiedCertificate
 from leakwise.report.dry_run import DryRun, SeveralDryRun
 from leakwise.report.simulation import Simulation
 from leakwise.rooms import offering
@@ -48,6 +51,8 @@ from leakwise.workflow.protect import Protection, SeveralProtection
 
 __all__ = [
     "Advised",
+    "AggregateCertificate",
+    "AggregateEnvelope",
     "Audit",
     "Batches",
     "BlackBoxAudit",
@@ -55,6 +60,7 @@ __all__ = [
     "Composition",
     "CompositionBounds",
     "CompositionTable",
+    "Count",
     "CrossTable",
     "DataDesign",
     "Design",
@@ -62,14 +68,18 @@ __all__ = [
     "Envelope",
     "EnvelopeCurve",
     "Estimate",
+    "ExactOptimum",
     "Exported",
     "GroupedEstimate",
     "GroupedJointEstimate",
+    "Histogram",
     "Independence",
     "InvariantComparison",
     "JointEstimate",
     "LeastLeakage",
+    "LeastNoise",
     "MarginDesign",
+    "MechanismComparison",
     "MemoLift",
     "PrivacyProfile",
     "Protection",
@@ -90,6 +100,7 @@ __all__ = [
     "StratifiedDesign",
     "StratifiedMarginDesign",
     "TableAudit",
+    "Total",
     "Tradeoff",
     "UtilitySafe",
     "WorstCaseCurve",

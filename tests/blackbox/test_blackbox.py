@@ -361,3 +361,9 @@ def test_numbers_that_come_often_are_not_hidden_in_a_bin() -> None:
     found = lw.audit_program(program, [0, 1], epsilon=2.0, samples=50_000, batch=True)
     assert found.verdict == "refuted"
     assert set(found.events["ldp"].outcomes) <= {"0.0", "-0.0"}
+
+
+def test_a_program_that_cannot_be_called_is_refused() -> None:
+    not_a_program: Any = 3
+    with pytest.raises(lw.InvalidInput, match="program must be a function"):
+        lw.audit_program(not_a_program, [0, 1], epsilon=1)

@@ -217,3 +217,10 @@ def test_html_says_how_many_rows_it_left_out() -> None:
 def test_too_few_rows_are_refused() -> None:
     with pytest.raises(InvalidInput, match="max_rows"):
         text_table(["i"], [[1]], max_rows=1)
+
+
+def test_the_word_for_columns_that_are_left_out_is_not_broken():
+    names = ["a long name of a row", *(f"column {letter}" for letter in "abcdef")]
+    for width in range(40, 80):
+        text = text_table(names, [["some words in a cell", *[0.123] * 6]], max_width=width, wrap=True)
+        assert "more" not in text or re.search(r"… \d more", text), text

@@ -98,6 +98,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("mechanism.json", "smokes.json"):
         response.save(path / name)
     lw.certify(response, lw.Prior.uniform(["no", "yes"]), lift=2).save(path / "certificate.json")
+    strata = lw.PriorByStratum({"f": {"no": 0.8, "yes": 0.2}, "m": {"no": 0.6, "yes": 0.4}}, given={"sex": ["f", "m"]})
+    strata.save(path / "priors.json")
+    lw.design(strata, lift=2).mechanism.save(path / "by_stratum.json")
     both = {
         name: lw.randomized_response(values, lift=3)
         for name, values in {"sex": ["f", "m"], "income": ["low", "high"]}.items()

@@ -84,18 +84,33 @@ def test_the_analyst_comes_near_the_truth() -> None:
 
 def test_the_privacy_engineer_finds_a_better_mechanism_and_refutes_a_claim() -> None:
     names, shown = run("privacy-engineer")
-    assert drawn(shown) == ["Mechanism", "Audit", "Design", "CompositionTable", "BlackBoxAudit"]
-    assert names["after"].epsilon <= names["before"].epsilon + 1e-12
+    assert drawn(shown) == ["Mechanism", "Audit", "MechanismComparison", "BlackBoxAudit"]
+    rows = {row.name: row for row in names["compared"].rows}
+    assert rows["design for frequencies"].rows_needed < 0.6 * rows["in production"].rows_needed
+    assert names["quarter"].epsilon_upper < 2.4836  # of ninety releases, where 9 would be the sum
     assert names["verdict"].verdict == "refuted"
     assert lw.verify("certificate.json").holds
 
 
 def test_the_researcher_sees_the_curve_and_its_proof() -> None:
     names, shown = run("researcher")
-    assert drawn(shown) == ["Design", "Tradeoff", "Design", "EnvelopeCurve"]
+    assert drawn(shown) == ["Design", "Tradeoff", "MechanismComparison", "MechanismComparison"]
     assert names["curve"].gaps.max() < 1e-6
+    assert names["compared"].rows[0].name == "design for frequencies"
+    assert names["required"].rows[0].name == "design for mutual_information"
     assert names["large"].gap < 1e-6
+    assert names["simulated"].lower < names["simulated"].upper < names["bounds"].epsilon_upper
     assert lw.verify("optimum.json").holds
+
+
+@pytest.mark.parametrize(
+    ("name", "script"), [("researcher", "experiment.py"), ("privacy-engineer", "production_check.sh")]
+)
+def test_tutorials_name_the_script_that_they_end_in(name: str, script: str) -> None:
+    words = ["".join(cell["source"]) for cell in book(name)["cells"]]
+    assert f"](../../examples/{script})" in words[0]
+    assert any(f"examples/{script}`" in text or f"examples/{script} " in text for text in words[-2:])
+    assert (ROOT / "examples" / script).is_file()
 
 
 def test_there_are_no_other_notebooks() -> None:

@@ -134,21 +134,21 @@ def test_warm_columns_and_rows_equal_a_fresh_program(seed: int) -> None:
 @given(st.integers(0, 2**32))
 def test_every_change_equals_a_fresh_program(seed: int) -> None:
     p, other = random_program(seed), np.random.default_rng(seed + 1)
-    program = LinearProgram(**p)  # type: ignore[arg-type]
-    program.solve()
     matrix = np.array(p["matrix"])
     columns = matrix.shape[1]
     size = int(other.integers(1, matrix.size + 1))
     where = other.permutation(matrix.size)[:size]
     values = other.normal(size=size) * (other.random(size) < 0.7)
     matrix.flat[where] = values
+    # Row bounds that both matrices can meet, since they stay as they are.
+    ends = np.stack([a @ np.asarray(p["column_lower"]) for a in (np.asarray(p["matrix"]), matrix)])
+    p["row_lower"], p["row_upper"] = ends.min(axis=0) - 1, ends.max(axis=0) + 1
+    program = LinearProgram(**p)  # type: ignore[arg-type]
+    assert program.solve().optimal
     program.change_coefficients(where // columns, where % columns, values)
-    middle = matrix @ np.asarray(p["column_lower"])
     q = dict(p) | {"matrix": matrix, "costs": other.normal(size=columns)}
-    q["row_lower"], q["row_upper"] = middle - 1, middle + 1
     q["column_upper"] = np.asarray(p["column_upper"]) + 1
     program.change_costs(q["costs"])  # type: ignore[arg-type]
-    program.change_row_bounds(q["row_lower"], q["row_upper"])  # type: ignore[arg-type]
     program.change_column_bounds(q["column_lower"], q["column_upper"])  # type: ignore[arg-type]
     warm, cold = program.solve(), solve_lp(**q)  # type: ignore[arg-type]
     assert warm.optimal
@@ -157,11 +157,10 @@ def test_every_change_equals_a_fresh_program(seed: int) -> None:
 
 def test_changes_of_some_lines_leave_the_others() -> None:
     program = LinearProgram([1.0, 1.0], np.eye(2), 0.0, [3.0, 4.0], maximize=True)
-    program.change_row_bounds(0.0, 5.0, rows=[1])
     program.change_costs(2.0, columns=[0])
     program.change_column_bounds(0.0, 1.0, columns=[0])
-    program.change_coefficient(1, 1, 2.0)
-    assert program.solve().objective == pytest.approx(2 * 1 + 2.5)
+    program.change_coefficients([1], [1], [2.0])
+    assert program.solve().objective == pytest.approx(2 * 1 + 2.0)
 
 
 def test_a_warm_start_after_irrelevant_columns_needs_no_iteration() -> None:
@@ -225,24 +224,18 @@ def test_farkas_ray_proves_infeasibility(seed: int, maximize: bool) -> None:
     assert least > most
 
 
-def test_unbounded_programs_give_a_ray() -> None:
+def test_unbounded_programs_say_so() -> None:
     a, c = np.array([[1.0, -1.0], [-1.0, 0.5]]), np.array([1.0, 0.0])
     s = solve_lp(c, a, -INF, [1.0, 2.0], maximize=True)
     assert s.status == "unbounded"
     assert s.objective == INF
-    assert s.unbounded_ray is not None
-    d = s.unbounded_ray
-    assert (d >= 0).all()
-    assert (a @ d <= 1e-12).all()
-    assert c @ d > 0
 
 
-@pytest.mark.parametrize(("maximize", "expected"), [(True, [0.0, 1.0]), (False, [-1.0, 0.0])])
-def test_a_program_without_rows(maximize: bool, expected: list[float]) -> None:
+@pytest.mark.parametrize(("maximize", "expected"), [(True, INF), (False, -INF)])
+def test_a_program_without_rows(maximize: bool, expected: float) -> None:
     s = solve_lp([1.0, 2.0], np.zeros((0, 2)), [], [], [-INF, 0.0], [3.0, INF], maximize=maximize)
     assert s.status == "unbounded"
-    assert s.unbounded_ray is not None
-    assert s.unbounded_ray.tolist() == expected
+    assert s.objective == expected
     assert solve_lp([1.0, -2.0], np.zeros((0, 2)), [], [], 0.0, 3.0).objective == -6.0
 
 
@@ -342,7 +335,7 @@ def test_bad_changes_are_refused() -> None:
     with pytest.raises(InvalidInput, match="finite number below 1e"):
         program.change_costs(1e30)
     with pytest.raises(InvalidInput, match=r"row_upper\[0\] is 1e\+20; expected inf"):
-        program.change_row_bounds(0.0, 1e20)
+        program.add_rows(np.ones((1, program.column_count)), 0.0, 1e20)
     assert program.solve().objective == pytest.approx(1.0)
 
 

@@ -41,20 +41,25 @@ def test_what_is_not_an_error_of_a_paper_is_not_called_one() -> None:
         "wc_beyond_the_largest",
     }
     assert {name for name, kind in kinds.items() if kind == "beyond"} == {
+        "ed_density",
         "ed_half_the_constant",
         "ed_large_radius",
         "ed_range_of_the_bound",
         "ed_samples_needed",
         "ed_sensitivity_twice",
         "ed_two_tails",
+        "en_counts",
         "en_exact_value",
         "en_without_the_condition",
         "ex_last_region",
         "ex_symmetry",
         "pr_convexity",
+        "pr_every_guess",
         "wc_counting_query",
         "wc_unequal_rows",
     }
+    assert ours("pr_every_guess")[0] == pytest.approx(math.log(2))
+    assert ours("pr_every_guess")[-1] == pytest.approx(0.3701, abs=5e-5)
     assert "ex_correlation" not in kinds
     assert "conditional leakage" in ENTRIES["ed_linear_composition"].truth
 

@@ -47,7 +47,7 @@ def test_example_3_the_last_vector_is_infeasible() -> None:
 def test_the_number_of_vertices_of_a_uniform_prior(size: int) -> None:
     prior = lw.Prior.uniform(size)
     for region, (a, b) in enumerate(pairwise(prior.regions().tolist()), 1):
-        count = len(ex.lift_vertices(prior, (a + b) / 2))
+        count = lw.measures.extreme_columns(prior, (a + b) / 2).shape[1]
         assert count == (size - region + 1) * math.comb(size, region - 1)
 
 

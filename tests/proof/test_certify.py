@@ -161,3 +161,9 @@ def test_a_certificate_that_does_not_hold_is_not_shown_as_kept() -> None:
         (table,) = lw.certify(response, prior, lift=limit)._shown()
         assert isinstance(table, Table)
         assert type(table.title) is kind
+
+
+def test_a_missing_outcome_is_null_in_plain_data_and_not_a_word():
+    kept = lw.certify(lw.Mechanism([[0.9, 0.1], [0.2, 0.8]], inputs=["no", None], outputs=["no", None]), [0.8, 0.2])
+    assert (kept.outcome, kept.letter) == (None, None)
+    assert (kept.to_dict()["outcome"], kept.to_dict()["letter"]) == (None, None)

@@ -13,7 +13,15 @@ from truth import FalsePromise, must_be_true
 
 import leakwise as lw
 
-WHOLE = ("leakage weissman", "design mutual_information lift", "envelope", "mask prior", "rows prior")
+WHOLE = (
+    "leakage weissman",
+    "design mutual_information lift",
+    "envelope",
+    "aggregate count",
+    "records pointwise",
+    "mask prior",
+    "rows prior",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

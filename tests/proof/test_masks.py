@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leakwise as lw
-from leakwise.proof.masks import load_mask_certificate, proven_ratio, verify_mask
+from leakwise.proof.masks import load_mask_certificate, proven_ratio
 
 CYCLE = np.array([[3, 2, 1], [1, 3, 2], [2, 1, 3]]) >= 2
 
@@ -64,14 +64,14 @@ def test_a_certificate_goes_through_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mask.json"
     made = certificate()
     made.save(path)
-    read = verify_mask(path)
+    read = load_mask_certificate(path).verify()
     assert (read.ratio, read.lower, read.epsilon_upper) == (made.ratio, made.lower, made.epsilon_upper)
     assert read.holds
     assert "No mechanism" in read.sentence
     assert "<table" in read._repr_html_()
     ball = lw.least_leakage(lw.Prior(["0.4", "0.35", "0.25"]).ball("0.1"), CYCLE).certificate
     ball.save(path)
-    assert verify_mask(path).ratio == ball.ratio
+    assert load_mask_certificate(path).verify().ratio == ball.ratio
 
 
 def test_forged_claims_are_refused(tmp_path: Path) -> None:

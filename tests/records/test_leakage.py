@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import leakwise as lw
 from leakwise import records
 from leakwise.errors import InvalidInput
-from leakwise.records.closed_form import binary_entropy, inverse_binary_entropy, parity_of
-from leakwise.records.local import climb
-from leakwise.records.problem import information
+from leakwise.records.adversaries.local import climb
+from leakwise.records.bounds.closed_form import binary_entropy, inverse_binary_entropy, parity_of
+from leakwise.records.queries.problem import information
 
 LOG2 = math.log(2)
 

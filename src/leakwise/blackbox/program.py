@@ -71,6 +71,8 @@ def audit_program(
     'refuted'
     """
     chance = float(checked_failure(failure))
+    if not callable(program):
+        raise InvalidInput(f"program must be a function that is called with an input. Got {program!r} instead.")
     if inputs is None and prior is None:
         raise InvalidInput("inputs must list what the program is asked about (or give a prior over them).")
     letters = letters_of(inputs, prior, [])

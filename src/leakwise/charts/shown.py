@@ -97,9 +97,9 @@ class Drawn(Shown):
     def chart(self) -> dict[str, Any]:
         """Return the picture as a Vega-Lite specification."""
 
-    def plot(self) -> Any:
-        """Draw the picture of :meth:`chart` (altair)."""
-        return to_altair(self.chart())
+    def plot(self, *which: Any, **options: Any) -> Any:
+        """Draw the picture of :meth:`chart`, with the same arguments (altair)."""
+        return to_altair(self.chart(*which, **options))
 
 
 Part = str | list[str] | Table | Shown

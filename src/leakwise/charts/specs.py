@@ -11,6 +11,7 @@ from leakwise.charts._cloud import cloud
 from leakwise.charts._heatmap import heatmap
 from leakwise.charts._lines import lines
 from leakwise.charts._plain import plain
+from leakwise.charts._rises import rises
 from leakwise.charts._theme import SCHEMA, Spec, blend, ink_on, themed
 from leakwise.errors import InvalidInput
 
@@ -25,6 +26,7 @@ __all__ = [
     "heatmap",
     "ink_on",
     "lines",
+    "rises",
     "themed",
     "vertical",
 ]

@@ -182,6 +182,8 @@ def text_table(
             )
         if wrap:
             floor = [max(least_width(line[j]) for line in page) for j in range(len(sizes))]
+            if dropped:  # the word for what is left out stays on one line
+                floor[place] = sizes[place]
             sizes = _narrowed(sizes, floor, max_width - len(_GAP) * (len(sizes) - 1))
         out += _drawn(page, sizes, ways, head, hidden)
     return "\n".join(out)

@@ -29,10 +29,11 @@ _BY_USER = {
         "certify",
         "verify",
         "envelope",
+        "aggregate",
         "sample-size",
         "export",
     ),
-    "Researchers: which mechanism is best": ("design", "tradeoff", "worst-case", "records", "papers"),
+    "Researchers: which mechanism is best": ("design", "compare", "tradeoff", "worst-case", "records", "papers"),
     "Everyone": ("studio",),
 }
 _TABLES = ("advise", "release", "ledger", "memo-key", "pack", "estimate", "regress")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,9 +21,11 @@ __all__ = [
     "document_checksum",
     "document_format",
     "read_document",
+    "read_fraction",
     "read_integer",
     "to_plain",
     "write_document",
+    "write_fraction",
     "write_integer",
 ]
 
@@ -65,6 +68,19 @@ def read_integer(text: str, name: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise InvalidInput(f"{name!r} is damaged: {text[:40]!r} is not a whole number such as '0x1f'.")
     return int(text, 16)
+
+
+def write_fraction(value: Fraction) -> list[str]:
+    """Return a fraction of at least 0 as the texts of its two whole numbers."""
+    return [write_integer(value.numerator), write_integer(value.denominator)]
+
+
+def read_fraction(pair: list[str], name: str) -> Fraction:
+    """Return the fraction that :func:`write_fraction` wrote."""
+    numbers = [read_integer(text, name) for text in pair]
+    if len(numbers) != 2 or not numbers[1]:
+        raise InvalidInput(f"{name!r} is damaged: a number in it is not a fraction.")
+    return Fraction(numbers[0], numbers[1])
 
 
 def _checksum(body: bytes) -> str:

@@ -9,18 +9,47 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+from flint import fmpq
 
 from leakwise.errors import InvalidInput
 from leakwise.types import Floats
 
-__all__ = ["exact_fraction", "floats_over_power_of_two", "is_exact_kind", "over_common_denominator"]
+__all__ = [
+    "as_typed",
+    "exact_fraction",
+    "floats_over_power_of_two",
+    "from_flint",
+    "is_exact_kind",
+    "over_common_denominator",
+    "to_flint",
+]
 
 _LARGEST_POWER = 10_000
+
+
+def to_flint(value: Fraction) -> fmpq:
+    """Return a fraction as FLINT's."""
+    return fmpq(value.numerator, value.denominator)
+
+
+def from_flint(value: fmpq) -> Fraction:
+    """Return a fraction of FLINT as Python's."""
+    return Fraction(int(value.p), int(value.q))
 
 
 def is_exact_kind(value: object) -> bool:
     """Return whether a number carries its exact value by itself: everything but a float."""
     return not isinstance(value, (float, np.floating))
+
+
+def as_typed(value: Fraction) -> Fraction | float:
+    """Return a rational as the float that it is the value of, if there is one, which prints as it was typed.
+
+    >>> as_typed(Fraction(0.1)), as_typed(Fraction(1, 10))
+    (0.1, Fraction(1, 10))
+    """
+    near = float(value)
+    return near if Fraction(near) == value else value
 
 
 def exact_fraction(value: object, name: str) -> Fraction:

@@ -10,7 +10,9 @@ from fractions import Fraction
 
 from flint import fmpq
 
-__all__ = ["Column", "best_mixture"]
+from leakwise.exact.rationals import exact_fraction, from_flint, to_flint
+
+__all__ = ["Column", "best_mixture", "optimal_basis"]
 
 Column = dict[int, Fraction]
 """A column: its positive entries by row."""
@@ -37,12 +39,25 @@ def best_mixture(
     weights = [Fraction(0)] * len(columns)
     for column, value in zip(table.basis, table.right, strict=True):
         if column >= 0:
-            weights[column] = Fraction(int(value.p), int(value.q))
+            weights[column] = from_flint(value)
     return weights
 
 
-def _rational(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
+def optimal_basis(columns: Sequence[Column], size: int, utilities: Sequence[Fraction]) -> list[int] | None:
+    """Return the columns of a basis of greatest utility, one for each row; None without any mixture.
+
+    -1 is a row that the others say already: the unit vector of the row, of weight zero, completes the basis.
+
+    >>> half, most = Fraction(1, 2), Fraction(3, 2)
+    >>> optimal_basis([{0: half, 1: most}, {0: most, 1: half}, {0: half, 1: half}], 2, [Fraction(1)] * 3)
+    [1, 2]
+    """
+    table = _Table(columns, size, utilities)
+    if not table.cover():
+        return None
+    table.complete()
+    table.improve(0.0)
+    return list(table.basis)
 
 
 def _float(value: fmpq) -> float:
@@ -52,18 +67,18 @@ def _float(value: fmpq) -> float:
 class _Table:
     """A simplex tableau of fractions; a row whose basic variable is artificial (-1) is not covered yet."""
 
-    def __init__(self, columns: Sequence[Column], size: int, utilities: Sequence[float]) -> None:
+    def __init__(self, columns: Sequence[Column], size: int, utilities: Sequence[float] | Sequence[Fraction]) -> None:
         self.rows: list[dict[int, fmpq]] = [{} for _ in range(size)]
         self.missing: dict[int, fmpq] = {}  # what a unit of each column covers of the rows that are not
         for place, column in enumerate(columns):
             for row, entry in column.items():
-                self.rows[row][place] = _rational(entry)
-            self.missing[place] = _rational(sum(column.values(), Fraction(0)))
+                self.rows[row][place] = to_flint(entry)
+            self.missing[place] = to_flint(sum(column.values(), Fraction(0)))
         self.right = [fmpq(1)] * size
         self.basis = [-1] * size
         # An empty column is of no use, whatever its utility: nothing would limit it.
         worth = [(place, value) for place, value in enumerate(utilities) if value and columns[place]]
-        self.gains = {place: _rational(Fraction(value)) for place, value in worth}
+        self.gains = {place: to_flint(exact_fraction(value, "utilities")) for place, value in worth}
 
     def cover(self) -> bool:
         """Reach a mixture that covers every row, if there is one."""
@@ -79,10 +94,17 @@ class _Table:
             self._enter(best)
         return False
 
-    def improve(self) -> None:
+    def complete(self) -> None:
+        """Take columns into the basis, of weight zero, until it is whole or has all that is independent."""
+        for place, row in enumerate(self.rows):
+            entry = next((column for column, value in row.items() if value), None)
+            if self.basis[place] < 0 and entry is not None:
+                self._enter(entry)
+
+    def improve(self, enough: float = _ENOUGH) -> None:
         """Go on to the greatest utility."""
         for step in range(2 * _PIVOTS):
-            best = _largest(self.gains, step, _ENOUGH)
+            best = _largest(self.gains, step, enough)
             if best is None or not self._enter(best):
                 return
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Drawn, Parts
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exact import Level, float_above, level
 from leakwise.guarantee import taken_as_exact
 from leakwise.leakage.audit_pictures import pictures
 from leakwise.leakage.audit_sentences import sentences
+from leakwise.leakage.audit_summary import summary
 from leakwise.leakage.audit_tables import tables
 from leakwise.leakage.measures.arguments import checked, checked_delta, is_small
 from leakwise.leakage.measures.average import maximal_leakage, min_entropy_leakage
@@ -41,6 +42,7 @@ __all__ = ["Audit", "Letter", "Outcome", "audit"]
 _MOST_PAIRS = 20_000_000
 # The capacity needs the matrix, a pass over it at each of a few hundred steps.
 _MOST_ENTRIES = 4_000_000
+_KINDS = ("details", "summary")
 
 
 @dataclass(frozen=True)
@@ -155,9 +157,25 @@ class Audit(Drawn):
 
     # -- pictures -----------------------------------------------------------------------------------------------
 
-    def chart(self) -> dict[str, Any]:
-        """The kernel, the leakage of each outcome and the curves of failure, as one Vega-Lite specification."""
-        return pictures(self)
+    def chart(self, kind: str = "details", *, limit: object = None) -> dict[str, Any]:
+        """Return a picture as one Vega-Lite specification.
+
+        Parameters
+        ----------
+        kind
+            ``"details"``: the kernel, the leakage of each outcome and the curves of failure. ``"summary"``: one picture
+            for people who decide, without nats: how far the worst outcome raises a guess about each value, and how many
+            times as likely any guess can become, against the limit, after further processing (at ``delta``) and for
+            anyone.
+        limit
+            For the summary: the largest lift that is allowed; by default the one that the audit was asked about.
+        """
+        if kind not in _KINDS or (kind != "summary" and limit is not None):
+            raise InvalidInput(
+                f"kind must be one of {', '.join(_KINDS)}, and limit= goes with 'summary'. Got kind={kind!r}, "
+                f"limit={limit!r}.{did_you_mean(kind, _KINDS)}"
+            )
+        return pictures(self) if kind == "details" else summary(self, limit)
 
     # -- plain data ---------------------------------------------------------------------------------------------
 

@@ -19,8 +19,8 @@ from leakwise.charts.shown import Drawn, Parts, Shown, Table
 from leakwise.charts.specs import lines
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, some_of
-from leakwise.exact import log_upper
-from leakwise.guarantee import at_most, lift_above
+from leakwise.exact import as_typed, float_above, log_upper
+from leakwise.guarantee import at_least, at_most, lift_above
 from leakwise.leakage.envelopes.one_delta import envelope, open_delta
 from leakwise.leakage.many_releases.information import information_bounds
 from leakwise.leakage.many_releases.largest_lift import largest_lift
@@ -82,22 +82,22 @@ class CompositionBounds(Shown):
     simulated: SimulatedEnvelope | None = None
 
     def _shown(self) -> Parts:
-        delta = f"{self.delta:g}"
+        delta = at_most(self.delta, 6)
         rows = [
-            ["ε, for every outcome", number(self.epsilon_lower, 6), at_most(self.epsilon_upper, 6), "proven"],
+            ["ε, for every outcome", at_least(self.epsilon_lower, 6), at_most(self.epsilon_upper, 6), "proven"],
             [
                 f"ε_c({delta}), after processing",
-                number(self.envelope_lower, 6),
+                at_least(self.envelope_lower, 6),
                 at_most(self.envelope_upper, 6),
                 "proven",
             ],
-            ["mutual information", number(self.information_lower, 6), at_most(self.information_upper, 6), "proven"],
+            ["mutual information", at_least(self.information_lower, 6), at_most(self.information_upper, 6), "proven"],
             ["ε of LDP, for any prior", "", at_most(self.ldp, 6), "proven"],
             [f"ε of LDP at δ = {delta}", "", at_most(self.ldp_delta, 6), "proven"],
         ]
         if self.simulated is not None:
             sure = f"confidence {self.simulated.confidence:.12g}"
-            ends = [number(self.simulated.lower, 6), at_most(self.simulated.upper, 6)]
+            ends = [at_least(self.simulated.lower, 6), at_most(self.simulated.upper, 6)]
             rows.insert(2, [f"ε_c({delta}), simulated", *ends, sure])
         said = (
             f"After {self.releases:,} releases no guess becomes more than {at_most(lift_above(self.epsilon_upper))} "
@@ -224,10 +224,16 @@ class CompositionTable(Drawn):
     HEADERS = ("n", "ε exact", "n·ε (not a bound)", "ε_c(δ)", "𝓛", "ε of LDP")
 
     def _title(self) -> str:
-        return f"Leakage of n releases of one secret, δ = {float(self.delta):g}, ε_max = {self.epsilon_max:.4f}"
+        most = at_most(self.epsilon_max)
+        return f"Leakage of n releases of one secret, δ = {at_most(as_typed(self.delta), 6)}, ε_max = {most}"
 
     def _shown(self) -> Parts:
-        return [Table(self.HEADERS, self.rows, self._title())]
+        # What is added up is neither bound; all else is rounded up.
+        rows = [
+            [n, at_most(exact), number(added), *(at_most(one) for one in others)]
+            for n, exact, added, *others in self.rows
+        ]
+        return [Table(self.HEADERS, rows, self._title(), align="r" * len(self.HEADERS))]
 
     def chart(self) -> dict[str, Any]:
         """The growth as a Vega-Lite line chart."""
@@ -250,7 +256,7 @@ class CompositionTable(Drawn):
         """Return plain data."""
         names = ("n", "epsilon", "n_times_epsilon", "envelope", "maximal_leakage", "ldp")
         return {
-            "delta": float(self.delta),
+            "delta": float_above(self.delta),
             "epsilon_max": self.epsilon_max,
             "rows": [dict(zip(names, row, strict=True)) for row in self.rows],
         }

@@ -162,12 +162,6 @@ class LinearProgram:
         c = vector("costs", costs, chosen.size)
         self._done(self._highs.changeColsCost(chosen.size, chosen, c), "change_costs")
 
-    def change_row_bounds(self, lower: ArrayLike, upper: ArrayLike, rows: ArrayLike | None = None) -> None:
-        """Replace the bounds of the given rows (all of them by default)."""
-        chosen = self._lines("rows", rows, self.row_count)
-        low, up = bounds("row", lower, upper, chosen.size)
-        self._done(self._highs.changeRowsBounds(chosen.size, chosen, low, up), "change_row_bounds")
-
     def change_column_bounds(self, lower: ArrayLike, upper: ArrayLike, columns: ArrayLike | None = None) -> None:
         """Replace the bounds of the given columns (all of them by default)."""
         chosen = self._lines("columns", columns, self.column_count)
@@ -201,10 +195,6 @@ class LinearProgram:
         self._load(lp, new)
         if basis.valid:
             self._done(self._highs.setBasis(basis), "change_coefficients")
-
-    def change_coefficient(self, row: int, column: int, value: float) -> None:
-        """Set A[row, column] = value; the basis is kept."""
-        self.change_coefficients([row], [column], [value])
 
     # -------------------------------------------------------------------------------------------- solving it
 

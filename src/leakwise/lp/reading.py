@@ -31,11 +31,9 @@ def read(highs: Any, status: Status, iterations: int) -> Solution:
         duals = np.array(answer.row_dual, dtype=np.float64)
         reduced = np.array(answer.col_dual, dtype=np.float64)
     farkas = _farkas(highs) if status == "infeasible" else None
-    direction = None
     if status == "unbounded":
-        objective = math.inf * _sign(highs.getLp())
-        direction = _direction(highs)
-    for array in (x, duals, reduced, farkas, direction):
+        objective = math.inf if highs.getLp().sense_ == highspy.ObjSense.kMaximize else -math.inf
+    for array in (x, duals, reduced, farkas):
         if array is not None:
             array.flags.writeable = False
     return Solution(
@@ -46,9 +44,6 @@ def read(highs: Any, status: Status, iterations: int) -> Solution:
         reduced_costs=reduced,
         basis=_basis(highs) if status == "optimal" else None,
         infeasibility_ray=farkas,
-        unbounded_ray=direction,
-        primal_infeasibility=_measured(info.max_primal_infeasibility),
-        dual_infeasibility=_measured(info.max_dual_infeasibility),
         iterations=iterations,
     )
 
@@ -98,31 +93,8 @@ def _farkas(highs: Any) -> Floats | None:
     return None
 
 
-def _direction(highs: Any) -> Floats | None:
-    _, found, ray = highs.getPrimalRay()
-    if found:
-        return np.array(ray, dtype=np.float64)
-    lp = highs.getLp()
-    if lp.num_row_:
-        return None
-    # Without rows HiGHS gives no ray: any column that its bounds let run to the good side is one.
-    gain = np.asarray(lp.col_cost_) * _sign(lp)
-    room = np.where(gain > 0, lp.col_upper_, np.where(gain < 0, np.negative(lp.col_lower_), 0.0))
-    direction = np.zeros(lp.num_col_)
-    direction[np.argmax(room)] = np.sign(gain[np.argmax(room)])
-    return direction
-
-
-def _sign(lp: Any) -> float:
-    return 1.0 if lp.sense_ == highspy.ObjSense.kMaximize else -1.0
-
-
 def _most(slope: Floats, lower: ArrayLike, upper: ArrayLike) -> float:
     """The largest slope·v over lower ≤ v ≤ upper, where 0·∞ = 0."""
     at = np.where(slope > 0, upper, lower)
     used = slope != 0
     return float(slope[used] @ at[used])
-
-
-def _measured(value: float) -> float:
-    return float(value) if 0 <= value < 1e100 else math.nan

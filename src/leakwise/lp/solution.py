@@ -52,10 +52,6 @@ class Solution:
         min over the row bounds of y·r  >  max over the column bounds of (Aᵀy)·x,
         so no x can have Ax inside the row bounds. Checked in floats before it is handed out (entries of Aᵀy within 1e-9
         of zero count as zero); None if no ray passed.
-    unbounded_ray
-        Direction d when unbounded: adding any multiple of it stays feasible and improves the objective.
-    primal_infeasibility, dual_infeasibility
-        The largest violations the solver measured; NaN if it measured none.
     iterations
         Simplex iterations of this solve (0 when the warm basis was still optimal).
     """
@@ -67,9 +63,6 @@ class Solution:
     reduced_costs: Floats
     basis: Basis | None
     infeasibility_ray: Floats | None
-    unbounded_ray: Floats | None
-    primal_infeasibility: float
-    dual_infeasibility: float
     iterations: int
 
     @property

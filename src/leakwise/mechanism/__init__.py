@@ -1,8 +1,9 @@
 """Mechanisms: exact kernels with labels, the catalog of named ones, and their files."""
 
-from leakwise.mechanism.by_utility import exponential
+from leakwise.mechanism import catalog
 from leakwise.mechanism.catalog import (
     constant,
+    exponential,
     identity,
     k_singular,
     randomized_response,
@@ -13,6 +14,7 @@ from leakwise.mechanism.code_kernel import CodeKernel
 from leakwise.mechanism.composition import Composition, compose
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
+from leakwise.mechanism.set_mechanism import SetMechanism
 from leakwise.mechanism.stratified import AnyMechanism, StratifiedMechanism
 from leakwise.rooms import not_a_function
 
@@ -24,7 +26,9 @@ __all__ = [
     "DenseKernel",
     "Kernel",
     "Mechanism",
+    "SetMechanism",
     "StratifiedMechanism",
+    "catalog",
     "compose",
     "constant",
     "exponential",

@@ -23,9 +23,9 @@ from leakwise.types import Array, Bools, Counts, Floats, Indices
 if TYPE_CHECKING:
     from leakwise.sampling import CodeSampler
 
-__all__ = ["CodeKernel", "Places", "places_of"]
+__all__ = ["PRIMES", "CodeKernel", "Places", "places_of"]
 
-_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 _LIMB = 26  # bits: sums of so many letters as there can be stay exact in doubles
 _MOST_WORDS = 1 << 26
 
@@ -34,9 +34,9 @@ class Places:
     """The places of the words over q with so many digits, for windows of ``raised`` symbols."""
 
     def __init__(self, q: int, digits: int, raised: int) -> None:
-        if q not in _PRIMES or not 1 <= raised < q or digits < 1 or q**digits > _MOST_WORDS:
+        if q not in PRIMES or not 1 <= raised < q or digits < 1 or q**digits > _MOST_WORDS:
             raise InvalidInput(
-                f"A code needs a prime of symbols up to {_PRIMES[-1]}, windows of fewer symbols than that, and at most "
+                f"A code needs a prime of symbols up to {PRIMES[-1]}, windows of fewer symbols than that, and at most "
                 f"{_MOST_WORDS:,} words. Got {q} symbols, windows of {raised} and {digits} digits."
             )
         self.q, self.digits, self.raised = q, digits, raised

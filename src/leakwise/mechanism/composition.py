@@ -20,7 +20,7 @@ from leakwise.mechanism.kernel import DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
 from leakwise.types import Array
 
-__all__ = ["Composition", "compose"]
+__all__ = ["Composition", "compose", "count_vectors", "type_weights"]
 
 # Exact integers of more bytes than this in all are refused.
 _MOST_BYTES = 1 << 29
@@ -138,7 +138,7 @@ def compose(*mechanisms: Mechanism) -> Composition:
             continue
         if not isinstance(given, Mechanism):
             raise InvalidInput(
-                f"compose takes mechanisms. Argument {place + 1} is a {type(given).__name__} instead; "
+                f"compose takes mechanisms. Argument {place + 1} has the type {type(given).__name__} instead; "
                 "lw.Mechanism(matrix) makes one."
             )
         uses = zip(given.parts, given.counts, strict=True) if isinstance(given, Composition) else [(given, 1)]
@@ -191,30 +191,30 @@ def _lowest_terms(part: Mechanism) -> tuple[list[list[int]], int]:
 def _labels(part: Mechanism, count: int) -> list[Label]:
     if count == 1:
         return list(part.outputs)
-    return list(_count_vectors(part.shape[1], count))
+    return list(count_vectors(part.shape[1], count))
 
 
-def _count_vectors(outcomes: int, total: int) -> Iterator[tuple[int, ...]]:
+def count_vectors(outcomes: int, total: int) -> Iterator[tuple[int, ...]]:
     """All count vectors of a total, the first count falling."""
     if outcomes == 1:
         yield (total,)
         return
     for first in range(total, -1, -1):
-        for rest in _count_vectors(outcomes - 1, total - first):
+        for rest in count_vectors(outcomes - 1, total - first):
             yield (first, *rest)
 
 
 def _part_kernel(part: Mechanism, count: int) -> tuple[Array, int]:
     rows, denominator = _lowest_terms(part)
-    columns = [list(_type_weights(row, count)) for row in rows]
+    columns = [list(type_weights(row, count)) for row in rows]
     weights = np.empty((len(rows), len(columns[0])), dtype=np.object_)
     for place, column in enumerate(columns):
         weights[place] = column
     return weights, denominator**count
 
 
-def _type_weights(row: list[int], total: int, factor: int = 1) -> Iterator[int]:
-    """multinomial(c) Π_j row_j^{c_j} for every count vector, times a factor, in the order of :func:`_count_vectors`."""
+def type_weights(row: list[int], total: int, factor: int = 1) -> Iterator[int]:
+    """multinomial(c) Π_j row_j^{c_j} for every count vector, times a factor, in the order of :func:`count_vectors`."""
     if len(row) == 1:
         yield factor * row[0] ** total
         return
@@ -229,7 +229,7 @@ def _type_weights(row: list[int], total: int, factor: int = 1) -> Iterator[int]:
         if here == 0:
             yield from (0 for _ in range(math.comb(total - first + len(row) - 2, len(row) - 2)))
             continue
-        yield from _type_weights(row[1:], total - first, here)
+        yield from type_weights(row[1:], total - first, here)
 
 
 def _binomial_weights(a: int, b: int, total: int, factor: int) -> Iterator[int]:

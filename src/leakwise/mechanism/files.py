@@ -14,6 +14,7 @@ from leakwise.errors import InvalidInput
 from leakwise.mechanism.code_kernel import CodeKernel, Places
 from leakwise.mechanism.kernel import CommonLawKernel, DenseKernel, Kernel
 from leakwise.mechanism.mechanism import Mechanism
+from leakwise.mechanism.set_mechanism import EachValue, SetMechanism, SoMany
 
 __all__ = [
     "NEXT",
@@ -27,8 +28,9 @@ __all__ = [
 ]
 
 FORMAT = "leakwise.mechanism"
-# 2: the edges of bins; 3: the digest of the outcomes that were released; 4: codes; 5: infinite edges, and dates
-CODES, VERSION = 4, 5
+# 2: the edges of bins; 3: the digest of the outcomes that were released; 4: codes; 5: infinite edges, and dates;
+# 6: sets of values that are not listed
+CODES, EDGES, VERSION = 4, 5, 6
 
 NEXT = ".next"
 """Ends the name of a mechanism file while the table that it belongs to is being replaced."""
@@ -60,7 +62,22 @@ class CodeBody(msgspec.Struct, tag="code", forbid_unknown_fields=True):
     step: list[str]
 
 
-AnyBody = DenseBody | CommonLawBody | CodeBody
+class EachValueBody(msgspec.Struct, tag="each-value", forbid_unknown_fields=True):
+    """Sets that are not listed: how often the true value is in one, and any other; over 2^60."""
+
+    keep: str
+    rise: str
+
+
+class SoManyBody(msgspec.Struct, tag="so-many", forbid_unknown_fields=True):
+    """Sets of one size that are not listed: how often the true value is in one, over 2^60; None for any set."""
+
+    size: int
+    own: str | None
+
+
+ListedBody = DenseBody | CommonLawBody | CodeBody
+AnyBody = ListedBody | EachValueBody | SoManyBody
 
 
 class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -77,7 +94,7 @@ class MechanismBody(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 def mechanism_to_body(mechanism: Mechanism) -> MechanismBody:
-    """Return the mechanism as a file body."""
+    """Return the mechanism as a file body; one that is not listed has a file of its own only."""
     kernel = mechanism.kernel
     body: AnyBody
     if isinstance(kernel, CommonLawKernel):
@@ -108,21 +125,39 @@ def mechanism_to_body(mechanism: Mechanism) -> MechanismBody:
     )
 
 
+def _sets_to_body(mechanism: SetMechanism) -> MechanismBody:
+    rule, own = mechanism.rule, mechanism.input_alphabet
+    body: AnyBody
+    if isinstance(rule, EachValue):
+        body = EachValueBody(write_integer(rule.keep), write_integer(rule.rise))
+    else:
+        body = SoManyBody(rule.size, None if rule.own is None else write_integer(rule.own))
+    return MechanismBody([label_to_plain(label) for label in own.labels], own.declared, [], True, body, edges_of(own))
+
+
 def mechanism_to_plain(mechanism: Mechanism) -> dict[str, Any]:
     """Return the mechanism as plain data."""
-    return to_plain(mechanism_to_body(mechanism))
+    return to_plain(_sets_to_body(mechanism) if isinstance(mechanism, SetMechanism) else mechanism_to_body(mechanism))
 
 
 def mechanism_from_body(body: MechanismBody, name: str) -> Mechanism:
     """Return the mechanism that a body describes, checked as if a stranger had typed it."""
     inputs = alphabet_from_plain(body.inputs, declared=body.inputs_declared, name=name)
-    outputs = alphabet_from_plain(body.outputs, declared=body.outputs_declared, name=name)
     inputs = alphabet_with_edges(inputs, body.input_edges, name=name)
+    if isinstance(body.kernel, EachValueBody | SoManyBody):
+        return SetMechanism(inputs, _rule(body.kernel, name))
+    outputs = alphabet_from_plain(body.outputs, declared=body.outputs_declared, name=name)
     outputs = alphabet_with_edges(outputs, body.output_edges, name=name)
     return Mechanism.from_kernel(_kernel(body.kernel, name), inputs, outputs)
 
 
-def _kernel(body: AnyBody, name: str) -> Kernel:
+def _rule(body: EachValueBody | SoManyBody, name: str) -> EachValue | SoMany:
+    if isinstance(body, EachValueBody):
+        return EachValue(read_integer(body.keep, name), read_integer(body.rise, name))
+    return SoMany(body.size, None if body.own is None else read_integer(body.own, name))
+
+
+def _kernel(body: ListedBody, name: str) -> Kernel:
     denominator = read_integer(body.denominator, name)
     if denominator < 1:
         raise InvalidInput(f"{name!r} is not a valid mechanism: its denominator is {denominator}.")
@@ -151,12 +186,14 @@ def _kernel(body: AnyBody, name: str) -> Kernel:
 
 def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str], *, outcomes_digest: str | None = None) -> None:
     """Write a mechanism file, with the digest of the outcomes of the table that it belongs to, if there is one."""
+    if isinstance(mechanism, SetMechanism):
+        return write_document(path, FORMAT, VERSION, _sets_to_body(mechanism))
     body = mechanism_to_body(mechanism)
     body.outcomes_digest = outcomes_digest
     binned = body.input_edges is not None or body.output_edges is not None
     version = 3 if outcomes_digest is not None else 2 if binned else 1
     version = CODES if isinstance(mechanism.kernel, CodeKernel) else version
-    version = newest(version, VERSION, mechanism.input_alphabet, mechanism.output_alphabet)
+    version = newest(version, EDGES, mechanism.input_alphabet, mechanism.output_alphabet)
     write_document(path, FORMAT, version, body)
 
 

@@ -252,6 +252,16 @@ class Mechanism(Drawn):
 
     # -- other libraries ----------------------------------------------------------------------------------------
 
+    def to_sympy(self) -> Any:
+        """Return the matrix as a ``sympy.Matrix`` of exact rationals (extra ``symbolic``).
+
+        >>> Mechanism([["3/4", "1/4"], ["1/4", "3/4"]]).to_sympy().det()
+        1/2
+        """
+        from leakwise.mechanism.written import as_sympy
+
+        return as_sympy(self)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         from leakwise.mechanism.written import as_array
 

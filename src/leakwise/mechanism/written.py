@@ -7,18 +7,18 @@ import io
 import os
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leakwise.documents import write_atomically
-from leakwise.errors import InvalidInput, label_text
+from leakwise.errors import InvalidInput, label_text, require
 from leakwise.types import Array
 
 if TYPE_CHECKING:
     from leakwise.mechanism.mechanism import Mechanism
 
-__all__ = ["as_array", "as_csv", "as_latex"]
+__all__ = ["as_array", "as_csv", "as_latex", "as_sympy", "latex_fraction", "latex_text"]
 
 _MOST_BITS = 14_000  # Python writes no whole number of more than 4,300 digits
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -35,8 +35,9 @@ def as_array(mechanism: Mechanism, dtype: object, copy: bool | None) -> Array:
         )
     if kind != np.object_:
         return mechanism.matrix.astype(kind)
-    exact = np.empty(mechanism.shape, dtype=np.object_)
-    for place, weight in np.ndenumerate(mechanism.weights):
+    weights = mechanism.weights  # refused first where it is too large
+    exact = np.empty(weights.shape, dtype=np.object_)
+    for place, weight in np.ndenumerate(weights):
         exact[place] = Fraction(int(weight), mechanism.denominator)
     return exact
 
@@ -44,10 +45,10 @@ def as_array(mechanism: Mechanism, dtype: object, copy: bool | None) -> Array:
 def as_latex(mechanism: Mechanism) -> str:
     """Return the matrix with its labels as an ``array`` for LaTeX's mathematics."""
     lines = [
-        " & ".join([_text(label), *(_fraction(value) for value in row)])
+        " & ".join([latex_text(label), *(latex_fraction(value) for value in row)])
         for label, row in zip(mechanism.inputs, _written(mechanism, "to_latex"), strict=True)
     ]
-    head = " & ".join(["", *map(_text, mechanism.outputs)]).strip()
+    head = " & ".join(["", *map(latex_text, mechanism.outputs)]).strip()
     body = " \\\\\n".join(lines)
     return f"\\begin{{array}}{{l|{'c' * mechanism.shape[1]}}}\n{head} \\\\ \\hline\n{body}\n\\end{{array}}"
 
@@ -63,6 +64,13 @@ def as_csv(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     write_atomically(path, text.getvalue().encode())
 
 
+def as_sympy(mechanism: Mechanism) -> Any:
+    """Return the matrix as one of SymPy's, of rationals."""
+    sympy = require("sympy", extra="symbolic", purpose="A matrix for SymPy")
+    rows = _written(mechanism, "to_sympy")
+    return sympy.Matrix([[sympy.Rational(value.numerator, value.denominator) for value in row] for row in rows])
+
+
 def _written(mechanism: Mechanism, name: str) -> Array:
     if mechanism.denominator.bit_length() > _MOST_BITS:
         raise InvalidInput(
@@ -72,10 +80,14 @@ def _written(mechanism: Mechanism, name: str) -> Array:
     return as_array(mechanism, np.object_, None)
 
 
-def _fraction(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
+def latex_fraction(value: Fraction) -> str:
+    """Return a fraction for LaTeX's mathematics."""
+    if value.denominator == 1:
+        return str(value)
+    return rf"{'-' if value < 0 else ''}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
 
 
-def _text(label: object) -> str:
+def latex_text(label: object) -> str:
+    """Return a label as text within LaTeX's mathematics."""
     escaped = re.sub(r"[\\~^#$%&_{}]", lambda found: _SPECIAL.get(found[0], f"\\{found[0]}"), label_text(label))
     return rf"\text{{{escaped}}}"

@@ -1,4 +1,4 @@
-"""What additive noise on finitely many reals has in common, whatever its shape.
+"""What Laplace and Gaussian noise have in common: on finitely many reals, and through :class:`OnDensity` on a density.
 
 An outcome y speaks most for the value nearest to it, so the real line falls into the cells of the values. On the cell
 of x_k the lift is 1/D_k(y) with D_k(y) = Σ_i π_i f(y-x_i)/f(y-x_k), and each ratio is monotone in y on the whole line.
@@ -17,11 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.alphabet import Alphabet
-from leakwise.charts.shown import Parts, Shown, Table
+from leakwise.charts.shown import Parts, Table
 from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import exact_fraction, last_that_holds, level, log_lower
+from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism
+from leakwise.noise.continuous.density import Density
+from leakwise.noise.continuous.on_density import OnDensity
 from leakwise.priors import Prior, PriorSet, as_prior, as_prior_set
 from leakwise.types import Bools, Floats
 
@@ -33,13 +36,13 @@ Noise = TypeVar("Noise", bound="AdditiveNoise")
 UP = 1 + 2.0**-40
 
 
-class AdditiveNoise(Shown):
-    """Y = X + noise for a secret X on finitely many reals.
+class AdditiveNoise(OnDensity):
+    """Y = X + noise for a secret X on finitely many reals, or on an interval.
 
     Parameters
     ----------
     values
-        The reals that the secret can take, in the order of the prior's letters.
+        The reals that the secret can take, in the order of the prior's letters; none for a secret with a density.
     scale
         The scale of the noise.
     """
@@ -48,15 +51,12 @@ class AdditiveNoise(Shown):
     values: tuple[float, ...]
     scale: float
 
-    def __init__(self, values: Iterable[Any], scale: Any) -> None:
-        points = [float(exact_fraction(value, "each of values")) for value in values]
-        if len(points) < 2 or len(set(points)) < len(points):
+    def __init__(self, values: Iterable[Any] | None = None, scale: Any = None) -> None:
+        points = [] if values is None else [float(exact_fraction(value, "each of values")) for value in values]
+        if values is not None and (len(points) < 2 or len(set(points)) < len(points)):
             raise InvalidInput(f"values must be at least two different reals. Got {len(points)}, not all different.")
-        width = float(exact_fraction(scale, "scale"))
-        if not width > 0:
-            raise InvalidInput(f"scale must be above 0. Got {scale!r} instead.")
         object.__setattr__(self, "values", tuple(points))
-        object.__setattr__(self, "scale", width)
+        object.__setattr__(self, "scale", self._positive(scale, "scale"))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"A noise mechanism cannot be changed ({name!r}); make a new one.")
@@ -68,16 +68,12 @@ class AdditiveNoise(Shown):
         """Return log f at a distance from the value, up to a constant."""
 
     @abstractmethod
-    def upper_tail(self, distance: float) -> float:
-        """Return P(noise > distance)."""
-
-    @abstractmethod
     def ratio_root(self, place: int, other: int, log_ratio: float) -> float | None:
         """Return the outcome where log f(y - x_other)/f(y - x_place) takes a value ≤ 0, or None where it never does."""
 
-    @abstractmethod
-    def maximal_leakage(self) -> float:
-        """Return the maximal leakage log ∫ max_i f(y - x_i) dy, in nats, rounded up."""
+    def shape(self, distance: Floats) -> Floats:
+        values: Floats = np.exp(self.log_density(distance))
+        return values
 
     # -- alignment ----------------------------------------------------------------------------------------------
 
@@ -88,8 +84,24 @@ class AdditiveNoise(Shown):
 
     def _known(self, prior: Any) -> PriorSet:
         known = as_prior_set(prior)
+        self._refuse_none()
         order = Alphabet(self.values).positions_in(known.alphabet, mine="noise mechanism", theirs="prior")
         return known if order is None else known.reordered(order)
+
+    def _refuse_none(self) -> None:
+        if not self.values:
+            raise InvalidInput(
+                f"This {self.name} noise was made without values: ask it with a density (lw.noise.Density), or give it "
+                "the values of the prior."
+            )
+
+    def _density(self, prior: Any) -> Density:
+        if self.values and isinstance(prior, Density):
+            raise InvalidInput(
+                f"This {self.name} noise was made for {len(self.values)} values, and a density has no such values. "
+                f"Leave them out: lw.noise.{type(self).__name__}(scale={self.scale:g})."
+            )
+        return super()._density(prior)
 
     def _cells(self, possible: Bools) -> list[tuple[int, float, float]]:
         """For each possible value its place and the ends of its cell, from left to right."""
@@ -109,6 +121,8 @@ class AdditiveNoise(Shown):
 
     def pml(self, outcomes: npt.ArrayLike, prior: Any) -> Floats:
         """The pointwise maximal leakage at each outcome, in nats; for a set of priors the largest over the set."""
+        if isinstance(prior, Density):
+            return super().pml(outcomes, prior)
         known = self._known(prior)
         y = np.atleast_1d(np.asarray(outcomes, dtype=np.float64))
         if not np.isfinite(y).all():
@@ -119,30 +133,33 @@ class AdditiveNoise(Shown):
             leakage: Floats = np.maximum(-np.log(known.least_mass(np.minimum(relative, 1e300))), 0.0)
         return leakage * UP
 
-    @abstractmethod
-    def epsilon(self, prior: Any) -> float:
-        """Return the ε of ε-PML: the supremum of the leakage over all outcomes, in nats, rounded up."""
-
     @property
     def span(self) -> float:
         """The distance of the two outermost values."""
+        self._refuse_none()
         return float(self.points.max() - self.points.min())
 
     @classmethod
     def for_epsilon(
-        cls: type[Noise], values: Iterable[Any], prior: Any, epsilon: object = None, *, lift: object = None
+        cls: type[Noise],
+        values: Iterable[Any] | None = None,
+        prior: Any = None,
+        epsilon: object = None,
+        *,
+        lift: object = None,
     ) -> Noise:
         """Return the least noise whose leakage for the prior (or for every prior of a set) is at most ε.
 
-        More noise always leaks less here. An error says when no noise is needed, or none is enough.
+        For a secret with a density leave the values out: ``for_epsilon(prior=density, epsilon=1)``. More noise always
+        leaks less here. An error says when no noise is needed, or none is enough.
         """
-        points = list(values)
+        points = None if values is None else list(values)
         limit = log_lower(level(epsilon, lift).below)
 
         def holds(scale: float) -> bool:
             return cls(points, scale).epsilon(prior) <= limit
 
-        width = cls(points, 1).span
+        width = prior.high - prior.low if isinstance(prior, Density) else cls(points, 1).span
         low, high = width * 2.0**-20, width * 2.0**40
         if not holds(high):
             raise Infeasible(
@@ -161,18 +178,8 @@ class AdditiveNoise(Shown):
         """For each value the probability that the outcome falls into one of the disjoint intervals."""
         total = np.zeros(len(self.values))
         for left, right in intervals:
-            total += np.array([self._between(left - x, right - x) for x in self.values])
+            total += np.array([self.between(left - x, right - x) for x in self.values])
         return np.minimum(total, 1.0)
-
-    def _between(self, left: float, right: float) -> float:
-        if right <= left:
-            return 0.0
-        # Differences of tails on the side where they are small lose no digits.
-        if left >= 0:
-            return self.upper_tail(left) - self.upper_tail(right)
-        if right <= 0:
-            return self.upper_tail(-right) - self.upper_tail(-left)
-        return 1.0 - self.upper_tail(-left) - self.upper_tail(right)
 
     @abstractmethod
     def cell_minimum(self, place: int, left: float, right: float, prior: Prior) -> float:
@@ -218,18 +225,22 @@ class AdditiveNoise(Shown):
 
     def tail(self, prior: Any, epsilon: object = None, *, lift: object = None) -> float:
         """Return the probability, over outcomes, of a leakage above ε, for a single prior; rounded up."""
+        if isinstance(prior, Density):
+            return super().tail(prior, epsilon, lift=lift)
         known = as_prior(self._known(as_prior(prior)))
         intervals = self.violations(known, epsilon, lift=lift)
         return min(1.0, float(known.probabilities @ self.mass(intervals)) * UP)
 
-    def envelope_bounds(self, prior: Any, delta: object) -> tuple[float, float]:
+    def envelope_bounds(self, prior: Any, delta: object, *, grid: int = 96) -> tuple[float, float]:
         """Enclose the (ε, δ) envelope: what holds after any post-processing, except with probability δ ([EN]).
 
-        Above: min{𝓛 + log 1/δ, ε} (Theorem 3). Below: the largest t that the leakage reaches with probability δ.
+        Above: min{𝓛 + log 1/δ, ε} (Theorem 3). Below: the largest t that the leakage reaches with probability δ. For a
+        density both are closer, by a linear program on a ``grid`` (see
+        :mod:`leakwise.noise.continuous.envelope`).
         """
-        chance = float(exact_fraction(delta, "delta"))
-        if not 0 < chance <= 1:
-            raise InvalidInput(f"delta must be a probability above 0 and at most 1. Got {delta!r} instead.")
+        if isinstance(prior, Density):
+            return super().envelope_bounds(prior, delta, grid=grid)
+        chance = float(self._chance(delta))
         known = as_prior(self._known(as_prior(prior)))
         most = self.epsilon(known)
         upper = min(self.maximal_leakage() - math.log(chance), most) * UP
@@ -267,6 +278,7 @@ class AdditiveNoise(Shown):
         """
         from leakwise.noise.discrete import discretize
 
+        self._refuse_none()
         return discretize(self, outcomes, prior=prior, epsilon=epsilon, lift=lift)
 
     # -- equality and looks -------------------------------------------------------------------------------------
@@ -281,11 +293,11 @@ class AdditiveNoise(Shown):
         return hash((type(self), self.values, self.scale))
 
     def _shown(self) -> Parts:
-        rows = [
-            ["values", f"{len(self.values)} from {number(min(self.values))} to {number(max(self.values))}"],
-            ["scale", number(self.scale)],
-            ["maximal leakage (nats)", number(self.maximal_leakage())],
-        ]
+        rows = [["values", "any real, with a density"], ["scale", number(self.scale)]]
+        if self.values:
+            ends = f"{number(min(self.values))} to {number(max(self.values))}"
+            rows[0] = ["values", f"{len(self.values)} from {ends}"]
+            rows.append(["maximal leakage (nats)", at_most(self.maximal_leakage())])
         return [Table(["", self.name], rows, f"Additive {self.name} noise", align="ll")]
 
     def to_dict(self) -> dict[str, Any]:

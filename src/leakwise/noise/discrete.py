@@ -130,6 +130,6 @@ def _grid(noise: AdditiveNoise, outcomes: int | Iterable[Any] | None) -> list[fl
 
 def _cells(noise: AdditiveNoise, grid: Floats) -> Floats:
     edges = [-math.inf, *((grid[:-1] + grid[1:]) / 2).tolist(), math.inf]
-    rows = np.array([[noise._between(a - x, b - x) for a, b in itertools.pairwise(edges)] for x in noise.values])
+    rows = np.array([[noise.between(a - x, b - x) for a, b in itertools.pairwise(edges)] for x in noise.values])
     normalised: Floats = rows / rows.sum(axis=1, keepdims=True)
     return normalised

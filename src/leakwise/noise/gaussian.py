@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +13,11 @@ import numpy as np
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
-from leakwise.exact import exact_fraction, last_that_holds, level
+from leakwise.exact import Factor, exact_fraction, last_that_holds, level
 from leakwise.guarantee import at_most
 from leakwise.noise.additive import UP, AdditiveNoise
+from leakwise.noise.continuous.density import Density
+from leakwise.noise.continuous.outcomes import Bends
 from leakwise.noise.uncertain import largest_lift, largest_tail
 from leakwise.priors import Ball, Prior
 from leakwise.types import Floats
@@ -77,7 +80,7 @@ class Gaussian(AdditiveNoise):
     Parameters
     ----------
     values
-        The reals that the secret can take, in the order of the prior's letters.
+        The reals that the secret can take, in the order of the prior's letters; none for a secret with a density.
     scale
         The standard deviation σ.
 
@@ -98,7 +101,9 @@ class Gaussian(AdditiveNoise):
     def upper_tail(self, distance: float) -> float:
         return 0.5 * math.erfc(distance / self.scale / math.sqrt(2))
 
-    def maximal_leakage(self) -> float:
+    def maximal_leakage(self, prior: Any = None) -> float:
+        if isinstance(prior, Density) or not self.values:
+            return super().maximal_leakage(prior)
         gaps = np.diff(np.sort(self.points))
         return math.log1p(math.fsum(math.erf(gap / (2 * math.sqrt(2) * self.scale)) for gap in gaps)) * UP
 
@@ -111,6 +116,8 @@ class Gaussian(AdditiveNoise):
         return ratios
 
     def pml(self, outcomes: Any, prior: Any) -> Floats:
+        if isinstance(prior, Density):
+            return super().pml(outcomes, prior)
         known = self._known(prior)
         y = np.atleast_1d(np.asarray(outcomes, dtype=np.float64))
         if not np.isfinite(y).all():
@@ -125,8 +132,10 @@ class Gaussian(AdditiveNoise):
         """Return the ε of ε-PML over all outcomes; far out an outermost value stands alone, however large the noise.
 
         There it is -log of the least mass that the set gives to that value; rounded up, between the values by a search
-        that proves its bound.
+        that proves its bound. With a density that mass is 0, and ε is infinite: ask for the envelope at a δ.
         """
+        if isinstance(prior, Density):
+            return super().epsilon(prior)
         known = self._known(prior)
         worst = max(largest_lift(self, known, place, left, right) for place, left, right in self._cells(known.support))
         return math.inf if math.isinf(worst) else math.log(worst) * UP + 2.0**-48
@@ -193,3 +202,34 @@ class Gaussian(AdditiveNoise):
             raise InvalidInput(f"epsilon must be above 0. Got {epsilon!r} instead.")
         s = self.scale * math.sqrt(2) * eps / self.span
         return min(1.0, math.erfc((s * s - eps) / (2 * s)))
+
+    # -- on a density -------------------------------------------------------------------------------------------
+
+    @property
+    def peak(self) -> float:
+        """f(0) = 1/σ√2π."""
+        return 1 / (self.scale * math.sqrt(2 * math.pi))
+
+    def likelihood(self, y: Fraction, low: Fraction, high: Fraction) -> list[Factor]:
+        bend = -1 / (2 * Fraction(self.scale) ** 2)
+        return [(low, high, (bend * y * y, -2 * bend * y, bend))]
+
+    def bends(self, density: Density, left: Floats, right: Floats, ends: Floats) -> Bends:
+        # M'/M = E[X - y | y]/σ² and M''/M = E[(X - y)² | y]/σ⁴ - 1/σ².
+        far = np.maximum(right - density.low, density.high - left) / self.scale
+        rate = far / self.scale
+        largest = np.minimum(ends * np.exp(np.minimum((right - left) * rate / 2, 700.0)), 1.0) / self.scale**2
+        return Bends(rate, np.full(len(left), math.inf), -largest, largest * np.maximum(far**2 - 1, 0.0))
+
+    def reach(self, chance: float) -> float:
+        return self.scale * math.sqrt(-2 * math.log(chance))
+
+    def entropy(self) -> float:
+        return 0.5 + math.log(self.scale * math.sqrt(2 * math.pi))
+
+    def entropy_beyond(self, reach: float) -> float:
+        z = reach / self.scale
+        return z * math.exp(-z * z / 2) / math.sqrt(2 * math.pi) + (1 + math.log(2 * math.pi)) * self.upper_tail(reach)
+
+    def every_prior(self, density: Density) -> float:
+        return math.inf

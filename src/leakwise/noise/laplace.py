@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
+from leakwise.exact import Factor, float_above
 from leakwise.noise.additive import UP, AdditiveNoise
+from leakwise.noise.continuous.density import Density
+from leakwise.noise.continuous.outcomes import Bends
 from leakwise.priors import Prior
 from leakwise.types import Floats
 
@@ -26,7 +30,7 @@ class Laplace(AdditiveNoise):
     Parameters
     ----------
     values
-        The reals that the secret can take, in the order of the prior's letters.
+        The reals that the secret can take, in the order of the prior's letters; none for a secret with a density.
     scale
         The scale b.
 
@@ -36,9 +40,13 @@ class Laplace(AdditiveNoise):
     >>> noise = Laplace([-1, 1], scale=2)
     >>> print(f"{noise.epsilon(Prior([0.3, 0.7])):.4f} {noise.ldp():.4f}")
     0.5843 1.0000
+    >>> print(f"{Laplace(scale=20).epsilon(Density.uniform(0, 100)):.4f}")  # log 5/(1 - e^-5)
+    1.6162
     """
 
     name: ClassVar[str] = "Laplace"
+    memoryless: ClassVar[bool] = True
+    fineness: ClassVar[int] = 1
 
     def log_density(self, distance: Floats) -> Floats:
         logs: Floats = -np.abs(distance) / self.scale
@@ -49,7 +57,9 @@ class Laplace(AdditiveNoise):
             return 0.5 * math.exp(-distance / self.scale)
         return 1 - 0.5 * math.exp(distance / self.scale)
 
-    def maximal_leakage(self) -> float:
+    def maximal_leakage(self, prior: Any = None) -> float:
+        if isinstance(prior, Density) or not self.values:
+            return super().maximal_leakage(prior)
         gaps = np.diff(np.sort(self.points))
         return math.log1p(math.fsum(-np.expm1(-gaps / (2 * self.scale)))) * UP
 
@@ -58,6 +68,8 @@ class Laplace(AdditiveNoise):
         return self.span / self.scale * UP
 
     def epsilon(self, prior: Any) -> float:
+        if isinstance(prior, Density):
+            return super().epsilon(prior)
         known = self._known(prior)
         distances = np.abs(self.points[:, None] - self.points[None, :])
         least = known.least_mass(np.exp(-distances / self.scale))[known.support]
@@ -74,3 +86,33 @@ class Laplace(AdditiveNoise):
 
     def cell_minimum(self, place: int, left: float, right: float, prior: Prior) -> float:
         return self.values[place]
+
+    # -- on a density -------------------------------------------------------------------------------------------
+
+    @property
+    def peak(self) -> float:
+        """f(0) = 1/2b."""
+        return 0.5 / self.scale
+
+    def likelihood(self, y: Fraction, low: Fraction, high: Fraction) -> list[Factor]:
+        rate, none = 1 / Fraction(self.scale), Fraction(0)
+        return [(low, min(y, high), (-y * rate, rate, none)), (max(y, low), high, (y * rate, -rate, none))]
+
+    def bends(self, density: Density, left: Floats, right: Floats, ends: Floats) -> Bends:
+        # M'' = M/b² - 2π/b, and |M'| ≤ M/b.
+        rate = np.full(len(left), 1 / self.scale)
+        largest = ends * np.exp(np.minimum((right - left) * rate / 2, 700.0))
+        return Bends(rate, np.full(len(left), math.inf), -2 * density.steepness[0] * rate, largest * rate**2)
+
+    def reach(self, chance: float) -> float:
+        return -self.scale * math.log(chance)
+
+    def entropy(self) -> float:
+        return 1 + math.log(2 * self.scale)
+
+    def every_prior(self, density: Density) -> float:
+        return float_above((Fraction(density.high) - Fraction(density.low)) / Fraction(self.scale))
+
+    def worst_ranges(self, density: Density) -> list[tuple[float, float]]:
+        # From an edge into a gap, or beyond the ends, the leakage does not rise.
+        return list(density.support)

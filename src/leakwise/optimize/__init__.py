@@ -1,5 +1,8 @@
 """What to release: the optimal mechanism for a prior, a leakage bound and a utility."""
 
+from leakwise.optimize.comparison.compare import compare
+from leakwise.optimize.comparison.result import MechanismComparison
+from leakwise.optimize.comparison.value import utility
 from leakwise.optimize.design import design
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.kept_comparison import InvariantComparison, best_invariant
@@ -35,6 +38,7 @@ __all__ = [
     "LeastLeakage",
     "MarginDesign",
     "Mask",
+    "MechanismComparison",
     "StratifiedDesign",
     "StratifiedMarginDesign",
     "Tradeoff",
@@ -43,12 +47,14 @@ __all__ = [
     "WorstCase",
     "WorstCaseCurve",
     "best_invariant",
+    "compare",
     "design",
     "distance_utility",
     "least_leakage",
     "ordered_utility",
     "read_utility",
     "tradeoff",
+    "utility",
     "utility_safe",
     "worst_case_curve",
 ]

@@ -32,7 +32,6 @@ from leakwise.proof import AskedLimits, asked_limits, certify, certify_by_stratu
 from leakwise.types import Bools, Counts, Floats
 
 __all__ = ["by_stratum", "design_strata", "design_with_rest"]
-
 P = ParamSpec("P")
 Answer = tuple[Mechanism, StratumDesign]
 
@@ -149,6 +148,7 @@ class _Problem:
         self._proven: dict[Label, PriorSet] = {}
         self.goal = as_utility(options.get("utility", "mutual_information"))
         self.limits = asked_limits(**{name: value for name, value in options.items() if name in _LIMITS})
+        self.limits.refuse_in_total("priors by stratum: design for each stratum by itself")
 
     def solved(self, key: Label) -> Answer:
         """Return the mechanism of a stratum, what it is worth there, and where it comes from."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,6 +33,7 @@ from leakwise.proof import AskedLimits, asked_limits
 __all__ = ["design"]
 
 _METHODS = ("auto", "columns", "enumeration")
+_UNCHECKED = "no checker for limits on all outcomes together"
 _NOT_LISTED = {"worst_case": "lw.WorstCase", "kept": "keep_frequencies"}
 
 
@@ -51,6 +53,8 @@ def design(
     lift_of: Mapping[Any, object] | None = None,
     ceiling: Mapping[Any, object] | None = None,
     floor: Mapping[Any, object] | None = None,
+    maximal_leakage: object = None,
+    delta: object = None,
     within: Cone | None = None,
     keep_frequencies: bool = False,
     forbidden: Any = None,
@@ -91,6 +95,13 @@ def design(
     lift_of, ceiling, floor
         Limits of single values: the largest lift (``{"HIV": 1.2}``), the largest posterior, also of a tuple or a
         frozenset of values (``{"HIV": 0.05}``), the least lift (``{"HIV": 0.5}``).
+    maximal_leakage
+        A limit on all outcomes together, alone or with the others: log Σ_j max_i p_ij ≤ ``maximal_leakage`` (nats).
+        Averaged over outcomes, no guess at anything about the secret becomes more than e to it times as likely.
+    delta
+        With ``epsilon`` or ``lift`` and no other limit: the leakage may exceed it with this probability, whatever is
+        done to the outcome afterwards (the envelope of :func:`lw.envelope`). For two and three values the optimum, to
+        a gap of about 1e-5 of it; for more the best found, with its proven gap.
     keep_frequencies
         For ``"guessing"``, ``lw.Expected`` and ``lw.Gain``: outcomes are values, and each comes as often as its value
         does under the prior (πP = π; of a set of priors, the nominal one). A released column then has the right
@@ -144,7 +155,18 @@ def design(
     if outcomes is not None:
         _check_outcomes(outcomes, "frequencies" if margin is not None else utility)
     limits = Limits(tolerance, time_limit, progress, outcomes=outcomes)
-    asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, lift_of=lift_of, ceiling=ceiling, floor=floor)
+    asked = asked_limits(
+        epsilon,
+        lift,
+        anyone=anyone,
+        ldp=ldp,
+        lip=lip,
+        lift_of=lift_of,
+        ceiling=ceiling,
+        floor=floor,
+        maximal_leakage=maximal_leakage,
+        delta=delta,
+    )
     if margin is None and (rows is not None or values is not None or of is not None):
         raise InvalidInput("rows, values and of go with margin (--margin): how accurately what is to be known.")
     if margin is not None and of is not None:
@@ -214,6 +236,7 @@ def designed(
             f'method="enumeration" lists the vertices of a single prior\'s constraint; it does not go with {what}. '
             'Leave method= out, or use method="columns" (--method columns).'
         )
+    _refuse_beside_total(asked, goal, method, known, within)
     if isinstance(goal, WorstCase):
         from leakwise.optimize.worst_case.design import design_worst_case
 
@@ -246,6 +269,12 @@ def designed(
         goal.checked(priors.nominal)
     # Where there are labels the search keeps them by their places among all letters, a closed form has no use for them.
     shape = goal if goal.labelled else restricted
+    allowed = _allowed(priors, cone, asked, within)
+    if asked.in_total is not None:
+        from leakwise.optimize.totals.design import total_solution  # the solver loads when it is first needed
+
+        if (in_total := total_solution(cone, asked, restricted, limits.until(_SEARCH))) is not None:
+            return finished(in_total, priors, goal, _in_total(allowed, asked), limits)
     found = _closed(letters, asked, shape, cone) if method == "auto" else None
     if found is None and method == "auto" and known and goal.name == "frequencies" and within is None:
         found = code_solution(priors.nominal, asked, cone, limits)
@@ -256,7 +285,24 @@ def designed(
             f"within must be a convex cone, but columns that the {type(within).__name__} contains add up to one that "
             "it does not contain. Correct its contains."
         )
-    return finished(found, priors, goal, _allowed(priors, cone, asked, within), limits)
+    if asked.envelope is not None:  # no lift is above the limit
+        found = replace(found, dual=(Fraction(0),) * len(letters.alphabet))
+    return finished(found, priors, goal, allowed, limits)
+
+
+def _refuse_beside_total(asked: AskedLimits, goal: Utility, method: str, known: bool, within: Cone | None) -> None:
+    """Refuse what a limit on all outcomes together does not go with."""
+    if not known:
+        asked.refuse_in_total("a set of priors. Give a single one, or epsilon= or lift=")
+    if goal.kind in _NOT_LISTED:
+        asked.refuse_in_total(f"{_NOT_LISTED[goal.kind]}. Give epsilon= or lift=, the limit on each outcome")
+    if method == "enumeration":
+        asked.refuse_in_total('method="enumeration". Leave method= (--method) out')
+    if asked.envelope is not None:
+        if goal.kind == "frequencies":
+            asked.refuse_in_total("the utility 'frequencies'. Take an f-information or a labelled utility")
+        if replace(asked, envelope=None) or within is not None:
+            asked.refuse_in_total("further limits. Give epsilon= or lift= and delta= alone")
 
 
 def _searched(cone: Cone, goal: Utility, method: str, limits: Limits) -> Solution:
@@ -298,6 +344,14 @@ def _allowed(priors: PriorSet, cone: Cone | None, asked: AskedLimits, within: Co
             mass for mass in priors.nominal.fractions if mass
         )  # only limits of values: no lift exceeds 1/π_i
     return Allowed(asked, words, low, high, None if asked.anyone is None else asked.anyone.above)
+
+
+def _in_total(allowed: Allowed, asked: AskedLimits) -> Allowed:
+    """The same with a limit on all outcomes together, which is checked where it is alone or with one on lifts."""
+    most = asked.maximal_leakage
+    if most is None or allowed.unchecked is not None or AskedLimits(asked.level, maximal_leakage=most) != asked:
+        return replace(allowed, unchecked=allowed.unchecked or _UNCHECKED)
+    return replace(allowed, total=most.above)
 
 
 def _two_values(priors: PriorSet, asked: AskedLimits, goal: Utility) -> Solution | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from leakwise.mechanism import Mechanism
 from leakwise.optimize.finish.outcome_names import coded, legend
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import Certificate
+
+if TYPE_CHECKING:
+    from leakwise.optimize.exact_optimum import ExactOptimum
 
 __all__ = ["Design", "is_open", "lift_chart"]
 
@@ -142,6 +145,22 @@ class Design(Drawn):
         {'{a}': '{a}', 'not a': 'not a'}
         """
         return legend(self.mechanism, self.prior.nominal, outcomes)
+
+    def exact(self) -> ExactOptimum:
+        """Return the optimum in fractions: columns, weights, duals and value, proven without rounding.
+
+        For a single prior, a limit on the lift alone, up to about twelve values, and "mutual_information",
+        "total_variation", "chi_square", "guessing", ``lw.Gain`` and ``lw.Expected``. ``mechanism`` is that optimum
+        rounded to a power of two inside the limit.
+
+        >>> from leakwise import design
+        >>> best = design({"a": "1/2", "b": "3/10", "c": "1/5"}, lift="3/2", utility="total_variation").exact()
+        >>> print(best.value, "=", " + ".join(map(str, best.duals)))
+        13/50 = 7/50 + 6/125 + 9/125
+        """
+        from leakwise.optimize.exact_optimum.from_design import exact_optimum
+
+        return exact_optimum(self)
 
     def _shown(self) -> Parts:
         heading = f"design for {self.mechanism.shape[0]:,} values"

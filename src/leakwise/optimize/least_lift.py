@@ -49,6 +49,7 @@ _PROOFS = 5
 
 def refuse_beside_margin(asked: AskedLimits, utility: Any, keep_frequencies: bool) -> None:
     """Refuse what a margin does not go with."""
+    asked.refuse_in_total("margin, which finds the least lift")
     if asked.level is not None:
         raise InvalidInput(
             f"margin does not go with a lift (or epsilon): it finds the least one. Leave out {asked.level.words}, or "

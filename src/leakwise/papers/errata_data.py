@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from leakwise.leakage import epsilon, lipschitz_bound, mutual_information
 from leakwise.mechanism import Mechanism
-from leakwise.noise import Gaussian
+from leakwise.noise import Density, Gaussian, Laplace
 from leakwise.optimize import design
 from leakwise.papers.errata import beyond, erratum, warning
 from leakwise.papers.exhibit import Finding, compared, further, stated
@@ -164,4 +164,29 @@ def ed_large_radius() -> Sequence[Finding]:
             exact,
             "mass 0.1 cannot give 0.4 away",
         )
+    ]
+
+
+@beyond(
+    paper="ED",
+    where="Proposition 3, a secret with a density",
+    says="Laplace noise of scale b on the values -1 and 1 has ε = 2/b - log(e^{2/b} p_min + 1 - p_min).",
+    truth="For a density on an interval the sum is an integral: ε = sup_y -log ∫ π(x) e^{-|x-y|/b} dx over the "
+    "support. For a uniform one of width r·b it is log(r / (1 - e^{-r})), and for any density below the r of "
+    "differential privacy. Gaussian noise has no finite ε there, but an envelope at every δ.",
+)
+def ed_density() -> Sequence[Finding]:
+    """Laplace noise of scale 20 on [0, 100], uniform, against the closed form and against finer and finer values."""
+    closed, noise = math.log(5 / -math.expm1(-5)), Laplace(scale=20)
+    found = noise.epsilon(Density.uniform(0, 100))
+    points = [20 * k / 10 for k in range(51)]
+    finite = Laplace(points, 20).epsilon(Prior([1] * len(points), points))
+    low, high = Gaussian(scale=20).envelope_bounds(Density.uniform(0, 100), "0.05", grid=48)
+    return [
+        further(
+            "ε of Laplace noise, two values and a density (nats)", "two values only", found, "an integral for the sum"
+        ),
+        stated("the closed form of a uniform density (nats)", None, closed, abs(found - closed) < 2e-9),
+        stated("51 evenly spaced values, for the limit (nats)", None, finite, abs(finite - found) < 0.1),
+        stated("envelope of Gaussian noise at δ = 0.05, from above (nats)", None, high, low <= high < math.inf),
     ]

@@ -10,9 +10,9 @@ import numpy as np
 from leakwise.leakage import envelope, mutual_information
 from leakwise.mechanism import randomized_response
 from leakwise.optimize import Gain, design, distance_utility, least_leakage, utility_safe, worst_case_curve
+from leakwise.optimize.pricing.extreme_columns import extreme_columns
 from leakwise.papers.errata import beyond, erratum, warning
 from leakwise.papers.exhibit import Finding, compared, further, stated
-from leakwise.papers.extremal_mechanisms import lift_vertices
 from leakwise.priors import Prior
 
 __all__: list[str] = []
@@ -33,7 +33,7 @@ def ex_symmetry() -> Sequence[Finding]:
 
     prior = Prior([0.5, 0.3, 0.2])
     gains = np.diag([1.0, 3.0, 5.0])
-    vertices = np.array(lift_vertices(prior, 0.5))
+    vertices = extreme_columns(prior, 0.5).T.astype(np.float64)
     worth = ((vertices * prior.probabilities) @ gains).max(axis=1)
     mixture = linprog(-worth, A_eq=vertices.T, b_eq=np.ones(3))
     found = design(prior, 0.5, utility=Gain(gains))
@@ -59,7 +59,7 @@ def ex_symmetry() -> Sequence[Finding]:
 def ex_last_region() -> Sequence[Finding]:
     """The prior (0.8, 0.2) at ε = 0.5: the vertices without zeros cannot be mixed to a mechanism."""
     prior, level = Prior([0.8, 0.2]), 0.5
-    most = max(vector[0] for vector in lift_vertices(prior, level) if (vector > 0).all())
+    most = max(float(vector[0]) for vector in extreme_columns(prior, level).T if (vector > 0).all())
     last = prior.region(level)
     return [
         stated("the region of ε = 0.5", None, f"region {last} of {len(prior)}", last == len(prior)),
@@ -97,7 +97,7 @@ def ex_number_of_vertices() -> Sequence[Finding]:
     for region in range(2, size):
         middle = (borders[region - 1] + borders[region]) / 2
         bound = sum((size - zeros + 1) * math.comb(size, zeros - 1) for zeros in range(1, region + 1))
-        count = len(lift_vertices(prior, middle))
+        count = extreme_columns(prior, middle).shape[1]
         found.append(stated(f"N = 5, region {region}", bound, count, bound == count, "the lower regions do not count"))
     return found
 

@@ -1,4 +1,4 @@
-"""Notes on [PR]: datasets against an entropy-bounded adversary."""
+"""Notes on [PR], datasets against an entropy-bounded adversary, and on counts of records in [EN]."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from leakwise.aggregate import count
+from leakwise.leakage import envelope
 from leakwise.papers.errata import beyond, erratum
 from leakwise.papers.exhibit import Finding, compared, stated
 from leakwise.records import leakage, least_leakage, parity
-from leakwise.records.closed_form import binary_entropy, inverse_binary_entropy
+from leakwise.records.bounds.closed_form import binary_entropy, inverse_binary_entropy
 from leakwise.types import Floats
 
 __all__: list[str] = []
@@ -216,3 +218,28 @@ def pr_frozen_penalty() -> Sequence[Finding]:
         why = f"nothing moved in the last {still} rounds" if still else "λ alternates between two values"
         found.append(stated(f"distance from D = {bound:g} after 200 rounds", "< 0.001", away, away < 1e-3, why))
     return found
+
+
+@beyond(
+    paper="EN",
+    where="Section IV, counts of many records",
+    says="For a mechanism with many outcomes the envelope lies between the bounds of Theorem 3 and (14).",
+    truth="For a count of independent records, with two-sided geometric noise or none, it is exact for any number of "
+    "records: a threshold on the count is the worst event for either value. Its largest lift is that of one record "
+    "alone, its envelope falls as the root of the number of records, and so it says whether a count needs noise at "
+    "all. The rarer a value, the more is told about it, so that an interval of priors is bounded by its ends.",
+)
+def en_counts() -> Sequence[Finding]:
+    """A count of twelve records by thresholds and by the linear program; of ten thousand; and an interval of priors."""
+    few, delta = count(unknown=12, prior="0.3", noise=1), "0.01"
+    apart = abs(few.envelope(delta).epsilon - envelope(few.mechanism, few.prior, delta).epsilon)
+    many = count(unknown=10_000, prior="0.3")
+    proven = many.envelope("1e-6")
+    inside = [count(unknown=10_000, prior=p).envelope("1e-6").epsilon for p in ("0.2", "0.3", "0.4")]
+    wide = count(unknown=10_000, prior=("0.2", "0.4")).envelope("1e-6").epsilon
+    return [
+        stated("twelve records: distance from the linear program (nats)", None, round(apart, 12), apart < 1e-9),
+        stated("ten thousand, without noise: largest lift", None, many.lift, math.isclose(many.lift, 10 / 3)),
+        stated("except with probability 1e-6: lift", None, proven.lift, proven.gap < 1e-12 and proven.lift < 1.08),
+        stated("priors from 0.2 to 0.4 (nats)", None, wide, max(inside) <= wide <= max(inside) * 1.001),
+    ]

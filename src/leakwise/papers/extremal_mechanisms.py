@@ -1,6 +1,6 @@
 """[EX] extremal mechanisms: the three examples, and Figure 1; Figures 2 to 4 stand in modules of their own.
 
-`lift_vertices` is the paper's Algorithm 1, kept here to be looked at; `leakwise.design` needs no list of vertices.
+The list of the paper's Algorithm 1 is `leakwise.measures.extreme_columns`; `leakwise.design` needs none.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from leakwise.charts.specs import Spec, lines
 from leakwise.leakage import mutual_information
 from leakwise.mechanism import identity
 from leakwise.optimize import design, tradeoff
+from leakwise.optimize.pricing.extreme_columns import extreme_columns
 from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
 from leakwise.papers.extremal_mechanisms_geometry import figure_4a, figure_4b
 from leakwise.papers.extremal_mechanisms_simulations import figure_2a, figure_2b, figure_3a, figure_3b
@@ -34,7 +35,6 @@ __all__ = [
     "figure_3b",
     "figure_4a",
     "figure_4b",
-    "lift_vertices",
 ]
 
 
@@ -154,7 +154,7 @@ def example_3(
     """The candidates for extremal lift vectors of [EX] Example 3, feasible or not."""
     known = Prior(prior)
     size, region = len(known), known.region(epsilon)
-    candidates = lift_vertices(known, epsilon, feasible=False)
+    candidates = _candidates(known, epsilon)
     rows = [
         {f"lift_{i + 1}": float(value) for i, value in enumerate(vector)} | {"feasible": bool((vector >= 0).all())}
         for vector in candidates
@@ -164,7 +164,7 @@ def example_3(
     uniform = Prior.uniform(size)
     borders = uniform.regions().tolist()
     inside = (borders[region - 1] + borders[region]) / 2
-    count, formula = len(lift_vertices(uniform, inside)), (size - region + 1) * math.comb(size, region - 1)
+    count, formula = extreme_columns(uniform, inside).shape[1], (size - region + 1) * math.comb(size, region - 1)
     value = design(known, epsilon).value
     listed = design(known, epsilon, method="enumeration").value
     return Result(
@@ -200,12 +200,8 @@ def _count_bound(size: int, region: int) -> int:
     return sum((size - zeros + 1) * math.comb(size, zeros - 1) for zeros in range(1, region + 1))
 
 
-def lift_vertices(prior: Prior, epsilon: float, *, feasible: bool = True) -> list[Floats]:
-    """The extremal lift vectors of [EX] Algorithm 1; with ``feasible=False`` also those with a negative entry.
-
-    >>> len(lift_vertices(Prior.uniform(3), 0.7))
-    6
-    """
+def _candidates(prior: Prior, epsilon: float) -> list[Floats]:
+    """What [EX] Algorithm 1 lists before it looks at signs: the extreme columns, and those with a negative entry."""
     pi, t = prior.probabilities, math.exp(epsilon)
     found = []
     for zeros in range(prior.region(epsilon)):
@@ -216,8 +212,7 @@ def lift_vertices(prior: Prior, epsilon: float, *, feasible: bool = True) -> lis
                 vector = np.zeros(len(pi))
                 vector[list(kept)] = t
                 vector[free] = (1 - t * (pi[list(kept)].sum() - pi[free])) / pi[free]
-                if vector[free] >= 0 or not feasible:
-                    found.append(vector)
+                found.append(vector)
     return found
 
 

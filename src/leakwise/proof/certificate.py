@@ -12,63 +12,47 @@ from typing import Any
 
 import msgspec
 
-from leakwise.alphabet import Alphabet, Label, newest
+from leakwise.alphabet import Alphabet, Label, label_to_plain, newest
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput, label_text
 from leakwise.exact import Level, float_above, log_upper
 from leakwise.guarantee import at_most, failure_at_most, no_guess
 from leakwise.mechanism import CodeKernel, Mechanism
-from leakwise.mechanism.files import MechanismBody, mechanism_from_body, mechanism_to_body
+from leakwise.mechanism.files import mechanism_from_body, mechanism_to_body
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
-from leakwise.priors.prior import PriorBody
-from leakwise.priors.sets.files import NEW_SETS, SetBody, set_from_body, set_to_body
+from leakwise.priors.sets.files import NEW_SETS, set_from_body, set_to_body
 from leakwise.priors.support import over_support
+from leakwise.proof.certificate_file import (
+    CODED,
+    EDGES,
+    FORMAT,
+    LIMITED,
+    MARGIN,
+    PLAIN,
+    VERSION,
+    CertificateBody,
+    LimitedBody,
+    SurvivingBody,
+)
 from leakwise.proof.excess import more_than_asked, telling_digits
 from leakwise.proof.kept_limits import KeptLimit, every_prior_ratio, kept_limits
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
-from leakwise.proof.limits_file import LevelBody, LimitsBody, level_body, level_from_body, limits_body, limits_from_body
-from leakwise.proof.optimality import (
-    KeptBody,
-    OptimalityBody,
-    OptimalityClaim,
-    check_optimality,
-    claim_from_body,
-    claim_to_body,
+from leakwise.proof.limits_file import (
+    level_body,
+    level_from_body,
+    limits_body,
+    limits_from_body,
+    numbers_body,
+    numbers_from_body,
 )
+from leakwise.proof.optimality import OptimalityClaim, check_optimality, claim_from_body, claim_to_body
 from leakwise.proof.ratio import WorstOutcome, lift_at, worst_outcome
 from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
 from leakwise.proof.tails import check_failure
 
 __all__ = ["Certificate", "LimitedBody", "certificate_from_body", "certify", "load_certificate"]
-
-FORMAT = "leakwise.certificate"
-# 2 holds further limits, a proof among mechanisms that keep the frequencies, or new sets; 3 a mechanism of a code; 4 a
-# proof that margins are met, and that a smaller lift does not do.
-PLAIN, LIMITED, CODED, MARGIN, VERSION = 1, 2, 3, 4, 5
-
-
-class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):
-    """The claim "no outcome of this mechanism has a lift above this ratio for this prior", and its parts."""
-
-    mechanism: MechanismBody
-    prior: PriorBody  # for a set of priors its nominal one
-    ratio_numerator: str
-    ratio_denominator: str
-    outcome: int
-    letter: int
-    asked: LevelBody | None = None
-    around: SetBody | None = None  # the set of priors, when it is not the nominal one alone
-    optimality: OptimalityBody | None = None
-    remark: str | None = None  # why optimality is not part of what is checked
-
-
-class LimitedBody(CertificateBody, forbid_unknown_fields=True):
-    """A certificate with further limits; one without is stored as it always was."""
-
-    optimality: KeptBody | None = None
-    further: LimitsBody | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,6 +80,8 @@ class Certificate(ShownCertificate):
         For a design, the proof that no mechanism within the bound is better.
     remark
         For a design without such a proof: why only its privacy is checked again.
+    dual
+        One number per value, where a lift is to survive post-processing: the vector that proves it.
     """
 
     mechanism: Mechanism
@@ -107,6 +93,7 @@ class Certificate(ShownCertificate):
     optimality: OptimalityClaim | None = None
     remark: str | None = None
     further: AskedLimits = NO_LIMITS
+    dual: tuple[Fraction, ...] = ()
 
     @property
     def limits(self) -> AskedLimits:
@@ -116,7 +103,7 @@ class Certificate(ShownCertificate):
     @cached_property
     def kept(self) -> tuple[KeptLimit, ...]:
         """Each further limit that was asked for, and whether it is kept, on the exact integers."""
-        return tuple(kept_limits(self.mechanism, self.prior, self.further))
+        return tuple(kept_limits(self.mechanism, self.prior, self.further, self.dual))
 
     @cached_property
     def anyone(self) -> Fraction | None:
@@ -228,7 +215,8 @@ class Certificate(ShownCertificate):
         version = LIMITED if new else PLAIN
         version = CODED if isinstance(self.mechanism.kernel, CodeKernel) else version
         version = MARGIN if self.optimality is not None and self.optimality.utility == "margin" else version
-        version = newest(version, VERSION, self.mechanism.input_alphabet, self.mechanism.output_alphabet)
+        version = newest(version, EDGES, self.mechanism.input_alphabet, self.mechanism.output_alphabet)
+        version = version if self.further.in_total is None else VERSION
         write_document(path, FORMAT, version, self.to_body())
 
     def to_body(self) -> CertificateBody:
@@ -248,7 +236,8 @@ class Certificate(ShownCertificate):
         )
         if not self.further:
             return body
-        return LimitedBody(**msgspec.structs.asdict(body), further=limits_body(self.further, self.letters))
+        parts = {**msgspec.structs.asdict(body), "further": limits_body(self.further, self.letters)}
+        return SurvivingBody(**parts, dual=numbers_body(self.dual)) if self.dual else LimitedBody(**parts)
 
     @property
     def letters(self) -> Alphabet:
@@ -280,7 +269,7 @@ class Certificate(ShownCertificate):
     def _plain_ratio(self) -> str | float:
         if self.ratio is None:
             return math.inf
-        return str(self.ratio) if self.ratio.denominator.bit_length() < 4096 else float(self.ratio)
+        return str(self.ratio) if self.ratio.denominator.bit_length() < 4096 else float_above(self.ratio)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: the claim and the verdict."""
@@ -290,8 +279,8 @@ class Certificate(ShownCertificate):
             "ratio": self._plain_ratio(),
             "asked": None if self.asked is None else self.asked.words,
             "limits": [{"name": one.name, "limit": one.limit, "kept": one.kept} for one in self.kept],
-            "outcome": str(self.outcome),
-            "letter": str(self.letter),
+            "outcome": label_to_plain(self.outcome),
+            "letter": label_to_plain(self.letter),
             "failure": self.failure,
             "sentence": self.sentence,
             "optimality": self._plain_optimality(),
@@ -325,6 +314,7 @@ def certify(
     lift_of: Mapping[Any, object] | None = None,
     ceiling: Mapping[Any, object] | None = None,
     floor: Mapping[Any, object] | None = None,
+    maximal_leakage: object = None,
 ) -> Certificate:
     """Prove what a mechanism leaks, on the exact integers that a release draws from.
 
@@ -346,6 +336,8 @@ def certify(
     lift_of, ceiling, floor
         Limits of single values: the largest lift (``{"HIV": 1.2}``), the largest posterior, also of a tuple or a
         frozenset of values (``{"HIV": 0.05}``), the least lift (``{"HIV": 0.5}``).
+    maximal_leakage
+        The largest log Σ_j max_i p_ij over the values that can occur, in nats.
 
     Examples
     --------
@@ -359,7 +351,8 @@ prior, nor more than 3 times as likely for anyone, whatever they knew (rows inde
     """
     if not isinstance(mechanism, Mechanism):
         raise InvalidInput(f"mechanism must be a lw.Mechanism. Got {type(mechanism).__name__} instead.")
-    asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, lift_of=lift_of, ceiling=ceiling, floor=floor)
+    single = {"lift_of": lift_of, "ceiling": ceiling, "floor": floor}
+    asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, **single, maximal_leakage=maximal_leakage)
     known = align_prior(prior, mechanism)
     asked = asked.for_priors(known, mechanism.input_alphabet)
     worst = worst_outcome(mechanism.kernel, known)
@@ -372,7 +365,7 @@ prior, nor more than 3 times as likely for anyone, whatever they knew (rows inde
 
 def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     """Read a certificate as it stands, unchecked; :func:`verify` reads and checks."""
-    return certificate_from_body(read_document(path, FORMAT, VERSION, LimitedBody), str(path))
+    return certificate_from_body(read_document(path, FORMAT, VERSION, SurvivingBody), str(path))
 
 
 def certificate_from_body(body: LimitedBody, name: str) -> Certificate:
@@ -391,4 +384,5 @@ def certificate_from_body(body: LimitedBody, name: str) -> Certificate:
     optimality = None if body.optimality is None else claim_from_body(body.optimality, mechanism, name)
     asked = level_from_body(body.asked, name)
     found = Certificate(mechanism, prior, ratio, outcome, letter, asked, optimality, body.remark)
-    return replace(found, further=limits_from_body(body.further, found.letters, name))
+    dual = numbers_from_body(body.dual, name) if isinstance(body, SurvivingBody) and body.dual else ()
+    return replace(found, further=limits_from_body(body.further, found.letters, name), dual=dual)

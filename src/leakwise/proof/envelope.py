@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from leakwise.alphabet import newest
-from leakwise.documents import read_document, read_integer, write_document, write_integer
+from leakwise.documents import read_document, read_fraction, write_document, write_fraction
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import float_above, log_upper
 from leakwise.guarantee import at_most, except_with, no_guess
@@ -112,9 +112,9 @@ class EnvelopeCertificate(ShownCertificate):
         body = EnvelopeBody(
             mechanism_to_body(self.mechanism),
             self.prior.to_body(),
-            _written(self.lift),
-            _written(self.delta),
-            [_written(value) for value in self.dual],
+            write_fraction(self.lift),
+            write_fraction(self.delta),
+            [write_fraction(value) for value in self.dual],
         )
         alphabets = (self.mechanism.input_alphabet, self.mechanism.output_alphabet)
         write_document(path, FORMAT, newest(1, VERSION, *alphabets), body)
@@ -145,22 +145,11 @@ def load_envelope_certificate(path: str | os.PathLike[str]) -> EnvelopeCertifica
     mechanism = mechanism_from_body(body.mechanism, name)
     prior = align_prior(Prior.from_body(body.prior, name), mechanism)
     assert isinstance(prior, Prior)
-    lift, delta = _read(body.lift, name), _read(body.delta, name)
-    dual = tuple(_read(value, name) for value in body.dual)
+    lift, delta = read_fraction(body.lift, name), read_fraction(body.delta, name)
+    dual = tuple(read_fraction(value, name) for value in body.dual)
     if len(dual) != mechanism.shape[0]:
         raise InvalidInput(f"{name!r} is not a valid certificate: its dual vector has {len(dual)} entries.")
     return EnvelopeCertificate(mechanism, prior, lift, delta, dual)
-
-
-def _written(value: Fraction) -> list[str]:
-    return [write_integer(value.numerator), write_integer(value.denominator)]
-
-
-def _read(pair: list[str], name: str) -> Fraction:
-    numbers = [read_integer(text, name) for text in pair]
-    if len(numbers) != 2 or not numbers[1]:
-        raise InvalidInput(f"{name!r} is not a valid certificate: a number in it is not a fraction.")
-    return Fraction(numbers[0], numbers[1])
 
 
 # ------------------------------------------------------------------------------------------ the check itself

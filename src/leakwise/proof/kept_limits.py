@@ -10,12 +10,13 @@ from fractions import Fraction
 
 from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import some_of
-from leakwise.exact import Level
+from leakwise.exact import Level, log_upper
 from leakwise.guarantee import at_least, at_most, percent_at_most
 from leakwise.mechanism import Kernel, Mechanism
 from leakwise.priors import PriorSet
 from leakwise.proof.limits import AskedLimits
 from leakwise.proof.sets import least_mass_prover
+from leakwise.proof.totals import LEAKAGE, SURVIVES, leakage_kept, survives
 
 __all__ = ["FOR_ANYONE", "KeptLimit", "every_prior_ratio", "kept_limits"]
 
@@ -43,6 +44,10 @@ class KeptLimit:
     def excess(self) -> str:
         """By what a limit is missed, in words."""
         reached = "" if self.found is None else f" It is {at_most(self.found)} here."
+        if self.name == SURVIVES:
+            return f"The {self.name} is to be {self.limit}, of which nothing is proven here."
+        if self.outcome is None:
+            return f"The {self.name} is to be {self.limit}.{reached}"
         return f"The {self.name} is to be {self.limit}, which the outcome {self.outcome!r} misses.{reached}"
 
 
@@ -62,8 +67,13 @@ def every_prior_ratio(kernel: Kernel) -> tuple[Fraction | None, int]:
     return best, place
 
 
-def kept_limits(mechanism: Mechanism, priors: PriorSet, limits: AskedLimits) -> Iterator[KeptLimit]:
-    """Yield each further limit with whether it is kept; the largest lift itself is the certificate's own matter."""
+def kept_limits(
+    mechanism: Mechanism, priors: PriorSet, limits: AskedLimits, dual: Sequence[Fraction] = ()
+) -> Iterator[KeptLimit]:
+    """Yield each further limit with whether it is kept; the largest lift itself is the certificate's own matter.
+
+    ``dual`` is the vector that proves what survives post-processing.
+    """
     if limits.anyone is not None:
         ratio, place = every_prior_ratio(mechanism.kernel)
         yield KeptLimit(
@@ -74,6 +84,12 @@ def kept_limits(mechanism: Mechanism, priors: PriorSet, limits: AskedLimits) -> 
             mechanism.outputs[place],
             math.inf if ratio is None else ratio,
         )
+    if limits.maximal_leakage is not None:
+        kept, limit, said, total = leakage_kept(mechanism.kernel, priors.support, limits.maximal_leakage)
+        yield KeptLimit(LEAKAGE, limit, said, kept, None, log_upper(total))
+    if limits.envelope is not None:
+        kept, limit, said, proven = survives(mechanism, priors, limits.envelope, dual)
+        yield KeptLimit(SURVIVES, limit, said, kept, None, proven)
     if limits.lip is None and not limits.by_value:
         return
     letters = mechanism.input_alphabet if mechanism.input_alphabet.declared else priors.alphabet

@@ -12,7 +12,7 @@ from typing import Any
 from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import Level, exact_fraction, level, typed
-from leakwise.guarantee import at_least, at_most, percent_at_least, percent_at_most
+from leakwise.guarantee import at_least, at_most, except_with, percent_at_least, percent_at_most
 from leakwise.priors import AllPriors, Prior, PriorSet
 from leakwise.proof.sets import least_mass_prover
 
@@ -40,6 +40,10 @@ class AskedLimits:
         The largest posterior of values, or of sets of them: Σ_{i∈A} π_i v_i ≤ c π·v.
     floor
         The least lift of single values: v_i ≥ b_i π·v.
+    maximal_leakage
+        The largest Σ max v over all columns together: e^L of maximal leakage, over the values that can occur.
+    envelope
+        The largest lift after any post-processing, and the probability δ with which it may be exceeded all the same.
     """
 
     level: Level | None = None
@@ -48,6 +52,8 @@ class AskedLimits:
     lift_of: tuple[tuple[Label, Level], ...] = ()
     ceiling: tuple[tuple[tuple[Label, ...], Fraction], ...] = ()
     floor: tuple[tuple[Label, Fraction], ...] = ()
+    maximal_leakage: Level | None = None
+    envelope: tuple[Level, Fraction] | None = None
 
     @property
     def further(self) -> AskedLimits:
@@ -64,9 +70,14 @@ class AskedLimits:
         return bool(self.lift_of or self.ceiling or self.floor)
 
     @property
-    def needs_every_outcome(self) -> str | None:
-        """The name of a limit that allows no outcome to be impossible for a value; None where there is none."""
-        return "anyone" if self.anyone is not None else "lip" if self.lip is not None else None
+    def in_total(self) -> str | None:
+        """The name of a limit on all outcomes together; None where each outcome has its own limits alone."""
+        return "maximal_leakage" if self.maximal_leakage is not None else "delta" if self.envelope is not None else None
+
+    def refuse_in_total(self, what: str) -> None:
+        """Refuse a limit on all outcomes together with what it does not go with."""
+        if self.in_total is not None:
+            raise InvalidInput(f"{self.in_total}= does not go with {what}.")
 
     def on(self, alphabet: Alphabet) -> AskedLimits:
         """Return the limits with labels of this alphabet, sets of values in its order; an unknown label is an error."""
@@ -171,6 +182,8 @@ class AskedLimits:
             tuple((one, lower(most)) for one, most in self.lift_of),
             tuple((values, most / factor) for values, most in self.ceiling),
             tuple((one, least * factor) for one, least in self.floor),
+            None if self.maximal_leakage is None else lower(self.maximal_leakage),
+            None if self.envelope is None else (lower(self.envelope[0]), self.envelope[1]),
         )
 
     def idle(self, priors: PriorSet) -> list[str]:
@@ -209,6 +222,11 @@ class AskedLimits:
                 f"anyone {at_most(self.anyone.shown)}" if exponent is None else f"LDP ε = {self.anyone.epsilon:g}"
             )
         parts += [] if self.lip is None else [f"LIP ±{self.lip.epsilon:g}"]
+        if self.maximal_leakage is not None:
+            parts.append(f"maximal leakage {self.maximal_leakage.epsilon:g}")
+        if self.envelope is not None:
+            most, delta = self.envelope
+            parts.append(f"{most.words} after any post-processing, {except_with(delta)}")
         parts += [f"lift of {label!r} at most {at_most(most.shown)}" for label, most in self.lift_of]
         parts += [f"posterior of {some_of(values)} at most {percent_at_most(most)}" for values, most in self.ceiling]
         parts += [f"lift of {label!r} at least {at_least(least)}" for label, least in self.floor]
@@ -234,6 +252,8 @@ def asked_limits(
     lift_of: Mapping[Any, object] | None = None,
     ceiling: Mapping[Any, object] | None = None,
     floor: Mapping[Any, object] | None = None,
+    maximal_leakage: object = None,
+    delta: object = None,
 ) -> AskedLimits:
     """Return the limits as they were typed; limits that were read already are themselves.
 
@@ -245,8 +265,10 @@ def asked_limits(
     """
     if isinstance(epsilon, AskedLimits):
         return epsilon
+    first = None if epsilon is None and lift is None else level(epsilon, lift)
+    envelope = None if delta is None else _envelope(first, delta, maximal_leakage)
     return AskedLimits(
-        None if epsilon is None and lift is None else level(epsilon, lift),
+        first if envelope is None else None,
         _anyone(anyone, ldp),
         None if lip is None else level(lip, name="lip"),
         tuple((one, _lift_of(one, most)) for one, most in _pairs("lift_of", lift_of, "lifts, such as {'HIV': 1.2}")),
@@ -258,7 +280,27 @@ def asked_limits(
             (one, _share("floor", one, least))
             for one, least in _pairs("floor", floor, "least lifts, such as {'HIV': 0.5}")
         ),
+        None if maximal_leakage is None else level(maximal_leakage, name="maximal_leakage"),
+        envelope,
     )
+
+
+def _envelope(most: Level | None, delta: object, maximal_leakage: object) -> tuple[Level, Fraction] | None:
+    """The limit after any post-processing; None at δ = 0, where it is the limit on every outcome itself."""
+    share = exact_fraction(delta, "delta")
+    if not 0 <= share < 1:
+        raise InvalidInput(
+            f"delta must be a probability over outcomes, at least 0 and below 1: how often the lift may be exceeded. "
+            f"Got {delta!r} instead."
+        )
+    if most is None:
+        raise InvalidInput(
+            f"delta={delta!r} goes with epsilon= or lift=: the leakage that is exceeded with probability delta at "
+            "most, after any post-processing."
+        )
+    if maximal_leakage is not None:
+        raise InvalidInput("delta and maximal_leakage are limits on all outcomes together. Give one of them.")
+    return (most, typed(delta, share)) if share else None
 
 
 def _anyone(anyone: object, ldp: object) -> Level | None:

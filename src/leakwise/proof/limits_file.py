@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import msgspec
@@ -12,7 +13,18 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import Level, level
 from leakwise.proof.limits import NO_LIMITS, AskedLimits
 
-__all__ = ["LevelBody", "LimitsBody", "level_body", "level_from_body", "limits_body", "limits_from_body"]
+__all__ = [
+    "LevelBody",
+    "LimitsBody",
+    "Pair",
+    "TotalLimitsBody",
+    "level_body",
+    "level_from_body",
+    "limits_body",
+    "limits_from_body",
+    "numbers_body",
+    "numbers_from_body",
+]
 
 Pair = tuple[str, str]
 
@@ -35,6 +47,13 @@ class LimitsBody(msgspec.Struct, forbid_unknown_fields=True):
     floor: list[tuple[int, Pair]]
 
 
+class TotalLimitsBody(LimitsBody, forbid_unknown_fields=True):
+    """Limits with one on all outcomes together; those without are stored as they always were."""
+
+    maximal_leakage: LevelBody | None = None
+    envelope: tuple[LevelBody, Pair] | None = None
+
+
 def level_body(asked: Level | None) -> LevelBody | None:
     """Return a level as it is stored."""
     return None if asked is None else _stored(asked)
@@ -53,12 +72,18 @@ def level_from_body(body: LevelBody | None, name: str) -> Level | None:
 def limits_body(limits: AskedLimits, letters: Alphabet) -> LimitsBody:
     """Return the further limits as they are stored."""
     place = letters.index
-    return LimitsBody(
+    body = LimitsBody(
         level_body(limits.anyone),
         level_body(limits.lip),
         [(place[label], _stored(most)) for label, most in limits.lift_of],
         [([place[label] for label in values], _pair(most)) for values, most in limits.ceiling],
         [(place[label], _pair(least)) for label, least in limits.floor],
+    )
+    if limits.in_total is None:
+        return body
+    survives = None if limits.envelope is None else (_stored(limits.envelope[0]), _pair(limits.envelope[1]))
+    return TotalLimitsBody(
+        **msgspec.structs.asdict(body), maximal_leakage=level_body(limits.maximal_leakage), envelope=survives
     )
 
 
@@ -79,7 +104,30 @@ def limits_from_body(body: LimitsBody | None, letters: Alphabet, name: str) -> A
         tuple((label, most) for label, most in lifts if most is not None),
         tuple((tuple(labels[place] for place in several), _fraction(most, name)) for several, most in body.ceiling),
         tuple((labels[place], _fraction(least, name)) for place, least in body.floor),
+        *_totals(body, name),
     )
+
+
+def _totals(body: LimitsBody, name: str) -> tuple[Level | None, tuple[Level, Fraction] | None]:
+    """The limits on all outcomes together, where the file has any."""
+    if not isinstance(body, TotalLimitsBody):
+        return None, None
+    most = None if body.envelope is None else level_from_body(body.envelope[0], name)
+    share = None if body.envelope is None else _fraction(body.envelope[1], name)
+    if share is not None and not 0 < share < 1:
+        raise InvalidInput(f"{name!r} is not a valid certificate: its δ is not a probability.")
+    envelope = None if most is None or share is None else (most, share)
+    return level_from_body(body.maximal_leakage, name), envelope
+
+
+def numbers_body(numbers: Sequence[Fraction]) -> list[Pair]:
+    """Return rational numbers as they are stored."""
+    return [_pair(value) for value in numbers]
+
+
+def numbers_from_body(body: Sequence[Pair], name: str) -> tuple[Fraction, ...]:
+    """Read rational numbers back."""
+    return tuple(_fraction(pair, name) for pair in body)
 
 
 def _stored(asked: Level) -> LevelBody:

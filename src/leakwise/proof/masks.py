@@ -36,7 +36,7 @@ from leakwise.proof.shown import ShownCertificate
 from leakwise.proof.tails import check_failure
 from leakwise.types import Bools
 
-__all__ = ["MaskCertificate", "divergence_within", "load_mask_certificate", "proven_ratio", "verify_mask"]
+__all__ = ["MaskCertificate", "divergence_within", "load_mask_certificate", "proven_ratio"]
 
 FORMAT = "leakwise.mask-certificate"
 VERSION = 2  # 2: bins with infinite edges, and of dates
@@ -333,7 +333,7 @@ def _read_signed(text: str, name: str) -> int:
 
 
 def load_mask_certificate(path: str | os.PathLike[str]) -> MaskCertificate:
-    """Read a mask certificate as it stands, unchecked; :func:`verify_mask` reads and checks."""
+    """Read a mask certificate as it stands, unchecked."""
     name = str(path)
     body = read_document(path, FORMAT, VERSION, MaskBody)
     nominal = Prior.from_body(body.prior, name)
@@ -355,8 +355,3 @@ def load_mask_certificate(path: str | os.PathLike[str]) -> MaskCertificate:
     duals = tuple(_read_signed(value, name) for value in body.duals)
     ratio = Fraction(read_integer(body.ratio_numerator, name), denominator)
     return MaskCertificate(guarantee, allowed, outputs.labels, duals, ratio, witnesses)
-
-
-def verify_mask(path: str | os.PathLike[str]) -> MaskCertificate:
-    """Read a mask certificate file and check it from its integers."""
-    return load_mask_certificate(path).verify()

@@ -17,8 +17,9 @@ from leakwise.mechanism import CodeKernel, CommonLawKernel, Kernel
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof.codes import code_column, code_columns
 from leakwise.proof.sets import least_mass_prover
+from leakwise.types import Bools
 
-__all__ = ["WorstOutcome", "lift_at", "worst_outcome"]
+__all__ = ["WorstOutcome", "lift_at", "total_of_maxima", "worst_outcome"]
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,8 @@ def _structured_columns(kernel: CommonLawKernel, prior: Prior, support: list[boo
             candidates.append((common + diagonal, column))
         largest, letter = max(candidates)
         yield largest, letter, total * common + weight * diagonal, total
+
+
+def total_of_maxima(kernel: Kernel, support: Bools) -> Fraction:
+    """Return Σ_y max_x p(y|x) over the values that can occur, exact: e to the maximal leakage."""
+    return Fraction(sum(int(most) for most in kernel.column_max(support).tolist()), kernel.denominator)

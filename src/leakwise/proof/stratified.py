@@ -322,6 +322,7 @@ class StratifiedCertificate(ShownCertificate):
 
 def certify_by_stratum(mechanism: StratifiedMechanism, priors: Any, limits: AskedLimits) -> StratifiedCertificate:
     """Prove what the outcomes of a stratified mechanism add to the given columns, stratum by stratum."""
+    limits.refuse_in_total("a stratified mechanism: certify each stratum's by itself")
     if not isinstance(priors, PriorByStratum):
         raise InvalidInput(
             "prior must be a lw.PriorByStratum for a stratified mechanism: a prior of the secret in every stratum. Got "

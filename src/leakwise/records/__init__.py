@@ -7,14 +7,19 @@
 0.0400
 """
 
-from leakwise.records.channel import Channel
 from leakwise.records.comparison import Comparison, compare
+from leakwise.records.designs.tradeoff import (
+    least_distortion,
+    least_distortion_curve,
+    least_leakage,
+    least_leakage_curve,
+)
+from leakwise.records.designs.tradeoff_result import RecordDesign
 from leakwise.records.measure import leakage, leakage_curve
-from leakwise.records.named import count, modular_sum, pairs, parity, weighted_sum
-from leakwise.records.query import Query
+from leakwise.records.queries.channel import Channel
+from leakwise.records.queries.named import count, modular_sum, pairs, parity, weighted_sum
+from leakwise.records.queries.query import Query
 from leakwise.records.results import Adversary, Curve, RecordLeakage
-from leakwise.records.tradeoff import least_distortion, least_distortion_curve, least_leakage, least_leakage_curve
-from leakwise.records.tradeoff_result import RecordDesign
 from leakwise.rooms import offering
 
 __all__ = [

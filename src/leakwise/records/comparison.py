@@ -10,9 +10,9 @@ from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import grouped_bars
 from leakwise.errors import InvalidInput
 from leakwise.exact import last_that_holds
-from leakwise.records.channel import Channel
 from leakwise.records.measure import leakage as measure
-from leakwise.records.query import Query
+from leakwise.records.queries.channel import Channel
+from leakwise.records.queries.query import Query
 
 __all__ = ["Comparison", "compare"]
 
@@ -65,7 +65,7 @@ def compare(
         raise InvalidInput(
             "give either epsilon= (equal differential privacy) or leakage= (equal leakage), one of the two."
         )
-    from leakwise.records.tradeoff import least_distortion, least_leakage
+    from leakwise.records.designs.tradeoff import least_distortion, least_leakage
 
     def row(name: str, parameter: str, channel: Channel) -> tuple[str, str, float, float, float]:
         found = measure(channel, entropy, tolerance=tolerance, time_limit=time_limit)

@@ -11,7 +11,9 @@ from leakwise.charts.shown import Drawn, Parts, Shown, Table
 from leakwise.charts.specs import lines
 from leakwise.charts.table import number
 from leakwise.charts.words import Kept
-from leakwise.guarantee import at_most
+from leakwise.errors import label_text
+from leakwise.guarantee import at_least, at_most, lift_above
+from leakwise.proof import PointwiseRecordCertificate, RecordInformationCertificate
 from leakwise.types import Floats
 
 __all__ = ["Adversary", "Curve", "RecordLeakage"]
@@ -30,11 +32,14 @@ class Adversary(Shown):
         class all datasets are equally likely.
     entropy
         H(X) of its belief, in nats.
+    min_entropy
+        -log max p(x) of its belief, in nats, where that is what is bounded.
     """
 
     record: int
     entries: tuple[tuple[Any, str, int, float], ...]
     entropy: float
+    min_entropy: float | None = None
 
     @property
     def sentence(self) -> str:
@@ -45,12 +50,17 @@ class Adversary(Shown):
         parts = []
         for value, kinds in by_value.items():
             total = sum(p for p, _ in kinds)
-            if total < 5e-7:
+            if total < 5e-7 and self.min_entropy is None:
                 continue
             likely = sorted(((p / total, kind) for p, kind in kinds if p > 5e-7 * total), reverse=True)[:3]
             told = ", ".join(f"{kind} ({100 * p:.3g}%)" for p, kind in likely)
             parts.append(f"record {self.record} is {value!r} with probability {total:.4g}, and then {told}")
-        return f"The adversary, whose uncertainty is {self.entropy:.4f} nats, believes: " + "; ".join(parts) + "."
+        known = (
+            f"uncertainty is {self.entropy:.4f}"
+            if self.min_entropy is None
+            else f"min-entropy is {self.min_entropy:.4f}"
+        )
+        return f"The adversary, whose {known} nats, believes: " + "; ".join(parts) + "."
 
     def _shown(self) -> Parts:
         rows = [[str(v), kind, f"{m:.4g}" if m < 10**6 else f"{float_text(m)}", p] for v, kind, m, p in self.entries]
@@ -61,14 +71,20 @@ class Adversary(Shown):
         """Return plain data."""
         entries = [
             {
-                "value": v if isinstance(v, int | float | str | bool) else str(v),
+                "value": plain_label(v),
                 "others": kind,
                 "datasets": str(m),
                 "probability": p,
             }
             for v, kind, m, p in self.entries
         ]
-        return {"record": self.record, "entropy": self.entropy, "sentence": self.sentence, "classes": entries}
+        least = {} if self.min_entropy is None else {"min_entropy": self.min_entropy}
+        return {"record": self.record, "entropy": self.entropy, **least, "sentence": self.sentence, "classes": entries}
+
+
+def plain_label(label: Any) -> Any:
+    """Return a value of a record or an outcome as plain data."""
+    return label if isinstance(label, int | float | str | bool) else str(label)
 
 
 def float_text(m: int) -> str:
@@ -81,7 +97,10 @@ def float_text(m: int) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordLeakage(Shown):
-    """The largest I(X_i; Y) over the records and over adversaries with H(X) ≥ b.
+    """What a mechanism tells about one record, at most, to adversaries of bounded knowledge.
+
+    The largest I(X_i; Y) over the records and over adversaries with H(X) ≥ b; or, for ``measure="pointwise"``, the
+    largest log P(y | x_i) / P(y) over the records, their values, the outcomes, and adversaries with p(x) ≤ e^{-b}.
 
     Attributes
     ----------
@@ -90,7 +109,7 @@ class RecordLeakage(Shown):
     bound
         No adversary learns more (rounded up).
     entropy
-        b, in nats.
+        b, in nats: the least entropy of the adversary, or the least min-entropy.
     record
         The record that leaks most (the first of those that are alike, numbered from 0).
     adversary
@@ -102,7 +121,12 @@ class RecordLeakage(Shown):
     boxes
         How many boxes of posteriors were bounded.
     certificate
-        None: the proof is the whole tree of boxes, which is not kept; the same call makes it again.
+        The proof of the bound, which ``verify`` checks: for the pointwise measure always (None: there is no bound),
+        else the whole tree of boxes where ``certificate=True`` asked for it.
+    measure
+        ``"mutual_information"`` or ``"pointwise"``.
+    outcome, letter
+        For the pointwise measure: the outcome that tells most, and the value of the record that it speaks for.
     """
 
     value: float
@@ -116,29 +140,47 @@ class RecordLeakage(Shown):
     boxes: int
     about: str
     belief: Floats = field(default_factory=lambda: np.empty(0))
-    certificate: None = None
+    certificate: PointwiseRecordCertificate | RecordInformationCertificate | None = None
+    measure: str = "mutual_information"
+    outcome: Any = None
+    letter: Any = None
 
     @property
     def gap(self) -> float:
         """bound - value, never negative."""
-        return max(0.0, self.bound - self.value)
+        return 0.0 if self.bound == self.value else max(0.0, self.bound - self.value)
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether every answer counts, not an average over them."""
+        return self.measure == "pointwise"
 
     def _shown(self) -> Parts:
         rows = [
-            ["leakage, at least", f"{number(self.value, 6)} nats"],
-            ["leakage, at most", f"{number(self.bound, 6)} nats"],
+            ["leakage, at least", f"{at_least(self.value, 6)} nats"],
+            ["leakage, at most", f"{at_most(self.bound, 6)} nats"],
             ["gap", number(self.gap, 2) + ("" if self.closed else " (not closed)")],
             [
                 "worst record",
                 f"{self.record}" + (f" (and {len(self.alike) - 1:,} alike)" if len(self.alike) > 1 else ""),
             ],
-            ["adversary's entropy, at least", f"{number(self.entropy, 4)} nats"],
+            [f"adversary's {'min-' * self.pointwise}entropy, at least", f"{at_most(self.entropy, 6)} nats"],
         ]
+        if self.pointwise:
+            rows.append(["at outcome", label_text(self.outcome)])
+            rows.append(["by value", label_text(self.letter)])
         return [Kept(self.sentence), Table(["", self.about], rows), self._words()]
 
     @property
     def sentence(self) -> str:
         """The bound in words."""
+        if self.pointwise:
+            lift = at_most(lift_above(self.bound))
+            return (
+                f"No answer makes a guess about a record more than {lift} times as likely (a leakage of "
+                f"{at_most(self.bound, 6)} nats), for anyone whose min-entropy about the dataset is at least "
+                f"{at_most(self.entropy, 6)} nats."
+            )
         return (
             f"No adversary whose uncertainty about the dataset is at least {at_most(self.entropy, 6)} nats learns "
             f"more than {at_most(self.bound, 6)} nats about a record, on average (mutual information)."
@@ -152,12 +194,14 @@ class RecordLeakage(Shown):
         """Return plain data."""
         return {
             "about": self.about,
+            "measure": self.measure,
             "value": self.value,
             "bound": self.bound,
             "gap": self.gap,
             "closed": self.closed,
-            "entropy": self.entropy,
+            ("min_entropy" if self.pointwise else "entropy"): self.entropy,
             "record": self.record,
+            **({"outcome": plain_label(self.outcome), "letter": plain_label(self.letter)} if self.pointwise else {}),
             "alike": len(self.alike),
             "method": self.method,
             "boxes": self.boxes,

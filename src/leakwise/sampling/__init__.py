@@ -12,6 +12,7 @@ from leakwise.sampling.inverse import InverseSampler
 from leakwise.sampling.keyed import ByteTexts, KeyedWords
 from leakwise.sampling.order import random_order
 from leakwise.sampling.rows import RowSampler
+from leakwise.sampling.sets import draw_each_letter, draw_so_many
 from leakwise.sampling.stream import SecureStream, stream_for_this_thread
 from leakwise.sampling.structured import StructuredSampler
 
@@ -23,6 +24,8 @@ __all__ = [
     "RowSampler",
     "SecureStream",
     "StructuredSampler",
+    "draw_each_letter",
+    "draw_so_many",
     "random_order",
     "stream_for_this_thread",
 ]

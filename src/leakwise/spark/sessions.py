@@ -77,19 +77,19 @@ def _require_java() -> None:
         raise MissingExtra(_JAVA.format(why=", and none was found"))
 
 
-def check_frame(df: Any, name: str = "df") -> None:
+def check_frame(df: Any) -> None:
     """Refuse what is not a Spark DataFrame."""
     require("pyspark", extra="spark", purpose="leakwise.spark")
     from pyspark.sql import DataFrame
 
     if not isinstance(df, DataFrame):
         raise InvalidInput(
-            f"{name} must be a Spark DataFrame. Got {type(df).__module__}.{type(df).__name__} instead. (Tables in "
+            f"df must be a Spark DataFrame. Got {type(df).__module__}.{type(df).__name__} instead. (Tables in "
             "memory and files go to lw.release.)"
         )
     if df.isStreaming:
         raise InvalidInput(
-            f"{name} must not be a stream: its rows come and go, and a restart would draw them again. Release it batch "
+            "df must not be a stream: its rows come and go, and a restart would draw them again. Release it batch "
             "by batch: df.writeStream.foreachBatch(lw.spark.foreach_batch(mechanism, column, path=...))."
         )
 

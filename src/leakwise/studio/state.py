@@ -163,7 +163,6 @@ class State(_Strict, frozen=True):
 
 
 Names = Annotated[list[Text], Meta(max_length=LIMITS.columns)]
-Tally = Annotated[list[Annotated[int, Meta(ge=0, le=10**12)]], Meta(max_length=LIMITS.letters)]
 
 
 class OtherColumns(_Strict, frozen=True):

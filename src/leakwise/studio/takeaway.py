@@ -177,7 +177,7 @@ def design_lines(state: State, prior: Prior, named: Callable[[str], object] = la
     known = "prior" if state.prior.sample is None else "priors"
     goal = state.goal
     if not isinstance(goal, DesignGoal):
-        return [*lines, *_mechanism_lines(goal.source, prior)]
+        return [*lines, *_mechanism_lines(goal.source)]
     asked = f"{state.level.kind}={in_python(state.level.value.strip())}"
     for limit, given in further_limits(state, named).items():
         asked += f", {limit}={in_python(given) if isinstance(given, str) else _mapping(given)}"
@@ -246,7 +246,7 @@ def _python_row(row: Sequence[float]) -> str:
     return f"[{', '.join(cells)}]"
 
 
-def _mechanism_lines(source: Catalog | Matrix, prior: Prior) -> list[str]:
+def _mechanism_lines(source: Catalog | Matrix) -> list[str]:
     if isinstance(source, Catalog):
         value: Any = int(source.value) if source.parameter == "k" else source.value.strip()
         given = "" if source.parameter == "none" else f", {source.parameter}={in_python(value)}"

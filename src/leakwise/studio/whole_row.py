@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["whole_row"]
 
-_NOTEBOOK = "application/x-ipynb+json"
 # Of fewer rows the frequencies are mostly chance.
 _LEAST = 20
 

@@ -157,7 +157,7 @@ def chosen_mechanism(request: Request, seen: Checked, by: GivenColumns | None, s
         # No combination of the given columns can be named: what holds for every prior holds for all of them.
         warnings.warn(
             f"The combinations of {by.words} are too many to be named, or are not plain values: one mechanism is used, "
-            "which holds for every prior. Dropping columns (--drop) would be more accurate.",
+            "which holds for every prior. Dropping columns (drop=, --drop) would be more accurate.",
             LeakwiseWarning,
             stacklevel=3,
         )

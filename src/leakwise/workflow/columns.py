@@ -214,8 +214,8 @@ def refuse_related(source: Source, row: RowColumns, letters: Alphabet) -> None:
             raise InvalidInput(
                 f"unrelated (--unrelated) names {joined(map(repr, group))}, and the table contradicts it: {name} "
                 f"{'tells' if len(group) == 1 else 'tell'} about {joined(row.secret)}{besides}. {told.words} Nothing "
-                f"was released. Let the guarantee hold for anyone who sees it (--given {shlex.quote(each)}), leave it "
-                f"out (--drop {shlex.quote(each)}), or send it out in bins (--coarsen)."
+                f"was released. Let the guarantee hold for anyone who sees it (given=, --given {shlex.quote(each)}), "
+                f"leave it out (drop=, --drop {shlex.quote(each)}), or send it out in bins (coarsen=, --coarsen)."
             )
 
 
@@ -320,7 +320,7 @@ def _warn_of_determined(counts: Mapping[Label, Sequence[int]], given: GivenColum
     warnings.warn(
         f"In {int(sizes[sure].sum()):,} of {int(sizes.sum()):,} rows {given.words} {does} {joined(secret)}, such as "
         f"where {given.described(first)}: it goes out in clear, whatever is drawn for it, because the guarantee is "
-        "about what an outcome adds. Drop columns (--drop), or send them out in bins (--coarsen).",
+        "about what an outcome adds. Drop columns (drop=, --drop), or send them out in bins (coarsen=, --coarsen).",
         LeakwiseWarning,
         stacklevel=4,
     )

@@ -33,6 +33,17 @@ def write(path: Path, text: str) -> str:
         ("k-singular:n=4,k=2", lw.k_singular(4, 2)),
         ("symmetric-channel:n=3,flip=0.5", lw.symmetric_channel(3, "0.5")),
         ("truncated-geometric:letters=1/2/3,lift=2", lw.truncated_geometric([1, 2, 3], lift=2)),
+        ("optimized-unary-encoding:letters=a/b/c,epsilon=1", lw.catalog.optimized_unary_encoding(["a", "b", "c"], "1")),
+        ("subset-selection:n=5,lift=2,size=3", lw.catalog.subset_selection(5, lift=2, size=3)),
+        ("optimized-local-hashing:n=5,lift=2,hashes=5", lw.catalog.optimized_local_hashing(5, lift=2, hashes=5)),
+        ("hadamard-response:n=5,lift=9,blocks=1", lw.catalog.hadamard_response(5, lift=9, blocks=1)),
+        ("staircase:n=5,lift=2,sensitivity=2,width=1", lw.catalog.staircase(5, lift=2, sensitivity=2, width=1)),
+        ("rounding:letters=12/17/23,to=10", lw.catalog.rounding([12, 17, 23], to=10)),
+        ("rounding:n=9,edges=3/6", lw.catalog.rounding(9, edges=[3, 6])),
+        (
+            "shuffled-randomized-response:n=2,lift=3,people=4",
+            lw.catalog.shuffled_randomized_response(2, lift=3, people=4),
+        ),
     ],
 )
 def test_catalog_names(text: str, same: lw.Mechanism) -> None:
@@ -60,6 +71,16 @@ def test_catalog_names(text: str, same: lw.Mechanism) -> None:
 def test_names_that_are_none(text: str, said: str) -> None:
     with pytest.raises(lw.InvalidInput, match=said):
         read_mechanism(text)
+
+
+def test_files_by_stratum_say_where_they_belong(tmp_path: Path) -> None:
+    priors = lw.PriorByStratum({"f": [0.5, 0.5], "m": [0.9, 0.1]}, given="sex")
+    priors.save(tmp_path / "priors.json")
+    lw.StratifiedMechanism({sex: lw.identity(2) for sex in "fm"}, given={"sex": ["f", "m"]}).save(tmp_path / "m.json")
+    with pytest.raises(lw.InvalidInput, match=r"m\.json' is a mechanism by stratum.*leakwise certify.*--table"):
+        read_mechanism(str(tmp_path / "m.json"))
+    with pytest.raises(lw.InvalidInput, match=r"priors\.json' has a prior for each stratum.*mechanism by stratum"):
+        read_prior(str(tmp_path / "priors.json"), None, None, None, None)
 
 
 MATRIX = [[F(9, 10), F(1, 10)], [F(1, 5), F(4, 5)]]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import leakwise as lw
 from leakwise.exact import log_lower
-from leakwise.leakage.many_releases.largest_lift import largest_lift
+from leakwise.leakage.many_releases.largest_lift import _Search, largest_lift
 from leakwise.leakage.measures.pointwise import pml
 
 
@@ -118,3 +118,25 @@ def test_a_value_a_little_less_likely_than_the_worst_one_so_far_counts() -> None
     first = second * (1 - Fraction(5, 10**11))
     some = lw.Mechanism([["1/2", "1/2", 0, 0], [0, "1/4", "1/4", "1/2"], ["1/2", 0, "1/2", 0]]).repeat(4)
     assert largest_lift(some, lw.Prior([first, second, 1 - first - second])).upper >= log_lower(1 / first)
+
+
+@pytest.mark.parametrize("times", [2**31, 2**63, 10**30])
+def test_more_releases_than_a_machine_integer_holds_have_an_answer(times: int) -> None:
+    one, prior = lw.Mechanism([[0.6, 0.4], [0.45, 0.55]]), lw.Prior([0.3, 0.7])
+    found = largest_lift(one.repeat(times), prior)
+    assert found.upper == prior.epsilon_max == lw.epsilon(one.repeat(times), prior)
+    assert found.upper - 1e-4 < found.lower <= found.upper
+    entropy = -0.3 * math.log(0.3) - 0.7 * math.log(0.7)
+    assert lw.mutual_information(one.repeat(times), prior) == pytest.approx(entropy, abs=1e-9)
+    says_nothing = lw.Mechanism([[0.6, 0.4], [0.6, 0.4]])
+    assert lw.epsilon(says_nothing.repeat(times), prior) == 0
+
+
+def test_of_other_values_no_more_is_asked_than_that_they_stay_below_the_bound(monkeypatch) -> None:
+    prior = lw.Prior(range(4, 16))
+    many = lw.design(prior, lift=1.05).mechanism.repeat(10)
+    asked, least = list[float](), _Search.least
+    monkeypatch.setattr(_Search, "least", lambda self, known, boxes: asked.append(known) or least(self, known, boxes))
+    found = largest_lift(many, prior, boxes=1)
+    assert asked == sorted(asked)
+    assert asked[-1] > found.lower + 0.01, "the first value was not left open, so that nothing is tested"

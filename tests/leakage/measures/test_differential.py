@@ -41,6 +41,15 @@ def test_ldp_is_the_largest_ratio_of_a_column(matrix: brute.Matrix) -> None:
     assert just_above(lw.ldp(lw.Mechanism(matrix)), brute.log(ratio), 1e-15)
 
 
+def test_the_worst_of_thousands_of_columns_that_floats_cannot_tell_apart() -> None:
+    m = lw.catalog.symmetric_unary_encoding(13, 1e-12)
+    weights = m.kernel.weights
+    exact = max(
+        Fraction(int(high), int(low)) for high, low in zip(weights.max(axis=0), weights.min(axis=0), strict=True)
+    )
+    assert differential.ldp_ratio(m) == exact
+
+
 @given(channels())
 def test_a_zero_beside_a_positive_entry_has_no_ldp(channel: Channel) -> None:
     matrix = brute.entries(channel[0])

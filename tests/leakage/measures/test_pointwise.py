@@ -123,3 +123,7 @@ def test_other_kinds_of_arguments_are_refused():
         lw.pml([[1.0]], [1.0])
     with pytest.raises(lw.InvalidInput, match="2 values"):
         lw.pml(lw.identity(2), [0.5, 0.3, 0.2])
+    by_sex = lw.StratifiedMechanism({"f": lw.identity(2), "m": lw.identity(2)}, given={"sex": ["f", "m"]})
+    for measure in (lw.pml, lw.epsilon):
+        with pytest.raises(lw.InvalidInput, match=r"m\[stratum\], and lw\.audit and lw\.certify"):
+            measure(by_sex, lw.Prior.uniform(2))

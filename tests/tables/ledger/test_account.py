@@ -83,3 +83,15 @@ def test_a_dataset_that_is_not_in_the_ledger(ledger):
         ledger.account("survei")
     assert ledger.account("survey").added == ()
     assert "nothing was released yet" in repr(lw.Ledger(ledger.path.with_name("new.db")))
+
+
+def test_the_account_of_daily_releases_reads_each_prior_once(ledger, monkeypatch):
+    proof = lw.certify(lw.randomized_response(["a", "b", "c"], lift=1.1), lw.Prior({"a": 0.5, "b": 0.3, "c": 0.2}))
+    for _ in range(30):
+        ledger.confirm(ledger.reserve("d", "report", proof))
+    written, to_body = [], lw.Prior.to_body
+    monkeypatch.setattr(lw.Prior, "to_body", lambda self: written.append(self) or to_body(self))
+    account = ledger.account("d")
+    assert len(written) <= 30  # and not one for each entry of each of the totals
+    totals = [lw.epsilon(proof.mechanism.repeat(n), proof.prior) for n in (1, 2, 30)]
+    assert [account.added[n - 1].after for n in (1, 2, 30)] == pytest.approx(totals, abs=1e-9)

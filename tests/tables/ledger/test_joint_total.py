@@ -154,3 +154,14 @@ def test_without_the_second_limit_two_releases_may_have_no_bound():
     priors = lw.Box(PRIOR, [0, 0, 0], [1, 1, 1])
     free = lw.Mechanism([["1", "0"], ["1/2", "1/2"], ["0", "1"]])
     assert together([free] * 2, priors).epsilon == math.inf
+
+
+def test_what_is_not_composed_is_bounded_by_the_rarest_value_and_all_that_is_told() -> None:
+    prior = lw.Prior([0.2, *[0.8 / 11] * 11])
+    m = lw.catalog.subset_selection(12, epsilon=0.05)
+    found, least = together([m] * 60, prior), 0.8 / 11
+    assert not found.exact
+    told = -math.log(least + (1 - least) * math.exp(-60 * lw.ldp(m)))
+    assert told < prior.epsilon_max - 0.4
+    assert told <= found.epsilon <= told + 1e-9
+    assert found.epsilon >= math.log(4.1068)  # some joint outcome: sixty times the set that tells most

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from leakwise.cli.options.domain import read_domain
+from leakwise.cli.options.fail_above import judged
 from leakwise.cli.options.reading import named_after
 from leakwise.cli.options.row import read_any_mechanism
 from leakwise.cli.screen.output import show
 from leakwise.errors import InvalidInput
+from leakwise.guarantee import percent
 
 __all__ = ["GivenOption", "TableOption", "audit_a_table"]
 
@@ -43,10 +47,15 @@ def audit_a_table(
     given: Sequence[str] | None,
     domain: str | None,
     others: dict[str, Any],
+    limit: int | Fraction | None,
     as_json: bool,
     everything: bool,
-) -> None:
-    """Read the options of ``--table``, and show the audit."""
+) -> bool:
+    """Read the options of ``--table``, show the audit, and return whether the limit of ``--fail-above`` is kept.
+
+    What is judged is what the outcome adds: the given columns say what they say with any mechanism. And of it the upper
+    end of its interval, for the population behind the rows.
+    """
     from leakwise.tables.strata.audit import audit_table
 
     if named := [name for name, value in others.items() if value is not None]:
@@ -60,7 +69,16 @@ def audit_a_table(
 
         chosen = named_after(chosen, Prior.uniform(letters))
     columns = None if not given else dict(map(_given, given))
-    show(audit_table(table, column, given=columns, mechanism=chosen, domain=letters), as_json, everything)
+    result = audit_table(table, column, given=columns, mechanism=chosen, domain=letters)
+    adds = [one.added for one in result.strata if one.added is not None]
+    compared = (
+        f"Compared is the most that an outcome adds to {result.given_columns.words}, in any stratum: the upper end of "
+        f"its interval, {percent(result.confidence)} for all strata together. What the given columns say by themselves "
+        "does not count."
+    )
+    told, kept = judged(result, limit, lambda: max((one.high for one in adds), default=math.inf), compared)
+    show(told, as_json, everything)
+    return kept
 
 
 def _given(text: str) -> tuple[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from leakwise.charts.words import Broken, Kept
+from leakwise.charts.words import Broken, Kept, Notice
 from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import Printable, Said
 from leakwise.errors import InvalidInput
@@ -42,7 +42,7 @@ def read_fail_above(text: str | None) -> int | Fraction | None:
 
 
 def judged(
-    result: Printable, limit: int | Fraction | None, prove: Callable[[], Fraction | float | None]
+    result: Printable, limit: int | Fraction | None, prove: Callable[[], Fraction | float | None], compared: str = ""
 ) -> tuple[Printable, bool]:
     """Return the result with what ``--fail-above`` says of it, and whether the limit is kept.
 
@@ -54,6 +54,8 @@ def judged(
         The largest lift that is allowed; None where none was typed: nothing is said, and nothing is broken.
     prove
         Gives the lift that is proven, exact or rounded up; None or infinity where there is no bound.
+    compared
+        What that lift is of, where the result shows several.
     """
     if limit is None:
         return result, True
@@ -81,4 +83,4 @@ def judged(
         "limit": float(limit),
         "kept": kept,
     }
-    return Said([*result._shown(), words], data), kept
+    return Said([*result._shown(), words, *([Notice(compared)] if compared else [])], data), kept

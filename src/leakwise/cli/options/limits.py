@@ -14,11 +14,13 @@ from leakwise.errors import InvalidInput
 __all__ = [
     "AnyoneOption",
     "CeilingOption",
+    "DeltaOption",
     "FloorOption",
     "ForbiddenOption",
     "KeepAtLeastOption",
     "LiftOfOption",
     "MarginOption",
+    "MaximalLeakageOption",
     "RowsOption",
     "ValuesOption",
     "read_anyone",
@@ -49,6 +51,24 @@ CeilingOption = Annotated[
 FloorOption = Annotated[
     list[str] | None,
     typer.Option("--floor", metavar="VALUE=LIFT", help="The least lift of a value: HIV=0.5 is 'at least half as'."),
+]
+DeltaOption = Annotated[
+    str | None,
+    typer.Option(
+        "--delta",
+        metavar="PROBABILITY",
+        help="With --epsilon or --lift alone: the lift may be exceeded with this probability, whatever is done to the "
+        "outcome afterwards.",
+    ),
+]
+MaximalLeakageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--maximal-leakage",
+        metavar="NATS",
+        help="A limit on all outcomes together, alone or with the others: on average over outcomes, no guess about "
+        "anything becomes more than e^NATS times as likely.",
+    ),
 ]
 MarginOption = Annotated[
     list[str] | None,

@@ -90,7 +90,7 @@ FailureOption = Annotated[
     typer.Option(
         "--failure",
         metavar="PROBABILITY",
-        help="With --counts or --data: treat them as a sample, and answer for every prior that it leaves possible, "
+        help="With counts: treat them as a sample, and answer for every prior that it leaves possible, "
         "except with this probability [default: none; the frequencies are taken as exact, and the answer says so].",
     ),
 ]
@@ -101,16 +101,18 @@ PRIOR_WORDS = ("uniform", "unknown")
 _SUM_TOLERANCE = Fraction(1, 10**9)
 TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 """The words for truth values in a column that contains nothing else."""
+# Parameters of named mechanisms that are whole numbers.
+_WHOLE = ("blocks", "hashes", "k", "people", "sensitivity", "size", "width")
 
 
 # ----------------------------------------------------------------------------------------------------- mechanisms
 
 
 def _catalog() -> dict[str, Callable[..., Mechanism]]:
-    from leakwise import mechanism
+    from leakwise.mechanism import catalog
 
-    names = ("constant", "identity", "k_singular", "randomized_response", "symmetric_channel", "truncated_geometric")
-    return {name.replace("_", "-"): getattr(mechanism, name) for name in names}
+    others = ("exponential", "shuffle_amplification")  # one takes a matrix, the other is a bound
+    return {name.replace("_", "-"): getattr(catalog, name) for name in catalog.__all__ if name not in others}
 
 
 def read_mechanism(text: str) -> Mechanism:
@@ -119,7 +121,9 @@ def read_mechanism(text: str) -> Mechanism:
     >>> read_mechanism("randomized-response:n=2,lift=3").matrix.tolist()
     [[0.75, 0.25], [0.25, 0.75]]
     """
+    from leakwise.documents import document_format
     from leakwise.mechanism import Mechanism
+    from leakwise.mechanism.stratified_file import FORMAT as STRATIFIED
 
     catalog = _catalog()
     name, _, parameters = text.partition(":")
@@ -133,6 +137,11 @@ def read_mechanism(text: str) -> Mechanism:
             f"{did_you_mean(name, catalog)}"
         )
     if csv_files.is_json(path):
+        if document_format(path) == STRATIFIED:
+            raise InvalidInput(
+                f"{text!r} is a mechanism by stratum, and one mechanism is needed here. leakwise certify and ledger "
+                "add take it with --prior FILE, the priors of its strata; leakwise audit takes it with --table."
+            )
         return Mechanism.load(path)
     matrix, inputs, outputs = read_labelled_matrix(path)
     names = [None if side is None else [label(word) for word in side] for side in (inputs, outputs)]
@@ -157,8 +166,9 @@ def _named_mechanism(text: str, make: Callable[..., Mechanism], parameters: str)
             f"MECHANISM {text!r} must say how many values there are: n=4, or letters=no/yes to name them."
         )
     letters = given.pop("letters")
-    if "k" in given:
-        given["k"] = whole(given["k"], "k")
+    given |= {name: whole(given[name], name) for name in _WHOLE if name in given}
+    if "edges" in given:
+        given["edges"] = given["edges"].split("/")
     return make(whole(letters, "n") if "/" not in letters else [label(word) for word in letters.split("/")], **given)
 
 
@@ -221,7 +231,9 @@ def every_prior_left(prior: Prior, failure: str | None) -> PriorSet:
 
 
 def _from_text(text: str, mechanism: Mechanism | None) -> Prior:
+    from leakwise.documents import document_format
     from leakwise.priors import Prior
+    from leakwise.priors.by_stratum_file import FORMAT as BY_STRATUM
 
     path = Path(text)
     word, _, size = text.strip().partition(":")
@@ -234,6 +246,11 @@ def _from_text(text: str, mechanism: Mechanism | None) -> Prior:
         )
     if csv_files.exists(path):
         if csv_files.is_json(path):
+            if document_format(path) == BY_STRATUM:
+                raise InvalidInput(
+                    f"--prior {text!r} has a prior for each stratum, and one prior is needed here. Such a file goes "
+                    "with a mechanism by stratum, to leakwise certify and ledger add."
+                )
             return Prior.load(path)
         labels, values, counted = csv_files.read_distribution(path)
         return _weighed(values, [label(name) for name in labels], f"--prior {text}", counted)

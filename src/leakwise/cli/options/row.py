@@ -10,13 +10,13 @@ import typer
 
 from leakwise.cli.options import csv_files
 from leakwise.cli.options.domain import read_domain
-from leakwise.cli.options.reading import read_mechanism
-from leakwise.cli.options.typed import typed_words
+from leakwise.cli.options.reading import every_prior_left, named_after, read_mechanism, read_prior
+from leakwise.cli.options.typed import number, typed_words
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
     from leakwise.mechanism import Mechanism, StratifiedMechanism
-    from leakwise.priors import PriorByStratum
+    from leakwise.priors import PriorByStratum, PriorSet
 
 __all__ = [
     "ChangesOption",
@@ -32,6 +32,7 @@ __all__ = [
     "read_coarsen",
     "read_names",
     "read_prior_by_stratum",
+    "read_to_certify",
 ]
 
 GivenOption = Annotated[
@@ -154,6 +155,33 @@ def read_prior_by_stratum(text: str) -> PriorByStratum | None:
     from leakwise.priors.by_stratum_file import FORMAT
 
     return PriorByStratum.load(text) if _is(text, FORMAT) else None
+
+
+def read_to_certify(
+    mechanism: str,
+    prior: str | None,
+    counts: str | None = None,
+    data: Path | None = None,
+    column: str | None = None,
+    domain: str | None = None,
+    failure: str | None = None,
+) -> tuple[Mechanism, PriorSet] | tuple[StratifiedMechanism, PriorByStratum]:
+    """Return a mechanism with its prior, or one by stratum with its priors; with --failure all that samples leave."""
+    from leakwise.mechanism import Mechanism
+
+    chosen = read_any_mechanism(mechanism)
+    if isinstance(chosen, Mechanism):
+        found = read_prior(prior, counts, data, column, domain, mechanism=chosen)
+        return named_after(chosen, found), every_prior_left(found, failure)
+    others = {"--counts": counts, "--data": data, "--column": column, "--domain": domain}
+    priors = None if prior is None else read_prior_by_stratum(prior)
+    if priors is None or any(value is not None for value in others.values()):
+        got = " and ".join(name for name, value in {"--prior": prior, **others}.items() if value is not None)
+        raise InvalidInput(
+            f"{mechanism!r} is a mechanism by stratum. It needs --prior FILE alone, the priors of its strata as "
+            f"lw.PriorByStratum.from_data(...).save(FILE) writes them. Got {got or 'none'}."
+        )
+    return chosen, priors if failure is None else priors.confidence(number(failure, "--failure"), "layer-cake")
 
 
 def _is(text: str, wanted: str) -> bool:

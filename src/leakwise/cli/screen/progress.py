@@ -10,9 +10,9 @@ __all__ = ["rows_bar"]
 
 
 @contextmanager
-def rows_bar(show: bool = True) -> Iterator[Callable[[str, int, int | None], None] | None]:
+def rows_bar() -> Iterator[Callable[[str, int, int | None], None] | None]:
     """Yield what a release calls as it proceeds: a bar for each stage on standard error."""
-    if not show or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

@@ -16,13 +16,13 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from leakwise.exact import last_that_holds, log_array, log_lower, log_upper
-from leakwise.mechanism import Composition
+from leakwise.exact import log_array, log_lower, log_upper
+from leakwise.mechanism import Composition, Mechanism
 from leakwise.priors import Prior
 from leakwise.types import Bools, Floats, Indices
 
@@ -30,8 +30,12 @@ __all__ = ["LargestLift", "largest_lift"]
 
 # Steps of the relaxation, and looks at moves of one draw.
 _STEPS, _MOST_MOVES = 60, 2_000
+# The bits of a place along a way that are found at once.
+_GRIDS = tuple(np.arange(1.0, 1 << bits) for bits in (5, 5, 4))
 # Of the logarithm of a lift: nothing that a print shows, and more than what floats lose.
 _CLOSE = 1e-10
+# More releases than this by one mechanism are not counted one by one: floats would lose them.
+_MOST_RELEASES = 2**30
 # Up to so many bits the lift of the worst outcome is worked out on the integers.
 _MOST_BITS = 1_000_000
 
@@ -47,7 +51,8 @@ class LargestLift:
     value
         The place of the value that becomes so much more likely.
     counts
-        For each mechanism, how often each of its outcomes comes up in that joint outcome.
+        For each mechanism, how often each of its outcomes comes up in that joint outcome; of more than 2³⁰ releases by
+        one mechanism, in the first 2³⁰ of them.
     """
 
     lower: float
@@ -60,8 +65,13 @@ def largest_lift(composition: Composition, prior: Prior, *, boxes: int = 200) ->
     """Return the largest leakage of any joint outcome of a composition, however many there are.
 
     ``prior`` has the values in the order of the composition. The two sides meet, except for rounding, unless more than
-    ``boxes`` boxes of count vectors would have to be split for a value.
+    ``boxes`` boxes of count vectors would have to be split for a value. Of more than 2³⁰ releases by one mechanism the
+    first 2³⁰ are searched: some outcome of the rest leaks no less with them, and none more than the prior allows.
     """
+    if max(composition.counts) > _MOST_RELEASES:
+        first = Composition(composition.parts, tuple(min(one, _MOST_RELEASES) for one in composition.counts))
+        found = largest_lift(first, prior, boxes=boxes)
+        return replace(found, upper=prior.epsilon_max if any(_tells(one) for one in composition.parts) else 0.0)
     rows = np.flatnonzero(prior.support)
     logs, block = _logarithms(composition, rows)
     mass = log_array(prior.weights[rows], prior.denominator)
@@ -69,10 +79,10 @@ def largest_lift(composition: Composition, prior: Prior, *, boxes: int = 200) ->
         _Search(logs, block, np.array(composition.counts, dtype=np.intp), mass, place) for place in range(len(rows))
     ]
     best = max(searches, key=lambda one: -one.found)
-    # First the value that can reach most; a better one makes the others cheap.
+    # First the value that can reach most: of the others no more is asked than that they stay below its bound.
     upper = -best.found
     for search in sorted(searches, key=lambda one: one.mass[one.place]):
-        upper = max(upper, search.least(-best.found, boxes))
+        upper = max(upper, search.least(upper, boxes))
         best = max(best, search, key=lambda one: -one.found)
     counts = tuple(tuple(best.counts[block == part].tolist()) for part in range(len(composition.parts)))
     slack = _slack(logs, mass, composition.counts)
@@ -82,6 +92,11 @@ def largest_lift(composition: Composition, prior: Prior, *, boxes: int = 200) ->
         lower, reached = log_lower(exact), log_upper(exact)
     above = min(max(upper + slack, reached), prior.epsilon_max)
     return LargestLift(min(max(lower, 0.0), above), above, int(rows[best.place]), counts)
+
+
+def _tells(part: Mechanism) -> bool:
+    """Whether a mechanism, of which impossible outcomes are dropped and proportional ones merged, tells anything."""
+    return part.shape[1] > 1
 
 
 def _logarithms(composition: Composition, rows: Indices) -> tuple[Floats, Indices]:
@@ -205,7 +220,7 @@ class _Search:
                 break
             way = self._way(slope, point, corner, low, high)
             point = point + _step(exponents, gain @ way) * way
-        self._try(point, low, high)
+        self._try(point)
         return best, point
 
     def _way(self, slope: Floats, point: Floats, corner: Floats, low: Indices, high: Indices) -> Floats:
@@ -225,7 +240,13 @@ class _Search:
 
     def _last_of_each(self, values: Floats) -> Indices:
         """The place of the largest value of each mechanism."""
-        found: Indices = np.lexsort((values, self.block))[self.ends]
+        found: Indices = self._order(values)[self.ends]
+        return found
+
+    def _order(self, values: Floats) -> Indices:
+        """The places of each mechanism, mechanism by mechanism, the least value first."""
+        one = len(self.totals) == 1  # of one mechanism there is no other to tell it from
+        found: Indices = values.argsort(kind="stable") if one else np.lexsort((values, self.block))
         return found
 
     def _sums(self, counts: Indices) -> Indices:
@@ -234,12 +255,12 @@ class _Search:
 
     def _cheapest(self, cost: Floats, low: Indices, high: Indices, totals: Indices | None = None) -> Floats:
         """The counts of a box that cost least: what has to be, and then the cheapest outcomes of each mechanism."""
-        order = np.lexsort((cost, self.block))
+        order = self._order(cost)
         room = (high - low)[order]
-        before = np.cumsum(room) - room
+        before = room.cumsum() - room
         free = (self.totals if totals is None else totals) - self._sums(low)
         counts = low.astype(np.float64)
-        counts[order] += np.clip((free + before[self.starts])[self.block] - before, 0, room)
+        counts[order] += np.minimum(np.maximum((free + before[self.starts])[self.block] - before, 0), room)
         return counts
 
     def _empty(self, low: Indices, high: Indices) -> bool:
@@ -270,7 +291,7 @@ class _Search:
 
     # -- whole numbers --------------------------------------------------------------------------------------------
 
-    def _try(self, point: Floats, low: Indices, high: Indices) -> None:
+    def _try(self, point: Floats) -> None:
         """Round a point to whole numbers of the same totals, and keep them where F is less than anything known."""
         counts = np.floor(point + 1e-9).astype(np.intp)
         rest = np.ones_like(counts)
@@ -315,13 +336,17 @@ def _log_sums(values: Floats) -> Floats:
 
 
 def _step(exponents: Floats, change: Floats) -> float:
-    """How far to go along a way, up to all of it: where the derivative of F along it changes sign."""
+    """How far to go along a way, up to all of it: the last of 2^14 places at which F still falls along it.
 
-    def derivative(at: float) -> float:
-        values = exponents + at * change
-        weights = np.exp(values - values.max())
-        return float(weights @ change)
-
-    if derivative(1.0) <= 0:
+    The derivative grows along the way: a few bits of the place are found at once, from all values they can have.
+    """
+    values = exponents + change
+    if float(np.exp(values - values.max()) @ change) <= 0:
         return 1.0
-    return last_that_holds(lambda at: derivative(at) < 0, 0.0, 1.0, 14)
+    at, width = 0.0, 1.0
+    for grid in _GRIDS:
+        width /= len(grid) + 1
+        moved = exponents[:, None] + change[:, None] * (at + width * grid)
+        falls = change @ np.exp(moved - moved.max(axis=0)) < 0
+        at += width * int(np.count_nonzero(falls))
+    return at

@@ -70,8 +70,8 @@ class SimulatedEnvelope(Shown):
             f"is simulated: it holds with confidence {at_least(self.confidence, 12)} over {self.draws:,} simulated "
             "outcomes, and is not a proof."
         )
-        rows = [["envelope, at least", f"{self.lower:.6f}"], ["envelope, at most", at_most(self.upper, 6)]]
-        return [said, Table(["", "nats"], rows, f"Simulated envelope at δ = {self.delta:g}")]
+        rows = [["envelope, at least", at_least(self.lower, 6)], ["envelope, at most", at_most(self.upper, 6)]]
+        return [said, Table(["", "nats"], rows, f"Simulated envelope at δ = {at_most(self.delta, 6)}")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from leakwise.errors import InvalidInput
 from leakwise.exact import IntegerArray, exact_fraction
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, as_prior
 from leakwise.types import Array
@@ -32,11 +32,12 @@ ULP = 2.0**-52
 def checked(mechanism: Any, name: str = "mechanism") -> Mechanism:
     """Return the mechanism, or an error that says what came instead."""
     if not isinstance(mechanism, Mechanism):
-        raise InvalidInput(
-            f"{name} must be a lw.Mechanism. Got {type(mechanism).__name__} instead; lw.Mechanism(matrix) makes "
-            f"one and "
-            "checks that its rows are probabilities."
+        way_out = (
+            "the mechanism of one stratum is m[stratum], and lw.audit and lw.certify take all of them."
+            if isinstance(mechanism, StratifiedMechanism)
+            else "lw.Mechanism(matrix) makes one and checks that its rows are probabilities."
         )
+        raise InvalidInput(f"{name} must be a lw.Mechanism. Got {type(mechanism).__name__} instead; {way_out}")
     return mechanism
 
 

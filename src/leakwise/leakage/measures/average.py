@@ -16,6 +16,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import integer_product, log_upper, over_common_denominator
 from leakwise.leakage.measures.arguments import ULP, checked, is_small, law, single_prior, wide
 from leakwise.leakage.measures.posteriors import best_guesses
+from leakwise.leakage.sets_of_values import is_of_sets, sets_maximal
 from leakwise.mechanism import CommonLawKernel, Composition, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior
@@ -51,7 +52,10 @@ def maximal_leakage(mechanism: Mechanism, prior: Any = None) -> float:
         each = [n * maximal_leakage(part, prior) for part, n in zip(mechanism.parts, mechanism.counts, strict=True)]
         values = mechanism.shape[0] if support is None else int(support.sum())
         return min(math.fsum(each) * (1 + 2.0**-50), log_upper(Fraction(values)))
-    largest = checked(mechanism).kernel.column_max(support)
+    checked(mechanism)
+    if is_of_sets(mechanism):
+        return sets_maximal(mechanism, support)
+    largest = mechanism.kernel.column_max(support)
     return log_upper(Fraction(sum(largest.tolist()), mechanism.denominator))
 
 

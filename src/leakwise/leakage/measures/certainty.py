@@ -12,6 +12,7 @@ import numpy as np
 
 from leakwise.leakage.measures.arguments import wide
 from leakwise.leakage.measures.posteriors import best_guesses
+from leakwise.leakage.sets_of_values import is_of_sets, sets_ldp_ratio
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
@@ -194,6 +195,9 @@ def has_cover(mechanism: Mechanism) -> bool:
 
     Where rows of a column differ by a factor of at most a, at least 1/a of the doubt is left.
     """
+    if is_of_sets(mechanism):
+        ratio = sets_ldp_ratio(mechanism)
+        return ratio is not None and ratio < _DOUBT.denominator
     kernel = mechanism.kernel
     return bool((kernel.column_max() // _DOUBT.denominator < kernel.column_min()).all())
 

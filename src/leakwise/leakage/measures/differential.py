@@ -15,6 +15,7 @@ from leakwise.exact import exact_fraction, exp_lower, float_above, level, log_lo
 from leakwise.leakage.many_releases.privacy_loss import ComposedProfile, joint_ldp
 from leakwise.leakage.measures.arguments import ULP, checked, checked_delta, wide
 from leakwise.leakage.measures.privacy_profile import SMALL_PAIRS, PrivacyProfile
+from leakwise.leakage.sets_of_values import is_of_sets, sets_ldp_ratio
 from leakwise.mechanism import CommonLawKernel, Composition, Mechanism
 
 # Of a composition so many terms (letters² × outcomes) are listed; beyond, privacy losses are convolved.
@@ -47,16 +48,22 @@ def ldp(mechanism: Mechanism, delta: object = 0.0) -> float:
 
 def ldp_ratio(mechanism: Mechanism) -> Fraction | None:
     """Return e^ε of local differential privacy, exact: the lift that no prior exceeds; None where there is none."""
+    if is_of_sets(mechanism):
+        return sets_ldp_ratio(mechanism)
     kernel = mechanism.kernel
     largest, smallest = kernel.column_max(), kernel.column_min()
     possible = largest > 0
     if bool((possible & (smallest == 0)).any()):
         return None
     largest, smallest = largest[possible], smallest[possible]
-    # Floats find the few columns that may hold the largest ratio; the integers decide among those.
+    # Floats find the columns that may hold the largest ratio; the integers decide among all of those.
     ratios = (largest / smallest).astype(np.float64)
-    near = np.flatnonzero(ratios >= ratios.max() * (1 - 8 * ULP))[:1000]
-    return max(Fraction(int(high), int(low)) for high, low in set(zip(largest[near], smallest[near], strict=True)))
+    near = np.flatnonzero(ratios >= ratios.max() * (1 - 8 * ULP))
+    top, bottom = 1, 1
+    for high, low in set(zip(largest[near].tolist(), smallest[near].tolist(), strict=True)):
+        if high * bottom > top * low:
+            top, bottom = high, low
+    return Fraction(top, bottom)
 
 
 def privacy_profile(mechanism: Mechanism) -> PrivacyProfile:
@@ -70,6 +77,8 @@ def privacy_profile(mechanism: Mechanism) -> PrivacyProfile:
     (0.25, 0.0)
     """
     known = checked(mechanism)
+    if is_of_sets(known):
+        known = known.pair
     return ComposedProfile(known) if _is_long(known) else PrivacyProfile(known)
 
 
@@ -89,7 +98,9 @@ def probabilistic_ldp(mechanism: Mechanism, epsilon: object = None, *, lift: obj
     >>> probabilistic_ldp(randomized_response(2, lift=3), lift=2)
     0.75
     """
-    kernel = checked(mechanism).kernel
+    if is_of_sets(checked(mechanism)):
+        mechanism = mechanism.pair  # type: ignore[attr-defined]
+    kernel = mechanism.kernel
     factor = level(epsilon, lift).below
     up, down = factor.numerator, factor.denominator
     rows, columns = mechanism.shape

@@ -12,6 +12,7 @@ from leakwise.exact import float_above, float_below, log_upper
 from leakwise.leakage.many_releases.information import information_bounds
 from leakwise.leakage.measures.arguments import TINY, ULP, checked, law, single_prior, wide
 from leakwise.leakage.measures.divergences import DIVERGENCES, Convex, as_convex, x_log_x
+from leakwise.leakage.sets_of_values import is_of_sets, sets_information_bounds
 from leakwise.mechanism import CommonLawKernel, Composition, Mechanism
 from leakwise.priors import Prior
 from leakwise.types import Floats
@@ -28,7 +29,7 @@ def mutual_information(mechanism: Mechanism, prior: Any) -> float:
     """The mutual information of secret and outcome, Σ_ij π_i p_ij log(p_ij / q_j), in nats, never below the truth.
 
     The average of the information density; it cannot grow under post-processing, and is at most the maximal leakage. Of
-    releases with too many joint outcomes to list, an upper bound.
+    releases with too many joint outcomes to list, and of sets of values that are not listed, an upper bound.
 
     >>> from leakwise import Prior, identity
     >>> print(f"{mutual_information(identity(2), Prior([0.5, 0.5])):.6f}")
@@ -42,6 +43,8 @@ def mutual_information(mechanism: Mechanism, prior: Any) -> float:
             for part, count in zip(mechanism.parts, mechanism.counts, strict=True)
         ]
         return min(math.fsum(each) * (1 + 2.0**-50), information_bounds(mechanism, known)[1])
+    if is_of_sets(mechanism):
+        return sets_information_bounds(mechanism, single_prior(prior, mechanism))[1]
     return _information(x_log_x, mechanism, prior)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper, ratio_array
 from leakwise.leakage.many_releases.largest_lift import largest_lift
+from leakwise.leakage.measures.arguments import checked
+from leakwise.leakage.sets_of_values import is_of_sets, sets_epsilon
 from leakwise.mechanism import Composition, Mechanism
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet, as_prior_set
@@ -45,9 +46,7 @@ def pml(mechanism: Mechanism, prior: Any, *, every_letter: bool = False) -> Floa
     >>> pml(randomized_response(2, lift=3), Prior([0.5, 0.5])).round(6).tolist()
     [0.405465, 0.405465]
     """
-    if not isinstance(mechanism, Mechanism):
-        raise InvalidInput(f"mechanism must be a lw.Mechanism. Got {type(mechanism).__name__} instead.")
-    known = align_prior(prior, mechanism)
+    known = align_prior(prior, checked(mechanism))
     letters = None if every_letter else known.support
     rows, columns = mechanism.shape
     if rows * columns <= _SMALL:
@@ -118,11 +117,15 @@ def epsilon(mechanism: Mechanism, prior: Any, *, every_letter: bool = False) -> 
     """
     if isinstance(mechanism, Composition) and not every_letter:
         known = align_prior(prior, mechanism)
-        if isinstance(known, Prior) and math.prod(mechanism.shape) > _SMALL:
+        if isinstance(known, Prior) and (math.prod(mechanism.shape) > _SMALL or not mechanism.enumerable):
             found = largest_lift(mechanism, known)
             if found.upper - found.lower <= _CLOSE or not mechanism.enumerable:
                 return over_support(found.upper, known)
-    worst = float(pml(mechanism, prior, every_letter=every_letter).max())
+    if is_of_sets(mechanism):
+        known = align_prior(prior, mechanism)
+        worst = sets_epsilon(mechanism, known, None if every_letter else known.support)
+    else:
+        worst = float(pml(mechanism, prior, every_letter=every_letter).max())
     return worst if every_letter else over_support(worst, as_prior_set(prior))
 
 

@@ -19,9 +19,9 @@ import numpy as np
 
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
-from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
 from leakwise.exact import float_above, last_that_holds, level, log_lower, log_upper
+from leakwise.guarantee import at_most
 from leakwise.leakage.measures.arguments import ULP, checked_delta, wide
 from leakwise.mechanism import CommonLawKernel, Mechanism
 from leakwise.types import Bools, Floats, Indices
@@ -290,7 +290,7 @@ class PrivacyProfile(Drawn):
 
     def _shown(self) -> Parts:
         deltas = (0, 1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.1)
-        rows = [[delta, number(self.epsilon(delta), 6)] for delta in deltas]
+        rows = [[delta, at_most(self.epsilon(delta), 6)] for delta in deltas]
         return [Table(["δ", "least ε (nats)"], rows, "Privacy profile", align="ll")]
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, NotConverged, label_text
 from leakwise.exact import exact_fraction, float_above, float_below, integer_product, over_common_denominator
+from leakwise.guarantee import at_least, at_most
 from leakwise.leakage.measures.arguments import checked, wide
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.types import Array, Floats
@@ -72,20 +73,20 @@ class Refinement(Shown):
         if self.holds:
             return (
                 "The second mechanism is the first with its outcome processed further (kernel), within "
-                f"{number(self.upper, 3)}: whatever it tells, the first tells as well."
+                f"{at_most(self.upper, 3)}: whatever it tells, the first tells as well."
             )
         return (
             "The second mechanism cannot be made from the first by processing its outcome: every processing "
             "misses it by at "
-            f"least {number(self.lower, 3)} for some letter, and an adversary with the gain shown learns more "
+            f"least {at_least(self.lower, 3)} for some letter, and an adversary with the gain shown learns more "
             f"from the second."
         )
 
     def _shown(self) -> Parts:
         rows: list[list[object]] = [
             ["refines", self.holds],
-            ["deficiency, at most", number(self.upper, 6)],
-            ["deficiency, at least", number(self.lower, 6)],
+            ["deficiency, at most", at_most(self.upper, 6)],
+            ["deficiency, at least", at_least(self.lower, 6)],
             ["tolerance", number(self.tolerance)],
         ]
         return [Table(["", "refinement"], rows, self.sentence, align="ll")]

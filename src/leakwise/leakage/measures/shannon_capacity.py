@@ -12,6 +12,7 @@ import numpy as np
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput, LeakwiseWarning
+from leakwise.guarantee import at_least, at_most
 from leakwise.leakage.measures.arguments import ULP, checked
 from leakwise.leakage.measures.divergences import x_log_x
 from leakwise.mechanism import Mechanism
@@ -58,8 +59,8 @@ class ShannonCapacity(Shown):
 
     def _shown(self) -> Parts:
         rows: list[list[object]] = [
-            ["capacity, at least (nats)", number(self.lower, 6)],
-            ["capacity, at most (nats)", number(self.upper, 6)],
+            ["capacity, at least (nats)", at_least(self.lower, 6)],
+            ["capacity, at most (nats)", at_most(self.upper, 6)],
             ["gap", number(self.gap, 3)],
             ["closed", self.closed],
             ["iterations", self.iterations],

@@ -12,6 +12,7 @@ from typing import Any
 from leakwise.alphabet import Label, label_to_plain
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput
+from leakwise.exact import float_above, float_below
 from leakwise.guarantee import at_least, at_most
 from leakwise.leakage.rows.joint import Row, Secret, secret_name, secrets_of, strata_of
 from leakwise.leakage.rows.maximum import LargestLift, largest_lift
@@ -79,12 +80,12 @@ class RowLift(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "lift": float(self.lift),
-            "product": None if self.product is None else float(self.product),
+            "lift": float_above(self.lift),
+            "product": None if self.product is None else float_above(self.product),
             "row": _plain(self.row),
             "secrets": {secret_name(key): _plain(one) for key, one in self.secrets.items()},
             "pairs": {f"{secret_name(a)}, {secret_name(b)}": _plain(one) for (a, b), one in self.pairs.items()},
-            "steps": {secret_name(key): float(one) for key, one in self.steps.items()},
+            "steps": {secret_name(key): float_above(one) for key, one in self.steps.items()},
         }
 
 
@@ -94,8 +95,8 @@ def _said(labels: tuple[Label, ...]) -> str:
 
 def _plain(one: LargestLift) -> dict[str, Any]:
     return {
-        "lower": float(one.lower),
-        "upper": float(one.upper),
+        "lower": float_below(one.lower),
+        "upper": float_above(one.upper),
         "exact": one.exact,
         "outcomes": [label_to_plain(label) for label in one.outcomes],
         "values": [label_to_plain(label) for label in one.values],

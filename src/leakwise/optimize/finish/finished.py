@@ -16,7 +16,7 @@ from leakwise.optimize.finish.outcome_names import named
 from leakwise.optimize.problem.cones import Cone
 from leakwise.optimize.problem.utility import Utility, with_mass
 from leakwise.optimize.search.limits import Found, Limits
-from leakwise.priors import PriorSet
+from leakwise.priors import Prior, PriorSet
 from leakwise.proof import AskedLimits, OptimalityClaim, asked_limits, certify, value_box
 from leakwise.types import Floats, Indices
 
@@ -32,6 +32,7 @@ class Allowed:
     low: Fraction = Fraction(0)
     high: Fraction | None = None
     ldp: Fraction | None = None
+    total: Fraction | None = None  # of the maxima of all outcomes, where that is limited
     unchecked: str | None = None  # why no checker knows these limits, where none does
 
 
@@ -52,6 +53,7 @@ class Solution:
     mechanism: Mechanism | None = None
     value: float | None = None
     multipliers: Floats | None = None
+    dual: tuple[Fraction, ...] = ()  # of the letters with mass, where a lift is to survive post-processing
 
 
 def integers_of(cone: Cone, found: Found, how: str) -> Solution:
@@ -70,9 +72,12 @@ def finished(solution: Solution, priors: PriorSet, utility: Utility, allowed: Al
     if mechanism is None:
         mechanism = named(solution.kernel, nominal, utility, solution.says)
     bound = max(solution.bound, value)
-    certificate = certify(mechanism, priors, allowed.asked).verify_for_the_set()
+    certificate = certify(mechanism, priors, allowed.asked)
+    if solution.dual:
+        certificate = replace(certificate, dual=_on_all(solution.dual, nominal))
+    certificate.verify_for_the_set()
     low, high, ldp = allowed.low, allowed.high, allowed.ldp
-    draft = OptimalityClaim("", low, high, value, bound, solution.duals, None, ldp, solution.root)
+    draft = OptimalityClaim("", low, high, value, bound, solution.duals, None, ldp, solution.root, total=allowed.total)
     box = value_box(asked_limits(allowed.asked), priors, priors.alphabet)
     unchecked = "a step on the way to a design" if limits.rough else allowed.unchecked
     claim, remark = optimality_claim(draft, utility, priors, limits, unchecked, box)
@@ -86,3 +91,9 @@ def finished(solution: Solution, priors: PriorSet, utility: Utility, allowed: Al
         claim, remark = None, "no checker for lift_of, ceiling, floor"
     certificate = replace(certificate, optimality=claim, remark=remark)
     return Design(mechanism, value, bound, solution.how, certificate, utility.name, priors, allowed.words)
+
+
+def _on_all(dual: tuple[Fraction, ...], prior: Prior) -> tuple[Fraction, ...]:
+    """The dual vector with zeros for the letters without mass, which no lift is limited for."""
+    left = iter(dual)
+    return tuple(next(left) if here else Fraction(0) for here in prior.support)

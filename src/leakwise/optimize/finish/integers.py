@@ -20,7 +20,7 @@ from leakwise.optimize.search.limits import Found
 from leakwise.optimize.search.master import refined_solve
 from leakwise.types import Floats, Indices
 
-__all__ = ["assemble"]
+__all__ = ["assemble", "rounded"]
 
 Integers = npt.NDArray[np.object_]
 _UNIT = 1 << BITS
@@ -33,13 +33,13 @@ def assemble(cone: Cone, found: Found) -> tuple[DenseKernel, Indices | None]:
     """
     order = np.argsort(-found.weights, kind="stable")
     lifts, weights = found.lifts[:, order], found.weights[order]
-    matrix = _rounded(cone, lifts, weights)
+    matrix = rounded(cone, lifts, weights)
     if matrix is None:
         matrix = _from_inside(cone, lifts, weights)
     inner = found.inner() if matrix is None and found.inner is not None else None
     if inner is not None:
         inner_lifts, inner_weights = inner
-        matrix = _rounded(cone, inner_lifts, inner_weights)
+        matrix = rounded(cone, inner_lifts, inner_weights)
         if matrix is not None:
             # Its columns are the same ones where they have labels; else any, which go from likely to rare as well.
             matrix = matrix[:, order if found.labels is not None else np.argsort(-inner_weights, kind="stable")]
@@ -57,7 +57,8 @@ def _all_inside(cone: Cone, matrix: npt.NDArray[np.int64]) -> bool:
     return all(cone.contains(column) for column in matrix.T.tolist() if any(column))
 
 
-def _rounded(cone: Cone, lifts: Floats, weights: Floats) -> Integers | None:
+def rounded(cone: Cone, lifts: Floats, weights: Floats) -> Integers | None:
+    """Return columns rounded to integers over 2^60; None where they are not inside the cone then."""
     try:
         matrix = round_float_rows(lifts * weights, BITS)
     except InvalidInput:
@@ -74,7 +75,7 @@ def _from_inside(cone: Cone, lifts: Floats, weights: Floats) -> Integers | None:
         new = refined_solve(inside, np.ones(size))
     except np.linalg.LinAlgError:
         return None
-    return _rounded(cone, inside, new) if (new > 0).all() and np.abs(new - weights).max() < 1e-6 else None
+    return rounded(cone, inside, new) if (new > 0).all() and np.abs(new - weights).max() < 1e-6 else None
 
 
 def _with_rest(cone: Cone, lifts: Floats, weights: Floats) -> Integers:

@@ -100,10 +100,11 @@ class LiftBox(Cone):
     def plain(self) -> Kernel | None:
         return None if self.low else same_pml_randomized_response(self.prior, level(lift=self.high)).kernel
 
-    def slightly_smaller(self) -> LiftBox | None:
-        if (self.high - 1) < 4 * _MARGIN or (1 - self.low) < 4 * _MARGIN:
+    def slightly_smaller(self, margin: Fraction = _MARGIN) -> LiftBox | None:
+        """As for every cone; columns that come very rarely need a larger ``margin`` for their roundings."""
+        if (self.high - 1) < 4 * margin or (1 - self.low) < 4 * margin:
             return None
-        return LiftBox(self.prior, self.low * (1 + _MARGIN), self.high * (1 - _MARGIN))
+        return LiftBox(self.prior, self.low * (1 + margin), self.high * (1 - margin))
 
     def _between(self, lifts: Floats) -> Bools:
         """Which entries are at neither end of the box."""

@@ -75,7 +75,7 @@ class LinearUtility(Utility):
 
     def claim(self, claim: OptimalityClaim, priors: PriorSet) -> tuple[OptimalityClaim | None, str | None]:
         letters, gains = int(priors.support.sum()), self.gains(priors.nominal)
-        if len(claim.duals) != letters:
+        if len(claim.duals) != letters + (claim.total is not None):
             return None, "nothing was searched, so there are no duals"
         if letters > _MOST_LETTERS or gains.size > _MOST_GAINS:
             return None, f"too large a proof ({letters:,} letters)"
@@ -214,7 +214,7 @@ class Guessing(LinearUtility):
 
     def claim(self, claim: OptimalityClaim, priors: PriorSet) -> tuple[OptimalityClaim | None, str | None]:
         letters = int(priors.support.sum())
-        if len(claim.duals) != letters:
+        if len(claim.duals) != letters + (claim.total is not None):
             return None, "nothing was searched, so there are no duals"
         if letters > _MOST_LETTERS:
             return None, f"too large a proof ({letters:,} letters)"

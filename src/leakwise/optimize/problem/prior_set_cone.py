@@ -26,6 +26,7 @@ __all__ = ["RobustCone", "ball_range", "conservative_lift"]
 
 _PAIRS = 64  # of columns that a set which is cut by its worst members is tried on
 _CLOSE = 1e-9
+_FEW = 7  # letters
 _NARROW = 1e-6  # a cone that is hardly more than the constant column
 
 
@@ -87,7 +88,9 @@ class RobustCone(Cone):
         return max(column) <= self.ratio * self._least_mass(column)
 
     def entry_box(self) -> tuple[Floats, Floats]:
-        if self.priors.convex:
+        # Without rows each end is many programs with cuts: for many letters the plain ends of the nominal prior do.
+        plain = self._rows is None and self.priors.holds_nominal and len(self.prior) > _FEW
+        if self.priors.convex and not plain:
             return super().entry_box()
         with np.errstate(divide="ignore"):
             high = np.minimum(self.ratio_float if self.priors.holds_nominal else np.inf, 1 / self.prior.probabilities)

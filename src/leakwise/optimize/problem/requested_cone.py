@@ -16,7 +16,8 @@ from leakwise.proof import AskedLimits, is_exact
 __all__ = ["constraint_cone", "provable_ratio"]
 
 _GIVE = (
-    "Give a limit: epsilon= (nats) or lift= for leakage, or anyone=, ldp=, lip=, lift_of=, ceiling=, floor=, within=."
+    "Give a limit: epsilon= (nats) or lift= for leakage, or anyone=, ldp=, lip=, lift_of=, ceiling=, floor=, "
+    "maximal_leakage=, within=."
 )
 
 _TRIALS = 24  # columns that a cone of the user's own is tried at
@@ -30,6 +31,8 @@ def constraint_cone(priors: PriorSet, asked: AskedLimits, within: Cone | None = 
     if within is not None:
         _refuse_unless_cone(within, priors.nominal)
     cones += [] if within is None else [within]
+    if not cones and asked.in_total is not None:
+        cones = [pml_cone(priors.nominal, 1 / min(priors.nominal.fractions))]  # every column there is
     if not cones:
         raise InvalidInput(_GIVE)
     return cones[0] if len(cones) == 1 else Intersection(cones)

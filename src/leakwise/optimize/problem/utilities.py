@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from leakwise.errors import InvalidInput, did_you_mean
-from leakwise.exact import ratio_array
+from leakwise.exact import float_above, float_below, inverse_trace, ratio_array
 from leakwise.leakage.measures.divergences import DIVERGENCES, as_convex
 from leakwise.mechanism import CommonLawKernel, Kernel
 from leakwise.optimize.bounds.chord import chord_duals, chord_slopes
@@ -35,6 +36,8 @@ __all__ = [
 # Larger alphabets are proven by chords, without duals.
 _MOST_LETTERS = 4096
 LITTLE = 1e-9  # of a value, which nobody misses
+_LOST = 1e-8  # of a value, what floats may lose before long numbers are taken
+_LARGEST_EXACT = 64  # letters whose information matrix is inverted in long numbers
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,16 @@ class Frequencies(Utility):
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
         lifts, law = seen(kernel, prior)
         value, lost = _recovered(lifts, law, prior.probabilities)
+        if not lost <= _LOST * abs(value) and len(prior) <= _LARGEST_EXACT:
+            # Where all lifts are nearly 1 floats leave nothing of J - 11ᵀ: the integers do.
+            masses = [int(mass) for mass in kernel.output_law(prior.weights)]
+            used = [place for place, mass in enumerate(masses) if mass]
+            rows = kernel.weights[:, used].tolist()
+            ends = inverse_trace(rows, [masses[place] for place in used]) if prior.support.all() else None
+            if ends is not None:
+                squares = sum((mass * mass for mass in prior.fractions), Fraction(0))
+                low, high = (squares - end * kernel.denominator / prior.denominator for end in (ends[1], ends[0]))
+                return to_eleven_digits(float_below(low)), float_above(high)
         lower = to_eleven_digits(value - lost)
         return lower, 2 * value - lower if math.isfinite(lower) else value
 
@@ -171,7 +184,8 @@ class Frequencies(Utility):
         return self.column_duals(kernel, prior)
 
     def claim(self, claim: OptimalityClaim, priors: PriorSet) -> tuple[OptimalityClaim | None, str | None]:
-        if not math.isfinite(claim.value) or not math.isfinite(claim.bound) or not len(claim.duals):
+        proven = len(claim.duals) > 0 or claim.total is not None
+        if not math.isfinite(claim.value) or not math.isfinite(claim.bound) or not proven:
             return None, "its error is not finite, or not proven"
         return replace(claim, utility=self.name), None
 

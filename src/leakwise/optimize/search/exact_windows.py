@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from leakwise.optimize.bounds.chord import Function, chord_duals
+from leakwise.optimize.finish.integers import rounded
 from leakwise.optimize.finish.permutations import Patterns, spread
 from leakwise.optimize.pricing.lift_box import Groups, LiftPricing
 from leakwise.optimize.pricing.shared_tables import tables_of
@@ -22,6 +25,8 @@ _FIRST_WINDOW, _LARGEST_WINDOW = 30_000, 1_500_000
 _SLOW = 0.02
 # A search that cannot list subset masses ends at this relative gap, or after so many slow rounds.
 _ENOUGH, _PATIENCE = 1e-4, 12
+_MARGINS = tuple(Fraction(1, 1 << bits) for bits in (40, 36, 32, 28))
+_RARE = 1e-6  # masses below it have columns as rare, whose roundings need the larger margins
 
 
 def windows_fit(cone: LiftBox) -> bool:
@@ -47,13 +52,24 @@ def search_windows(cone: LiftBox, f: Function, limits: Limits) -> Found:
         return worth
 
     def inner() -> tuple[Floats, Floats] | None:
-        """The optimum of a slightly smaller box, whose rounding to integers is inside this one and keeps zeros."""
-        smaller = cone.slightly_smaller()
-        if smaller is None or limits.exhausted:
-            return None
-        near, real = LiftPricing(smaller, f, pricing.tables), found.take(np.flatnonzero(found.free >= 0))
-        again, optimum = _generate(near, near.completed(real.counts, real.free), limits)
-        return None if optimum.stopped else spread(again, optimum.solution.weights, groups.letters, worth)
+        """The optimum of a slightly smaller box, whose rounding to integers is inside this one and keeps zeros.
+
+        Beside letters of tiny mass there are columns as rare, whose entries are rounded more: for them the box must be
+        smaller by more.
+        """
+        real, answer = found.take(np.flatnonzero(found.free >= 0)), None
+        for margin in _MARGINS if cone.prior.probabilities.min() < _RARE else _MARGINS[:1]:
+            smaller = cone.slightly_smaller(margin)
+            if smaller is None or limits.exhausted:
+                break
+            near = LiftPricing(smaller, f, pricing.tables)
+            again, optimum = _generate(near, near.completed(real.counts, real.free), limits)
+            if optimum.stopped or not optimum.solution.weights.any():
+                break
+            answer = spread(again, optimum.solution.weights, groups.letters, worth)
+            if rounded(cone, *answer) is not None:
+                break
+        return answer
 
     lifts, weights = spread(found, done.solution.weights, groups.letters, worth)
     duals, proof = groups.per_letter(done.proof.duals / groups.sizes), done.proof

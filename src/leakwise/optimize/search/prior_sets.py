@@ -24,6 +24,7 @@ from leakwise.optimize.problem.utility import Utility
 from leakwise.optimize.search.any_cone import BRANCHED, FINEST, search_any, search_generic
 from leakwise.optimize.search.lift_ranges import search_ranges
 from leakwise.optimize.search.limits import Answer, Found, Limits
+from leakwise.optimize.search.set_levels import has_levels, search_levels
 from leakwise.types import Floats
 
 __all__ = ["search_narrowed", "search_set"]
@@ -31,6 +32,7 @@ __all__ = ["search_narrowed", "search_set"]
 _SEARCH = 0.7  # of the time, for a search that others follow
 _ATTEMPT = 0.25  # of the time that is left, for one design of the estimate
 _STEPS = 10
+_LEVELS = "columns of few values, improved letter by letter"
 _TWO_VALUES = "columns of two values, priced set by set"
 _EVERYWHERE = "local differential privacy, the best found"
 _ABOVE = 1 + Fraction(1, 1 << 50)  # from t₋ to t₊, and more
@@ -44,6 +46,9 @@ def search_set(cone: RobustCone, utility: FInformation, limits: Limits) -> Answe
         return Answer(search_ranges(cone, everything, f, limits), _TWO_VALUES)
     if len(cone.prior) <= BRANCHED:
         return search_any(cone, utility, limits)
+    if has_levels(cone):
+        found, bound = search_levels(cone, f, limits), _without_search(cone, utility)
+        return Answer(found if found.bound <= bound else replace(found, duals=np.empty(0), proven=bound), _LEVELS)
     candidates, proofs = list[Answer](), list[Found]()
     where = ball_range(cone.priors, cone.ratio)
     if where is not None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
-from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
+from leakwise.guarantee import at_most
 from leakwise.mechanism import Mechanism
 from leakwise.optimize.problem.utility_matrix import utility_matrix
 from leakwise.optimize.worst_case.comparison import pml_exponential, pml_randomized_response, worst_utility
@@ -107,7 +107,7 @@ class WorstCaseCurve(Drawn):
     def _shown(self) -> Parts:
         headers = ["level", "least ε", "utility-safe ε", "outputs used"]
         rows = [
-            [f"{level:g}", number(s.epsilon, 6), number(safe, 6), str(s.mechanism.shape[1])]
+            [f"{level:g}", at_most(s.epsilon, 6), at_most(safe, 6), str(s.mechanism.shape[1])]
             for level, s, safe in zip(self.levels.tolist(), self.solutions, self.utility_safe.tolist(), strict=True)
         ]
         return [Table(headers, rows, self._title())]

@@ -12,6 +12,7 @@ from leakwise.alphabet import Label
 from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import Level, float_below
+from leakwise.guarantee import at_least, at_most
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.finish.finished import Allowed, Solution, finished
 from leakwise.optimize.problem.utility import with_mass
@@ -73,9 +74,9 @@ class WorstCaseDesign(Design):
     def _rows(self) -> list[list[str]]:
         rows = [
             ["utility", self.utility],
-            ["worst-case level", number(self.value, 6)],
-            ["no mechanism passes", number(self.bound, 6)],
-            ["least ε of this level", number(self.least.epsilon, 6)],
+            ["worst-case level", at_least(self.value, 6)],
+            ["no mechanism passes", at_most(self.bound, 6)],
+            ["least ε of this level", at_most(self.least.epsilon, 6)],
         ]
         if self.costs_nothing:
             rows.append(
@@ -84,11 +85,11 @@ class WorstCaseDesign(Design):
         if self.next_level is not None:
             rows.append(["next level", f"{self.next_level[0]:g}, needs ε ≥ {number(self.next_level[1], 6)}"])
         if self.second is not None and self.second_bound is not None:
-            rows += [["then", number(self.second, 6)], ["its bound", number(self.second_bound, 6)]]
+            rows += [["then", at_least(self.second, 6)], ["its bound", at_most(self.second_bound, 6)]]
         return [
             *rows,
             ["asked", self.constraint],
-            ["proven ε (nats)", number(self.epsilon, 6)],
+            ["proven ε (nats)", at_most(self.epsilon, 6)],
             ["outcomes", str(self.mechanism.shape[1])],
             ["method", self.method],
         ]

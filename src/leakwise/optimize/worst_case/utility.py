@@ -46,6 +46,7 @@ class WorstCase(Utility):
 
     kind = "worst_case"
     labelled = True
+    said = True
     utility: Floats
     by: str
     then: Utility | None
@@ -83,7 +84,12 @@ class WorstCase(Utility):
         return float(self.columns_worth(lifts, prior)[law > 0].min())
 
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
-        value = self.value(*seen(kernel, prior), prior)  # whether a probability is zero is known exactly
+        # Whether a probability is zero is known exactly.
+        if says is None:
+            value = self.value(*seen(kernel, prior), prior)
+        else:
+            possible = np.asarray(kernel.weights != 0, dtype=np.bool_)
+            value = float(np.where(possible, self._levels.scores[:, says], np.inf).min())
         return value, value
 
     def says(self, prior: Prior) -> Alphabet:

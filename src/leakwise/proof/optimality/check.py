@@ -20,13 +20,15 @@ from leakwise.proof.optimality.branching import Region
 from leakwise.proof.optimality.claim import OptimalityClaim
 from leakwise.proof.optimality.functions import FUNCTIONS, Function, Late, chords, fill, highest, never, sum_up
 from leakwise.proof.optimality.kept_frequencies import frequencies_kept, kept_bound
+from leakwise.proof.optimality.levels import largest_by_levels
 from leakwise.proof.optimality.margins import meets
 from leakwise.proof.optimality.members import nominal_inside
 from leakwise.proof.optimality.ranges import largest_in_range
 from leakwise.proof.optimality.statistics import frequencies_bound, margin_bound
+from leakwise.proof.optimality.totals import total_bound
 from leakwise.proof.optimality.value import proven_value
 from leakwise.proof.optimality.value_boxes import ValueBox, value_box
-from leakwise.proof.ratio import worst_outcome
+from leakwise.proof.ratio import total_of_maxima, worst_outcome
 from leakwise.types import Floats
 
 __all__ = ["check_optimality", "proven_bound"]
@@ -34,6 +36,7 @@ __all__ = ["check_optimality", "proven_bound"]
 
 _NOT_AMONG = "The mechanism is not one of those the proof of optimality speaks of ({words})."
 _NODES = 1500
+_FEW = 7  # letters: up to so many cuts of the lifts show more than levels do
 
 
 # Squares of lifts overflow at masses of 1e-200, and masses of 1e-400 are 0. An infinity bounds nothing, and a number
@@ -67,6 +70,7 @@ def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: AskedLimits 
     fits = claim.low <= 1 and (claim.high is None or claim.high >= 1) and (claim.ldp is None or claim.ldp >= 1)
     fits &= claim.high is not None or claim.ldp is not None
     fits &= isinstance(priors, Prior) or (not claim.low and claim.ldp is None)
+    fits &= claim.total is None or (isinstance(priors, Prior) and claim.utility != "margin")
     fits &= claim.kept is None or (claim.kept >= 0 and claim.guesses == priors.nominal.labels)
     fits &= bool(np.isfinite(claim.duals).all()) and (claim.root is None or bool(np.isfinite(claim.root).all()))
     if claim.utility == "margin":
@@ -89,6 +93,8 @@ def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: AskedLimits 
         within &= claim.low * asked.lip.above <= 1
     if asked.anyone is not None:
         within &= claim.ldp is None or claim.ldp >= asked.anyone.above
+    if claim.total is not None:
+        within &= asked.maximal_leakage is not None and claim.total >= asked.maximal_leakage.above
     if not within:
         raise CertificateRejected(
             f"The proof of optimality speaks of fewer mechanisms than were asked for ({asked.describe()})."
@@ -98,6 +104,8 @@ def _check_request(claim: OptimalityClaim, priors: PriorSet, asked: AskedLimits 
 def _check_columns(claim: OptimalityClaim, mechanism: Mechanism, priors: PriorSet) -> None:
     """The mechanism itself must be among those it is compared with: exact, on its integers."""
     kernel = mechanism.kernel
+    if claim.total is not None and total_of_maxima(kernel, priors.support) > claim.total:
+        raise CertificateRejected(_NOT_AMONG.format(words=claim.words))
     if claim.kept is not None and not frequencies_kept(claim.kept, mechanism, priors.nominal):
         raise CertificateRejected(_NOT_AMONG.format(words=claim.words))
     if not isinstance(priors, Prior) or (isinstance(kernel, CommonLawKernel) and claim.low == 0 and claim.ldp is None):
@@ -128,6 +136,8 @@ def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never, b
     nominal = priors.nominal
     here = priors.support
     p = nominal.probabilities[here]
+    if claim.total is not None:
+        return total_bound(claim, nominal, late) if box is None and isinstance(priors, Prior) else math.inf
     if claim.utility == "margin":
         return margin_bound(claim, priors, p, box)
     if claim.utility == "frequencies":
@@ -159,7 +169,8 @@ def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Float
         if not len(claim.duals):
             return _chord_value(f, p, low, high)
         return _with_duals(claim, lambda y, room: largest_in_box(f, weights, p, y, low, high, room, late))
-    known = _chord_value(f, p, low, high) if nominal_inside(priors) and p.all() and math.isfinite(high) else math.inf
+    # Letters that the nominal prior never saw add nothing, and the mean of the others' lifts is one without them.
+    known = _chord_value(f, p[p > 0], low, high) if nominal_inside(priors) and math.isfinite(high) else math.inf
     if known <= claim.bound:
         return claim.bound
     bounds = [known]
@@ -172,6 +183,11 @@ def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Float
             bounds.append(_with_duals(claim, lambda y, room: largest_in_range(f, weights, p, y, where, room)))
         elif not wide:
             bounds.append(largest_in_range(f, weights, p, np.zeros(len(p)), where, claim.bound))
+    if len(p) > _FEW and min(bounds) > claim.bound and where is None and not late():
+        y = claim.duals if len(claim.duals) else np.zeros(len(p))
+        levels = _proven(claim, y, lambda y, room: largest_by_levels(f, p, y, priors, high, room, late))
+        if math.isfinite(levels):
+            return min(*bounds, levels)
     if min(bounds) > claim.bound and (where is None or wide) and len(claim.duals) and not late():
         region = lift_region(claim, priors, p)
         if region is not None:
@@ -191,10 +207,14 @@ def _within_box(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats
 
 
 def _with_duals(claim: OptimalityClaim, largest: Callable[[Floats, float], float]) -> float:
+    return _proven(claim, claim.duals, largest)
+
+
+def _proven(claim: OptimalityClaim, y: Floats, largest: Callable[[Floats, float], float]) -> float:
     """Σy + the largest reduced cost; the claimed bound itself where that is within it."""
-    start = sum_up(claim.duals)
+    start = sum_up(y)
     room = claim.bound - start
-    found = largest(claim.duals, room)
+    found = largest(y, room)
     return claim.bound if found <= room else start + max(found, 0.0) + (abs(start) + abs(found)) * 2.0**-50
 
 

@@ -18,7 +18,7 @@ from leakwise.mechanism import Mechanism
 from leakwise.proof.optimality.functions import FUNCTIONS
 from leakwise.types import Floats
 
-__all__ = ["KeptBody", "OptimalityBody", "OptimalityClaim", "claim_from_body", "claim_to_body"]
+__all__ = ["KeptBody", "OptimalityBody", "OptimalityClaim", "TotalBody", "claim_from_body", "claim_to_body"]
 
 Pair = tuple[str, str]
 
@@ -42,6 +42,12 @@ class KeptBody(OptimalityBody, forbid_unknown_fields=True):
     """A claim about mechanisms that keep the frequencies; one about all others is stored as it always was."""
 
     kept: Pair | None = None
+
+
+class TotalBody(KeptBody, forbid_unknown_fields=True):
+    """A claim about mechanisms of limited maximal leakage."""
+
+    total: Pair | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +76,8 @@ class OptimalityClaim:
     kept
         Where only mechanisms are compared whose outcomes are the values and come as often: how much each outcome's
         probability may differ from that of its value.
+    total
+        Where only mechanisms of limited maximal leakage are compared: e to it. The last of the duals is its price.
     """
 
     utility: str
@@ -83,6 +91,7 @@ class OptimalityClaim:
     root: Floats | None = None
     guesses: tuple[Label, ...] | None = None
     kept: Fraction | None = None
+    total: Fraction | None = None
 
     @staticmethod
     def speaks_of(utility: str) -> bool:
@@ -116,6 +125,8 @@ class OptimalityClaim:
         if self.kept is not None:
             within = f" (within {float(self.kept):.1e})" if self.kept else ""
             parts.append(f"outcomes as frequent as the values{within}")
+        if self.total is not None:
+            parts.append(f"a maximal leakage up to {math.log(self.total):.6g}")
         return " and ".join(parts)
 
 
@@ -143,10 +154,13 @@ def claim_to_body(claim: OptimalityClaim) -> OptimalityBody:
         _matrix(claim.root),
         None if claim.guesses is None else [label_to_plain(label) for label in claim.guesses],
     )
-    return body if claim.kept is None else KeptBody(**msgspec.structs.asdict(body), kept=_pair(claim.kept))
+    parts = msgspec.structs.asdict(body)
+    if claim.total is not None:
+        return TotalBody(**parts, kept=_pair(claim.kept), total=_pair(claim.total))
+    return body if claim.kept is None else KeptBody(**parts, kept=_pair(claim.kept))
 
 
-def claim_from_body(body: KeptBody, mechanism: Mechanism, name: str) -> OptimalityClaim:
+def claim_from_body(body: TotalBody, mechanism: Mechanism, name: str) -> OptimalityClaim:
     """Return a stored claim, unchecked but well formed."""
 
     def rational(pair: Pair | None) -> Fraction | None:
@@ -156,7 +170,8 @@ def claim_from_body(body: KeptBody, mechanism: Mechanism, name: str) -> Optimali
         return None if rows is None else np.array([[float.fromhex(value) for value in row] for row in rows])
 
     try:
-        low, high, ldp, kept = (rational(pair) for pair in (body.low, body.high, body.ldp, body.kept))
+        pairs = (body.low, body.high, body.ldp, body.kept, body.total)
+        low, high, ldp, kept, total = (rational(pair) for pair in pairs)
         value, bound = float.fromhex(body.value), float.fromhex(body.bound)
         duals = np.array([float.fromhex(dual) for dual in body.duals])
         gains, root = matrix(body.gains), matrix(body.root)
@@ -178,4 +193,4 @@ def claim_from_body(body: KeptBody, mechanism: Mechanism, name: str) -> Optimali
     numbers = [number for number in (value, bound) if not (number == -math.inf and body.utility == "frequencies")]
     if not known or not all(map(math.isfinite, numbers)) or (high is None and ldp is None):
         raise InvalidInput(f"{name!r} is not a valid certificate: its proof of optimality speaks of something else.")
-    return OptimalityClaim(body.utility, low, high, value, bound, duals, gains, ldp, root, guesses, kept)
+    return OptimalityClaim(body.utility, low, high, value, bound, duals, gains, ldp, root, guesses, kept, total)

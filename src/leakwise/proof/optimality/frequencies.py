@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 _MOST_LETTERS = 20
+_NARROW = 1.05  # lifts below which sums are taken in long numbers
 _TABLE = 12  # letters, all of whose sets are looked at together
 
 
@@ -70,8 +72,10 @@ def safe_inverses(lifts: Floats, law: Floats, p: Floats) -> Iterator[tuple[Float
 
 def largest_square(root: Floats, y: Floats, p: Floats, columns: Floats) -> float:
     """Return a number above |Hᵀλ|² - y·λ at every one of some columns."""
+    root, y = _long(root, y, columns.max())
     values = np.sum((root.T @ columns) ** 2, axis=0) - y @ columns
-    return highest([float(values.max())]) + _rounded(root, y, p, columns.max(axis=1))
+    largest = highest([float(values.max())])
+    return largest + _rounded(root, y, p, columns.max(axis=1), largest)
 
 
 def largest_square_in_range(root: Floats, y: Floats, p: Floats, where: Range, *, box: bool = False) -> float:
@@ -83,6 +87,8 @@ def largest_square_in_range(root: Floats, y: Floats, p: Floats, where: Range, *,
     if size > _MOST_LETTERS:
         return math.inf
     boxes = [(a, float(where.top(np.array([a]))[0])) for a in ([where.low] if box else where.kinks())]
+    high = max([top for _, top in boxes] + [float(where.top(np.array([1.0]))[0])])
+    root, y = _long(root, y, high)
     gram, tail = root @ root.T, min(size, _TABLE)
     last = ((np.arange(1 << tail)[None, :] >> np.arange(tail)[:, None]) & 1).astype(np.float64)
     rows_of_last = gram[:, size - tail :] @ last
@@ -95,8 +101,7 @@ def largest_square_in_range(root: Floats, y: Floats, p: Floats, where: Range, *,
         found = [] if box else [table.two_values(where)]
         found += [table.one_between(low, high) for low, high in boxes if high > max(low, 1.0)]
         largest = highest([largest, *found])
-    high = max([top for _, top in boxes] + [float(where.top(np.array([1.0]))[0])])
-    return largest + _rounded(root, y, p, np.minimum(high, 1 / p) * (1 + 2.0**-40))
+    return largest + _rounded(root, y, p, np.minimum(high, 1 / p) * (1 + 2.0**-40), largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +147,25 @@ class _Sets:
         return highest([float(np.where(fits, costs, -np.inf).max())])
 
 
-def _rounded(root: Floats, y: Floats, p: Floats, reach: Floats) -> float:
-    """What roundings may take off a reduced cost whose lifts are at most ``reach``, known as free letters are."""
-    error = lift_error(p, float(reach.max()))
+def _long(root: Floats, y: Floats, high: float) -> tuple[Any, Any]:
+    """The same numbers, as long ones where all lifts are nearly 1: of what is added up little is left there."""
+    kind = np.longdouble if high < _NARROW else np.float64
+    return root.astype(kind), y.astype(kind)
+
+
+def _rounded(root: Any, y: Any, p: Floats, reach: Floats, largest: float) -> float:
+    """What roundings may take off a reduced cost whose lifts are at most ``reach``, known as free letters are.
+
+    ``largest`` is the largest that was computed: with y·λ it bounds |Hᵀλ|², from which an error of λ is seen.
+    """
+    error, unit = lift_error(p, float(reach.max())), 4 * float(np.finfo(root.dtype).eps)
     most = float(((np.abs(root).T @ reach) ** 2).sum())
-    blurred = float((np.linalg.norm(root, axis=1) * error).sum())
+    blurred = float((np.sqrt((root * root).sum(axis=1)) * error).sum())
     slope = float((np.abs(y) * error).sum())
     size = most + float(np.abs(y) @ reach)
-    return (2 * math.sqrt(most) + blurred) * blurred + slope + size * (4 * len(y) + 64) * 2.0**-50
+    summed = size * (4 * len(y) + 64) * unit
+    length = math.sqrt(min(most, max(largest, 0.0) + float(np.abs(y) @ reach) + summed))
+    return (2 * length + blurred) * blurred + slope + summed + abs(largest) * 2.0**-50
 
 
 def trace_bound(d: Floats, v: Floats, p: Floats, box: tuple[Floats, Floats], mean_square: float | None = None) -> float:

@@ -19,7 +19,7 @@ from leakwise.tables.estimate.intervals import score_interval
 from leakwise.tables.estimate.inversion import GAP, Inversion
 from leakwise.types import Array, Counts, Floats, Indices
 
-__all__ = ["code_law", "invert_code"]
+__all__ = ["code_law", "invert_code", "onto_simplex"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def invert_code(counts: Counts, kernel: CodeKernel, *, confidence: float, simult
     # E b² = E e² + 2c·E e + c², and E e = 1 - c for the letter itself.
     second = seen + centre**2 * float(each**2 @ seen_place) + constant * (2 * mean + constant)
     alone = own + centre**2 * float(each**2 @ place) + constant * (2 * (1 - constant) + constant)
-    p = _onto_simplex(estimate)
+    p = onto_simplex(estimate)
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.where(p < 1, np.maximum((second - p * alone) / (1 - p), 0.0), alone)
     claims = len(p) if simultaneous else 1
@@ -109,7 +109,7 @@ def _windows_of(outcomes: Array, kernel: CodeKernel) -> Floats:
     return np.asarray(outcomes[: places.count * places.q], dtype=np.float64).reshape(places.count, places.q)
 
 
-def _onto_simplex(estimate: Floats) -> Floats:
+def onto_simplex(estimate: Floats) -> Floats:
     """The closest frequencies: all lowered (or raised) alike, and zero where that leads below."""
     order = np.sort(estimate)[::-1]
     excess = (np.cumsum(order) - 1) / np.arange(1, len(order) + 1)

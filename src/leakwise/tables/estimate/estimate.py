@@ -12,7 +12,7 @@ import numpy as np
 from leakwise.alphabet import edges_of, encode_column
 from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
 from leakwise.exact import ratio_array
-from leakwise.mechanism import AnyMechanism, CodeKernel, CommonLawKernel, Mechanism, StratifiedMechanism
+from leakwise.mechanism import AnyMechanism, CodeKernel, CommonLawKernel, Mechanism, SetMechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable, check_table
 from leakwise.tables.estimate.beside import mechanism_beside, released_beside
 from leakwise.tables.estimate.fit import fits
@@ -150,6 +150,10 @@ def estimate(
     if isinstance(mechanism, Mapping):
         _refuse_released(by, [name for key in mechanism for name in (key if isinstance(key, tuple) else (key,))])
         given, column = _of_mapping(mechanism, column)
+    if isinstance(given, SetMechanism):
+        from leakwise.tables.estimate.sets import estimate_sets
+
+        return estimate_sets(released, given, column, by, confidence, simultaneous)
     if is_path(released) or isinstance(released, SqlTable):
         return _of_file(released, given, column, by, confidence, simultaneous)
     told = carried_secrets(metadata_of(released), "the table")

@@ -70,7 +70,7 @@ class Beside:
     prior_cost: Fraction = Fraction(0)
     bins: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
-    @property
+    @cached_property
     def seen(self) -> frozenset[Seen]:
         """Every column that went out, with the edges of its bins; None where it went out as it is."""
         edges = dict(self.bins)
@@ -161,7 +161,7 @@ class LedgerEntry:
     repeats: Repeats | None = None
     changed: bool = False
 
-    @property
+    @cached_property
     def after(self) -> frozenset[int]:
         """The entries whose outcomes this release is certified beside."""
         return frozenset(number for _, number in self.outcomes)
@@ -176,7 +176,12 @@ class LedgerEntry:
         """What is known to have gone out beside the secret."""
         return NOTHING_SAID if self.beside is None else self.beside
 
-    @property
+    @cached_property
+    def known(self) -> str:
+        """What is equal for equal priors, as the database holds it."""
+        return known_to_text(self.prior)
+
+    @cached_property
     def cost(self) -> float:
         """What the prior cost, in nats, rounded up."""
         return float_above(self.row.prior_cost)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
+from leakwise.exact import log_upper
 from leakwise.leakage import epsilon, ldp
 from leakwise.leakage.many_releases.largest_lift import largest_lift
 from leakwise.leakage.measures.arguments import single_prior
@@ -56,7 +58,8 @@ def together(
     For one prior the worst joint outcome is searched for, and bounded where the search is stopped. For a set of priors,
     exact where the joint outcomes number at most 10⁶ (releases by one mechanism are counted by types). Beyond that,
     with A the releases composed exactly and B the rest, an outcome of B multiplies a lift by at most max_x
-    P(y|x) / min_x P(y|x), so that ε ≤ min(ε_max, ε(A) + Σ_B LDP) (the mathematics, section 5).
+    P(y|x) / min_x P(y|x), so that ε ≤ ε(A) + Σ_B LDP (the mathematics, section 5). For one prior it is also at most
+    -log(π + (1-π)e^-L) with L = Σ LDP and π the least mass, which is at most ε_max.
 
     Parameters
     ----------
@@ -99,8 +102,15 @@ def together(
         limits = [*costs.values(), *(ldp(mechanism) for mechanism in others)]
         found = min(math.fsum([found, *rest]), math.fsum(limits)) * (1 + 2.0**-50)
         if capped and prior is prior.nominal:
-            found = min(found, prior.nominal.epsilon_max)
+            found = min(found, _whatever_is_told(prior.nominal, rounded_sum(limits)))
     return Together(found, not any(rest), 1 if composed is None else composed.count_vectors)
+
+
+def _whatever_is_told(prior: Prior, limit: float) -> float:
+    """The most that outcomes of so much LDP tell: P(y) ≥ P(y|x)·(π_x + (1-π_x)e^-L), rounded up."""
+    rarest = min(mass for mass in prior.fractions if mass)
+    never_less = Fraction(math.exp(-limit) * (1 - 2.0**-50))
+    return min(prior.epsilon_max, log_upper(1 / (rarest + (1 - rarest) * never_less)))
 
 
 def _is_small(mechanisms: Sequence[Mechanism]) -> bool:

@@ -78,7 +78,9 @@ class _Known:
 
     def key(self) -> Any:
         """Return what is equal for equal priors; a set of a kind that is not stored equals nothing."""
-        return self.entry.id if self.prior is None else known_to_text(self.prior)
+        if self.prior is None:
+            return self.entry.id
+        return self.entry.known if self.prior is self.entry.prior else known_to_text(self.prior)
 
 
 def _worst_priors(columns: tuple[str, ...], counted: Sequence[LedgerEntry]) -> list[_Known] | None:

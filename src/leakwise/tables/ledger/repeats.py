@@ -60,8 +60,7 @@ def _draws(one: LedgerEntry) -> str | None:
 
 def _known(one: LedgerEntry) -> object:
     """What is equal for equal priors; one that is not stored equals none."""
-    text = known_to_text(one.prior)
-    return one.id if text == known_to_text(None) else text
+    return one.id if one.known == known_to_text(None) else one.known
 
 
 def _changes(group: Iterable[LedgerEntry]) -> int:

@@ -10,7 +10,7 @@ from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import CertaintyWarning, InvalidInput, some_of
 from leakwise.guarantee import percent_at_least, percent_at_most
 from leakwise.leakage.measures.certainty import Certainty, certainty, has_cover
-from leakwise.mechanism import Mechanism
+from leakwise.mechanism import Mechanism, SetMechanism
 from leakwise.priors import PriorSet
 from leakwise.proof import StratifiedCertificate
 from leakwise.types import Counts
@@ -121,9 +121,16 @@ def warn_of_certainty(secrets: Iterable[tuple[Sequence[Hashable], Mechanism]], s
     for names, mechanism in secrets:
         if has_cover(mechanism):
             continue
+        title = " and ".join(repr(str(name)) for name in names) or "the column"
+        if isinstance(mechanism, SetMechanism):
+            warnings.warn(
+                f"Rows of {title} can be read: a set of few values makes one of them all but certain.",
+                CertaintyWarning,
+                stacklevel=stacklevel + 1,
+            )
+            continue
         found = certainty(mechanism)
         if found.certain:
-            title = " and ".join(repr(str(name)) for name in names) or "the column"
             warnings.warn(
                 f"Rows of {title} can be read: {_certain_words(found, mechanism)}",
                 CertaintyWarning,

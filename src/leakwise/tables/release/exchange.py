@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from leakwise.alphabet import Bins, encode_column
 from leakwise.errors import InvalidInput, some_of
-from leakwise.mechanism import AnyMechanism, StratifiedMechanism
+from leakwise.mechanism import AnyMechanism, SetMechanism, StratifiedMechanism
 from leakwise.tables.kinds.joint_columns import encode_columns, parts_of
 from leakwise.tables.memo.draws import Memo
 from leakwise.tables.release.draw import draw_codes
@@ -56,6 +56,8 @@ class Exchanger:
         What makes plain values of a person column of the kind at hand.
     drawn
         Outcomes that were drawn already: they are taken as they are.
+    unlisted
+        Whether outcomes that are too many to list may come as they are drawn: each batch then has labels of its own.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Exchanger:
         memo: Memo | None = None,
         plain: Callable[[Any], Any] = lambda column: column,
         drawn: DrawnColumns | None = None,
+        unlisted: bool = False,
     ) -> None:
         self._drawn = DrawnColumns() if drawn is None else drawn
         self._rows = 0
@@ -82,7 +85,8 @@ class Exchanger:
         self.outputs: dict[Any, Sequence[Any]] = {}
         beside = refuse_given_secrets(secrets, self._drawn.names)
         for names, mechanism in secrets:
-            self.outputs.update(_outputs(names, mechanism))
+            as_they_come = unlisted and isinstance(mechanism, SetMechanism)
+            self.outputs.update(dict.fromkeys(names, ()) if as_they_come else _outputs(names, mechanism))
         refuse_roles(list(self.outputs), beside, list(self.coarse), self.dropped)
         self.closed = bool(beside or self.coarse or self.dropped)
         """Whether it was said of the other columns what they are: one that nobody knew of must not go out."""
@@ -114,7 +118,11 @@ class Exchanger:
                 columns = self._drawn.rows(self._rows, size)
             if turn < len(self._before):
                 self._before[turn](codes)
-            drawn = self._drawn.of(one.names, codes, self._rows)
+            drawn: Array | None
+            if isinstance(one.mechanism, SetMechanism):  # its outcomes are listed as they come
+                outcomes, drawn = one.mechanism.drawn(codes, self._stream)
+            else:
+                outcomes, drawn = one.mechanism.output_alphabet, self._drawn.of(one.names, codes, self._rows)
             if drawn is None:
                 if one.rows is not None and one.given is not None:
                     read = {name: columns[name] if name in columns else batch[name] for name in one.beside}
@@ -125,7 +133,7 @@ class Exchanger:
                     drawn = one.sampler.draw(codes, people)
             if turn < len(self._after):
                 self._after[turn](drawn)
-            columns |= outcome_columns(one.names, one.mechanism.output_alphabet, drawn)
+            columns |= outcome_columns(one.names, outcomes, drawn)
             new |= {name: (columns[name].places, columns[name].values) for name in one.names}
         self._rows += size
         return new
@@ -151,7 +159,7 @@ class _Secret:
         elif isinstance(mechanism, StratifiedMechanism):
             assert self.rows is not None
             self.sampler = self.rows.sampler()
-        else:
+        elif not isinstance(mechanism, SetMechanism):
             self.sampler = mechanism.sampler
 
 

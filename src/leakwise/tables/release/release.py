@@ -6,8 +6,11 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from leakwise.mechanism import AnyMechanism, Mechanism, StratifiedMechanism
+from leakwise.errors import InvalidInput
+from leakwise.mechanism import AnyMechanism, Mechanism, SetMechanism, StratifiedMechanism
 from leakwise.tables.databases.sql_table import SqlTable
+from leakwise.tables.formats import is_path
+from leakwise.tables.kinds.batches import Batches
 from leakwise.tables.kinds.streams import is_reader
 from leakwise.tables.memo.draws import memo_of
 from leakwise.tables.memo.key import MemoKey
@@ -108,6 +111,7 @@ def release(
     if is_reader(data) and out is None:
         reader = cast(Any, data)
         read = secrets_of(reader.schema.names, mechanism, column)
+        _refuse_unlisted(read, True)
         warn_of_secrets(reader.schema.names, read, stacklevel=2)
         drawn = [name for one in read for name in one.names]
         kept = memo_of(memo, person, reader.schema.names, drawn, unsafe_seed)
@@ -116,6 +120,8 @@ def release(
     secrets = secrets_of(source.names, mechanism, column)
     drawn = [name for one in secrets for name in one.names]
     refuse_partition((data, out), drawn)
+    elsewhere = out is not None or is_path(data) or isinstance(data, (SqlTable, Batches)) or memo is not None
+    _refuse_unlisted(secrets, elsewhere)
     source.memo = memo_of(memo, person, source.names, drawn, unsafe_seed)
     refuse_same_files({"memo": None if source.memo is None else source.memo.key.path}, {"out": file_of(out)})
     warn_of_secrets(source.names or (), secrets, stacklevel=2)
@@ -140,6 +146,17 @@ def release(
     if source.memo is not None:
         source.memo.check(source.plain(person), stacklevel=2)
     return cast(Data, source.release([one.mechanism for one in secrets], stream))
+
+
+def _refuse_unlisted(secrets: Sequence[Secret], elsewhere: bool) -> None:
+    """Refuse sets that nobody listed where a list of the outcomes is needed."""
+    for one in secrets:
+        if isinstance(one.mechanism, SetMechanism) and (elsewhere or len(one.names) > 1):
+            raise InvalidInput(
+                f"The mechanism has outcomes that are too many to list ({one.mechanism}). It releases one column at a "
+                "time, in memory and without a memo: read the table first, or use lw.catalog.optimized_local_hashing, "
+                "whose outcomes are few."
+            )
 
 
 def warn_of_secrets(known: Sequence[Hashable], secrets: Sequence[Secret], stacklevel: int) -> None:

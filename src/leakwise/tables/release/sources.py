@@ -193,6 +193,7 @@ class _InMemory:
             memo=self.memo,
             plain=shown_held,
             drawn=self._drawn,
+            unlisted=True,
         )
         before = metadata_of(self._held)
         seeded = stream is not None and stream.seeded

@@ -161,12 +161,44 @@ def test_a_table_is_audited_with_the_mechanisms_of_its_strata(tmp_path: Path) ->
     assert [round(one["added"]["lift"], 3) for one in json.loads(said)["strata"]] == [1.6, 2.286]
 
 
+def test_a_table_is_judged_on_what_an_outcome_adds_at_the_upper_end_of_its_interval(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE)
+    words = [RESPONSE, "--table", str(path), "--column", "smokes", "--given", "sex", "--domain", "no,yes"]
+    _, said, _ = run(*words, "--json")
+    added = json.loads(said)["added"]
+    strata = [one["added"]["high"] for one in json.loads(said)["strata"]]
+    worst = max(strata)
+    assert added["lift"] < worst < 3
+    for limit, kept in ((worst * 1.001, True), (worst * 0.999, False), ((added["lift"] + worst) / 2, False)):
+        code, said, _ = run(*words, "--fail-above", f"{limit:.9f}", "--json")
+        found = json.loads(said)
+        assert (code, found["kept"], found["lift"]) == (int(not kept), kept, worst)
+    code, said, _ = run(*words, "--fail-above", "1.2")
+    flat = " ".join(said.split())
+    assert code == 1
+    assert "The limit of --fail-above is broken: at most 1.2 times as likely is allowed" in flat
+    assert "Compared is the most that an outcome adds to sex, in any stratum: the upper end of its interval" in flat
+
+
+def test_the_summary_is_a_picture_of_its_own_with_the_limit_that_is_judged(tmp_path: Path) -> None:
+    picture = tmp_path / "summary.svg"
+    words = (RESPONSE, "--prior", "no=0.5,yes=0.5", "--summary", str(picture))
+    code, said, error = run(*words, "--fail-above", "1.2")
+    assert (code, "Summary saved" in said + error) == (1, True)
+    assert "1.2 times as likely" in picture.read_text()
+    assert ", above the limit" in picture.read_text()
+    assert run(*words, "--lift", "7")[0] == 0
+    assert "7 times as likely" in picture.read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--table", "t.csv", "--column", "s", "--summary", "s.svg"], "--table goes without --summary"),
         (["--table", "t.csv"], "--table needs --column"),
         (["--table", "t.csv", "--column", "s", "--prior", "uniform"], "--table goes without --prior"),
-        (["--table", "t.csv", "--column", "s", "--fail-above", "2"], "--table goes without --fail-above"),
+        (["--table", "t.csv", "--column", "s", "--fail-above", "0.5"], "--fail-above must be a lift of at least 1"),
         (["--prior", "uniform", "--given", "sex"], "--given goes with --table"),
     ],
 )

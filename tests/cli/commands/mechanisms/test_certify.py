@@ -81,3 +81,33 @@ def test_wrong_input_is_no_verdict(words: tuple[str, ...], message: str) -> None
     code, said, error = run(RESPONSE, *KNOWN, *words)
     assert (code, said) == (2, "")
     assert message in error
+
+
+def test_a_mechanism_by_stratum_is_certified_for_the_priors_of_its_strata(tmp_path: Path) -> None:
+    counted = lw.PriorByStratum.from_data(
+        {"sex": list("ffffmmmm") * 50, "ill": ["no", "no", "no", "yes", "no", "no", "yes", "yes"] * 50},
+        "ill",
+        given=["sex"],
+        domain=["no", "yes"],
+    )
+    response = lw.randomized_response(["no", "yes"], lift=3)  # a lift of 2 where one in four is ill, 1.5 where half are
+    drawn = lw.StratifiedMechanism(dict.fromkeys("fm", response), given={"sex": ["f", "m"]})
+    by, priors, proof = tmp_path / "by.json", tmp_path / "priors.json", tmp_path / "proof.json"
+    drawn.save(by)
+    counted.save(priors)
+    code, said, _ = run(by, "--prior", priors, "--lift", 2, "-o", proof)
+    flat = " ".join(said.split())
+    assert code == 0
+    assert flat.startswith("No guess about the secret becomes more than 2 times as likely")
+    assert "The priors of the strata are estimates from 400 rows and were taken as exact" in flat
+    assert lw.verify(proof).largest_lift == 2
+    code, said, _ = run(by, "--prior", priors, "--fail-above", "1.5", "--json")
+    found = json.loads(said)
+    assert (code, found["kept"], found["limit"], len(found["strata"])) == (1, False, 1.5, 2)
+    # With a failure probability every prior that the rows leave possible counts: the lift is larger.
+    code, said, _ = run(by, "--prior", priors, "--lift", 2, "--failure", "1e-6")
+    assert code == 1
+    for words in ((), ("--prior", "no=0.5,yes=0.5"), ("--prior", priors, "--counts", "no=5,yes=5")):
+        code, _, error = run(by, *words)
+        assert code == 2
+        assert "is a mechanism by stratum. It needs --prior FILE alone" in " ".join(error.split())

@@ -81,6 +81,24 @@ def test_other_constraints_and_methods() -> None:
     assert "vertices listed" in json.loads(said)["method"]
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (["--maximal-leakage", "0.3", "--lift", "3"], "maximal leakage 0.3"),
+        (["--lift", "1.1", "--delta", "0.2"], "lift = 1.1 after any post-processing"),
+    ],
+)
+def test_limits_on_all_outcomes_together(tmp_path: Path, limit: list[str], said: str) -> None:
+    proof = tmp_path / "proof.json"
+    code, shown, _ = run(*PRIOR, *limit, "--certificate", str(proof))
+    assert code == 0
+    assert said in " ".join(shown.split())
+    assert RUN.invoke(app, ["verify", str(proof)]).exit_code == 0
+    code, _, told = run(*PRIOR, *limit, "--failure", "1e-6")
+    assert code == 2
+    assert f"--failure does not go with {limit[0 if 'leakage' in limit[0] else 2]}" in " ".join(told.split())
+
+
 def test_the_number_of_outcomes_is_an_option() -> None:
     words = ("--prior", "uniform:20", "--ldp", "2", "--utility", "frequencies", "--outcomes")
     code, said, _ = run(*words, "190", "--json")

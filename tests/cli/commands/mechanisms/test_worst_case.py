@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import leakwise as lw
 from leakwise.cli import app
-from leakwise.proof.masks import verify_mask
+from leakwise.proof.masks import load_mask_certificate
 
 QUERY = "distance:power=2,below=1"
 
@@ -34,7 +34,7 @@ def test_one_level_with_its_certificate(tmp_path: Path) -> None:
     words = ["--level", "-4", "--save", str(mechanism), "--certificate", str(certificate), "--plot", str(chart)]
     run(QUERY, "--prior", "uniform:7", *words)
     assert lw.epsilon(lw.Mechanism.load(mechanism), lw.Prior.uniform(7)) == pytest.approx(math.log(2))
-    assert verify_mask(certificate).epsilon_upper == pytest.approx(math.log(2))
+    assert load_mask_certificate(certificate).verify().epsilon_upper == pytest.approx(math.log(2))
     assert chart.is_file()
 
 

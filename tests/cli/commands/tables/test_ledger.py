@@ -89,6 +89,22 @@ def test_a_release_made_elsewhere_is_entered_and_refused_beyond_the_budget(book)
     assert book.entries()[-1].origin == "counted; made elsewhere"
 
 
+def test_a_release_by_stratum_made_elsewhere_is_entered_with_its_given_columns(book, tmp_path):
+    priors = lw.PriorByStratum({"f": {"no": 0.8, "yes": 0.2}, "m": {"no": 0.6, "yes": 0.4}}, given={"sex": ["f", "m"]})
+    design = lw.design(priors, lift=2, anyone=10)
+    design.mechanism.save(tmp_path / "by.json")
+    priors.save(tmp_path / "priors.json")
+    words = ("ledger", "add", book.path, "--dataset", "clinic", "--secret", "ill", "--mechanism", tmp_path / "by.json")
+    code, said = run(*words, "--prior", tmp_path / "priors.json", "--json")
+    found = json.loads(said)
+    assert (code, found["lift"], found["total"]["given"]) == (0, design.certificate.largest_lift, ["sex"])
+    entry = book.entries()[-1]
+    assert (entry.mechanism, entry.row.given, entry.origin) == (design.mechanism, ("sex",), "given; made elsewhere")
+    code, said = run(*words, "--prior", "no=0.5,yes=0.5")
+    assert code == 2
+    assert len(book.entries()) == 3
+
+
 def test_what_cannot_be_entered_leaves_the_ledger_as_it_was(book):
     words = ("--dataset", "survey.csv", "--secret", "smokes", "--mechanism", "randomized-response:n=2,lift=3")
     for more in ((), ("--prior", "0.5,0.5", "--counts", "5,5"), ("--prior", "0.5,0.5", "--failure", "1e-6")):
@@ -97,6 +113,7 @@ def test_what_cannot_be_entered_leaves_the_ledger_as_it_was(book):
     code, said = run("ledger", "add", none, *words, "--prior", "0.5,0.5")
     assert (code, none.exists()) == (2, False)
     assert "There is no ledger" in said
+    assert "leakwise ledger budget LEDGER --default --lift 8" in " ".join(said.split())
     # Where there is a budget, the identity, which has no limit for anyone, is refused as well.
     book.set_budget("survey.csv", lift=100)
     assert run("ledger", "add", book.path, *words[:-1], "identity:n=2", "--prior", "1/1000,999/1000")[0] == 2

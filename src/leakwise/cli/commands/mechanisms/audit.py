@@ -77,6 +77,15 @@ def audit(
         Path | None, typer.Option("--save", metavar="FILE", help="With --invariant: save the better mechanism.")
     ] = None,
     plot: PlotOption = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            "--summary",
+            metavar="FILE",
+            help="Also save one picture for people who decide, without nats (.png, .svg, .html or .json): how far a "
+            "guess can be raised, against the limit of --fail-above or --lift.",
+        ),
+    ] = None,
     table: TableOption = None,
     given: GivenOption = None,
     as_json: JsonOption = False,
@@ -84,10 +93,10 @@ def audit(
 ) -> None:
     """Show everything that a mechanism leaks: all measures, each outcome, and what it means in words.
 
-    The mechanism is a saved file, a CSV matrix, or a name with parameters (constant, identity, k-singular,
-    randomized-response, symmetric-channel, truncated-geometric). The prior is the assumed distribution of the secret.
+    The mechanism is a saved file, a CSV matrix, or a name with parameters (an unknown name prints
+    the list). The prior is the assumed distribution of the secret.
     With --fail-above, --anyone, --lift-of, --ceiling or --floor it also says whether the mechanism keeps these limits,
-    and the exit code is 1 where it does not.
+    and the exit code is 1 where it does not; with --table, --fail-above is about what an outcome adds to the row.
 
     \b
     leakwise audit randomized-response:n=2,epsilon=1 --prior 0.7,0.3
@@ -98,7 +107,9 @@ def audit(
     leakwise audit mechanism.json --data people.csv --column smokes --domain no,yes
     leakwise audit pram.csv --counts counts.csv --invariant --save better.json
     leakwise audit k-singular:n=4,k=2 --prior uniform --plot audit.html
+    leakwise audit mechanism.json --prior no=0.8,yes=0.2 --fail-above 2 --summary summary.svg
     leakwise audit mechanism.json --table people.csv --column smokes --given sex --given age=bins:0,100,10
+    leakwise audit mechanism.json --table people.csv --column smokes --given sex --fail-above 2
     """
     if table is not None:
         others: dict[str, object] = {
@@ -108,10 +119,17 @@ def audit(
             "--failure": failure,
             "--epsilon": epsilon,
         }
-        others |= {"--lift": lift, "--plot": plot, "--save": saved, "--invariant": invariant or None}
+        others |= {
+            "--lift": lift,
+            "--plot": plot,
+            "--summary": summary,
+            "--save": saved,
+            "--invariant": invariant or None,
+        }
         others |= {"--anyone": anyone, "--lift-of": lift_of, "--ceiling": ceiling, "--floor": floor}
-        others |= {"--fail-above": fail_above}
-        audit_a_table(table, mechanism, column, given, domain, others, as_json, everything)
+        limit = read_fail_above(fail_above)
+        if not audit_a_table(table, mechanism, column, given, domain, others, limit, as_json, everything):
+            raise typer.Exit(1)
         return
     if given:
         raise InvalidInput("--given goes with --table FILE: the table whose columns go out beside the secret.")
@@ -147,5 +165,9 @@ def audit(
         beside.design.mechanism.save(saved)
         say(f"Mechanism saved: {saved}")
     save_picture(result, plot)
+    if summary is not None:
+        from leakwise.charts.render import save
+
+        say(f"Summary saved: {save(result.chart('summary', limit=largest), summary)}")
     if not (within and all(one.kept for one in result.limits)):
         raise typer.Exit(1)

@@ -27,11 +27,8 @@ from leakwise.cli.options.reading import (
     FailureOption,
     MechanismArgument,
     PriorOption,
-    every_prior_left,
-    named_after,
-    read_mechanism,
-    read_prior,
 )
+from leakwise.cli.options.row import read_to_certify
 from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 from leakwise.errors import InvalidInput
@@ -76,12 +73,14 @@ def certify(
     """Prove that a mechanism keeps a limit, on the exact integers that a release draws from.
 
     The exit code is 0 where every limit is kept, and 1 where one is not: then nothing is saved. --fail-above is another
-    name of --lift. A certificate contains the mechanism and the prior, with --counts or --data the counts.
+    name of --lift. A certificate contains the mechanism and the prior, with --counts or --data the counts. A
+    mechanism by stratum takes --prior FILE, the priors of its strata.
 
     \b
     leakwise certify mechanism.json --prior no=0.8,yes=0.2 --lift 2 -o proof.json
     leakwise certify mechanism.json --counts no=800,yes=200 --failure 1e-6 --fail-above 2 --json
     leakwise certify randomized-response:letters=no/yes,lift=3 --prior no=0.7,yes=0.3 --lift 2 --anyone 3
+    leakwise certify by_stratum.json --prior priors.json --lift 2 -o proof.json
     """
     from leakwise.guarantee import taken_as_exact
     from leakwise.proof import certify as prove
@@ -90,16 +89,14 @@ def certify(
     if len(asked := [name for name, value in limits.items() if value is not None]) > 1:
         raise InvalidInput(f"Give one of --lift, --epsilon and --fail-above. Got {' and '.join(asked)}.")
     largest = number(lift, "--lift") if lift is not None else read_fail_above(fail_above)
-    chosen = read_mechanism(mechanism)
-    found = read_prior(prior, counts, data, column, domain, mechanism=chosen)
-    known = every_prior_left(found, failure)
+    chosen, known = read_to_certify(mechanism, prior, counts, data, column, domain, failure)
     certificate = prove(
-        named_after(chosen, found),
+        chosen,
         known,
         None if epsilon is None else number(epsilon, "--epsilon"),
         lift=largest,
         anyone=read_anyone(anyone),
-        **read_value_limits(lift_of, ceiling, floor, found.labels),
+        **read_value_limits(lift_of, ceiling, floor, known.labels),
     )
     first, *rest = certificate._shown()
     assert isinstance(first, Table)

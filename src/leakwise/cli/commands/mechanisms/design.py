@@ -13,11 +13,13 @@ from leakwise.cli.options.domain import DomainOption
 from leakwise.cli.options.limits import (
     AnyoneOption,
     CeilingOption,
+    DeltaOption,
     FloorOption,
     ForbiddenOption,
     KeepAtLeastOption,
     LiftOfOption,
     MarginOption,
+    MaximalLeakageOption,
     RowsOption,
     ValuesOption,
     read_anyone,
@@ -85,6 +87,8 @@ def design(
     lift_of: LiftOfOption = None,
     ceiling: CeilingOption = None,
     floor: FloorOption = None,
+    maximal_leakage: MaximalLeakageOption = None,
+    delta: DeltaOption = None,
     ldp: Annotated[
         str | None,
         typer.Option("--ldp", metavar="NATS", help="The limit of --anyone in nats: local differential privacy."),
@@ -160,6 +164,8 @@ def design(
     leakwise design --prior uniform:20 --ldp 2 --utility frequencies --outcomes 400
     leakwise design --prior prior.csv --lift 2 --anyone 20 --utility-matrix worth.csv
     leakwise design --prior HIV=0.02,flu=0.58,none=0.4 --lift 3 --lift-of HIV=1.2 --ceiling HIV,flu=0.8
+    leakwise design --prior a=0.5,b=0.3,c=0.2 --maximal-leakage 0.3 --lift 3
+    leakwise design --prior a=0.5,b=0.3,c=0.2 --lift 1.1 --delta 0.2
     leakwise design --counts counts.csv --lift 2 --keep-frequencies --forbidden male:pregnant --keep-at-least flu=0.2
     leakwise design --prior prior.csv --epsilon 1.5 --time-limit 10 --json
     leakwise design --data survey.csv --column smokes --domain no,yes --lift 2 --failure 1e-6
@@ -175,8 +181,9 @@ def design(
     if failure is None and strategy is not None:
         raise InvalidInput("--strategy goes with --failure: how often the sample may mislead, such as 1e-6.")
     if failure is not None:
-        if lip is not None or method != "auto" or outcomes is not None:
-            raise InvalidInput("--failure does not go with --lip, --method or --outcomes.")
+        others = {"--lip": lip, "--maximal-leakage": maximal_leakage, "--delta": delta, "--outcomes": outcomes}
+        if given := [name for name, value in others.items() if value is not None] + ["--method"] * (method != "auto"):
+            raise InvalidInput(f"--failure does not go with {', '.join(given)}.")
         if margin is not None or rows is not None or values is not None:
             raise InvalidInput(
                 "--failure does not go with --margin, --rows or --values: find the lift for the frequencies of the "
@@ -217,6 +224,8 @@ def design(
                 rows=rows,
                 ldp=_given(ldp, "--ldp"),
                 lip=_given(lip, "--lip"),
+                maximal_leakage=_given(maximal_leakage, "--maximal-leakage"),
+                delta=_given(delta, "--delta"),
                 keep_frequencies=keep_frequencies,
                 **masks,
                 outcomes=outcomes,

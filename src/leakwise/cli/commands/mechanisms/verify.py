@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A certificate that a release, a design or certify() saved.")
+        Path, typer.Argument(metavar="FILE", help="A certificate that a release, a design, certify or records saved.")
     ],
     as_json: JsonOption = False,
     everything: AllOption = False,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leakwise.cli.options.results import PlotOption, save_picture
-from leakwise.cli.screen.output import AllOption, JsonOption, show
+from leakwise.cli.options.results import CertificateOption, PlotOption, save_picture
+from leakwise.cli.screen.output import AllOption, JsonOption, say, show
 from leakwise.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ ChannelArgument = Annotated[
 EntropyOption = Annotated[
     str, typer.Option("--entropy", "-b", help="The least uncertainty of the adversary, in nats; 'max' is log|X|.")
 ]
+MeasureOption = Annotated[
+    str, typer.Option("--measure", help="mutual_information (an average over answers) or pointwise (every answer).")
+]
 MethodOption = Annotated[str, typer.Option("--method", help="global (proven) or alternating (the paper's algorithms).")]
 ToleranceOption = Annotated[float, typer.Option("--tolerance", help="The gap to close, in nats.")]
 TimeOption = Annotated[
@@ -42,7 +45,7 @@ TimeOption = Annotated[
 ]
 
 
-_HELP = """Bound what an adversary with limited knowledge learns about one record of a dataset (mutual information).
+_HELP = """Bound what an adversary with limited knowledge learns about one record of a dataset.
 
 Example: leakwise records leakage parity:n=4 symmetric:flip=0.3 --entropy 2.0
 """
@@ -62,12 +65,28 @@ def register(app: typer.Typer) -> None:
 def leakage(
     query: QueryArgument,
     mechanism: ChannelArgument,
-    entropy: EntropyOption = "0",
+    entropy: Annotated[
+        str | None,
+        typer.Option(
+            "--entropy",
+            "-b",
+            help="The least uncertainty of the adversary, in nats; 'max' is log|X|. [default: 0]",
+        ),
+    ] = None,
+    min_entropy: Annotated[
+        str | None,
+        typer.Option(
+            "--min-entropy",
+            help="The same for --measure pointwise: no dataset is more probable than e^-b. [default: 0]",
+        ),
+    ] = None,
+    measure: MeasureOption = "mutual_information",
     method: MethodOption = "global",
     tolerance: ToleranceOption = 1e-6,
     time_limit: TimeOption = 60.0,
     restarts: Annotated[int, typer.Option("--restarts", help="Random starts of the alternating method.")] = 20,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the alternating method.")] = 0,
+    certificate: CertificateOption = None,
     as_json: JsonOption = False,
     everything: AllOption = False,
 ) -> None:
@@ -76,26 +95,39 @@ def leakage(
     \b
     leakwise records leakage parity:n=4 laplace:epsilon=1 --entropy 2
     leakwise records leakage modular-sum:n=1000,modulus=3 symmetric:flip=0.3 -b 692.8 --tolerance 1e-4
+    leakwise records leakage parity:n=4 symmetric:flip=0.3 --measure pointwise --min-entropy 2 --certificate proof.json
     """
     from leakwise import records
 
     asked = read_query(query)
     result = records.leakage(
         read_channel(asked, mechanism),
-        _entropy(entropy, asked),
+        None if entropy is None else _entropy(entropy, asked),
+        min_entropy=None if min_entropy is None else _entropy(min_entropy, asked, "--min-entropy"),
+        measure=measure.replace("-", "_"),
         method=method,
         tolerance=tolerance,
         time_limit=time_limit,
         restarts=restarts,
         seed=seed,
+        certificate=certificate is not None,
     )
     show(result, as_json, everything)
+    if certificate is not None:
+        if result.certificate is None:
+            raise InvalidInput(
+                f"Nothing is saved in {str(certificate)!r}: this leakage has no certificate, because it has no bound "
+                "or because --method alternating proves none."
+            )
+        result.certificate.save(certificate)
+        say(f"Certificate saved: {certificate}; check it with: leakwise verify {certificate}")
 
 
 def curve(
     query: QueryArgument,
     mechanism: ChannelArgument,
     points: Annotated[int, typer.Option("--points", help="How many values of b from 0 to log|X|.")] = 11,
+    measure: MeasureOption = "mutual_information",
     tolerance: ToleranceOption = 1e-4,
     time_limit: TimeOption = 20.0,
     plot: PlotOption = None,
@@ -110,7 +142,13 @@ def curve(
     from leakwise import records
 
     asked = read_query(query)
-    result = records.leakage_curve(read_channel(asked, mechanism), points, tolerance=tolerance, time_limit=time_limit)
+    result = records.leakage_curve(
+        read_channel(asked, mechanism),
+        points,
+        measure=measure.replace("-", "_"),
+        tolerance=tolerance,
+        time_limit=time_limit,
+    )
     show(result, as_json, everything)
     save_picture(result, plot)
 
@@ -199,14 +237,14 @@ def compare(
     show(result, as_json, everything)
 
 
-def _entropy(text: str, query: Query) -> float:
+def _entropy(text: str, query: Query, option: str = "--entropy") -> float:
     if text == "max":
         return query.max_entropy
     try:
         return float(text)
     except ValueError as error:
         most = query.max_entropy
-        raise InvalidInput(f"--entropy is {text!r}; expected a number of nats up to {most:.6f}, or 'max'.") from error
+        raise InvalidInput(f"{option} is {text!r}; expected a number of nats up to {most:.6f}, or 'max'.") from error
 
 
 def _parts(text: str, known: dict[str, dict[str, type]], what: str) -> tuple[str, dict[str, Any]]:

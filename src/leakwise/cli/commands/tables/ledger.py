@@ -14,11 +14,8 @@ from leakwise.cli.options.reading import (
     CountsOption,
     FailureOption,
     PriorOption,
-    every_prior_left,
-    named_after,
-    read_mechanism,
-    read_prior,
 )
+from leakwise.cli.options.row import read_to_certify
 from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 from leakwise.errors import Infeasible, InvalidInput
@@ -70,7 +67,10 @@ def _open(path: Path) -> Ledger:
     from leakwise.tables import Ledger
 
     if not path.exists():
-        raise InvalidInput(f"There is no ledger {str(path)!r}. A release with --ledger, or a budget, creates one.")
+        raise InvalidInput(
+            f"There is no ledger {str(path)!r}. A release with --ledger creates one, and so does a budget: leakwise "
+            "ledger budget LEDGER --default --lift 8."
+        )
     return Ledger(path)
 
 
@@ -95,19 +95,21 @@ def add(
     """Enter a release that is made elsewhere, by another program, with the mechanism that it draws from.
 
     It counts for good from then on. Beyond a budget it is refused with exit code 2, and nothing is entered: do not make
-    the release. The values are taken to be those of every other release of the dataset.
+    the release. The values are taken to be those of every other release of the dataset. A mechanism by stratum takes
+    --prior FILE, the priors of its strata; its given columns are entered as seen beside the outcome.
 
     \b
+    leakwise ledger budget ledger.db --dataset survey.csv --lift 8
     leakwise ledger add ledger.db --dataset survey.csv --secret smokes --mechanism mechanism.json --prior no=0.8,yes=0.2
     """
-    from leakwise.guarantee import taken_as_exact
+    from leakwise.guarantee import at_most, taken_as_exact
     from leakwise.proof import certify
 
     book = _open(ledger)
-    chosen = read_mechanism(mechanism)
-    found = read_prior(prior, counts, mechanism=chosen)
-    certificate = certify(named_after(chosen, found), every_prior_left(found, failure))
-    origin = f"{'given' if found.sample_size is None else 'counted'}; made elsewhere"
+    chosen, known = read_to_certify(mechanism, prior, counts, failure=failure)
+    certificate = certify(chosen, known)
+    samples = [known.nominal] if hasattr(known, "nominal") else [known[key].nominal for key in known]
+    origin = f"{'given' if all(one.sample_size is None for one in samples) else 'counted'}; made elsewhere"
     try:
         entry = book.reserve(dataset, tuple(secret), certificate, origin=origin, rows=rows)
     except Infeasible as error:
@@ -118,10 +120,10 @@ def add(
         ) from error
     book.confirm(entry)
     after = book.total(dataset)
-    released = f"a release of {', '.join(secret)} with a lift of {certificate.printed_lift}"
+    released = f"a release of {', '.join(secret)} with a lift of {at_most(certificate.largest_lift)}"
     words = f"Entry {entry} counts for good: {released}."
     data = {"entry": entry, "counts": True, "lift": certificate.largest_lift, "total": after.to_dict()}
-    counted = taken_as_exact(certificate.prior)
+    counted = taken_as_exact(known)
     show(Said([words, *after._shown(), *([] if counted is None else [Notice(counted)])], data), as_json, everything)
 
 

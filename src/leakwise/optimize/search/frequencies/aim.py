@@ -23,11 +23,13 @@ _ITERATIONS = 60
 class Aim:
     """The contrasts whose largest variance is to be least (N×K, centred), or with ``given`` shares their weighed sum.
 
-    Without contrasts, the sum over all frequencies.
+    Without contrasts, the sum over all frequencies. ``unseen`` rows, the last of each column, tell nothing: they only
+    add up to one like the others (``optimize/totals``).
     """
 
     contrasts: Floats | None = None
     given: Floats | None = None
+    unseen: int = 0
 
     @property
     def terms(self) -> int:
@@ -67,17 +69,19 @@ class Aim:
             return float(variances.sum()), np.ones(len(variances))
         if self.given is not None:
             return float(self.given @ variances), self.given
-        if not np.isfinite(variances).all() or (variances <= 0).any():
+        least, top = float(variances.min()), float(variances.max())
+        if not 0 < least <= top < np.inf:
             return np.inf, np.full(len(variances), 1 / len(variances))
         if not barrier:
-            return float(variances.max()), (variances == variances.max()) / float((variances == variances.max()).sum())
-        # Σ μ/(s - f_k) = 1 has its root between μ and Kμ above the largest; Newton's steps rise to it from the left.
-        top = float(variances.max())
+            return top, (variances == top) / float((variances == top).sum())
+        # Σ μ/(s - f_k) = 1 has its root between μ and Kμ above the largest. The inverse of the sum is concave: Newton's
+        # steps on it rise to the root from the left.
         below = (top - variances) / barrier
-        above = 1.0
+        above, ones = 1.0, np.ones(len(variances))
         for _ in range(_ITERATIONS):
             parts = 1 / (above + below)
-            step = (float(parts.sum()) - 1) / float((parts**2).sum())
+            whole = float(ones @ parts)
+            step = whole * (whole - 1) / float(parts @ parts)
             above += step
             if step <= 1e-14 * above:
                 break

@@ -21,7 +21,7 @@ from leakwise.mechanism.code_kernel import Places, places_of
 from leakwise.priors import Prior
 from leakwise.types import Array, Floats
 
-__all__ = ["Coded", "coded", "optimal_code", "single_values"]
+__all__ = ["Coded", "coded", "optimal_code", "single_values", "unbiased_value"]
 
 _UNIT = 1 << BITS
 _SPARE = Fraction(1, 1 << 36)  # of the unit, for roundings
@@ -68,9 +68,7 @@ def single_values(prior: Prior, lift: Fraction | None, anyone: Fraction | None) 
     if step < 1 or low[0] < 0:
         return None
     kernel = CommonLawKernel(np.array(low, dtype=object), _UNIT)
-    law = kernel.common / _UNIT + p * (kernel.diagonal / _UNIT)
-    variance = float((law * (1 - law)).sum()) / (kernel.diagonal / _UNIT) ** 2
-    return Coded(kernel, -variance * (1 + (len(p) + 64) * _CAUTION))
+    return Coded(kernel, unbiased_value(kernel, prior))
 
 
 def _ways(
@@ -138,11 +136,31 @@ def _least(step: int, mass: int, total: int, lift: Fraction | None, anyone: Frac
     return low
 
 
+def unbiased_value(kernel: CodeKernel | CommonLawKernel, prior: Prior) -> float:
+    """Return minus the variances of unbiased estimates of the frequencies, summed, rounded down: without a matrix.
+
+    Of a common law plus a diagonal and a prior that gives every letter some mass it is the utility itself, else a
+    number that the utility is not below.
+    """
+    here = prior.support
+    if isinstance(kernel, CommonLawKernel):
+        if not kernel.diagonal:
+            return -math.inf
+        law = kernel.output_law_floats(prior.weights, prior.denominator)[here]
+        variance = float((law * (1 - law)).sum()) / float(kernel.diagonal / kernel.denominator) ** 2
+        return -variance * (1 + (len(prior) + 64) * _CAUTION)
+    if min(kernel.step.tolist()) <= 0:
+        return -math.inf
+    masses, counts = kernel.window_sums(prior.weights), kernel.window_sums(here.astype(np.int64))
+    inside = np.array([[mass / prior.denominator for mass in row] for row in masses.tolist()])
+    return _value(kernel, inside, counts.astype(np.float64), int(here.sum()))
+
+
 def _value(kernel: CodeKernel, inside: Array, counts: Floats, size: int) -> float:
     """Minus the variances of the unbiased estimates, summed, rounded down; see :mod:`leakwise.proof.codes`."""
     places = kernel.places
     q, d = places.q, places.raised
-    low, step = kernel.low / _UNIT, kernel.step / _UNIT
+    low, step = kernel.low / kernel.denominator, kernel.step / kernel.denominator
     whole = low.sum(axis=1) + d * step
     share = ((low + step[:, None] * inside) * counts).sum(axis=1) / (size * whole)
     scale = (q - 1) / (places.multiples * d * (q - d) * float(q) ** (places.digits - 1))

@@ -198,4 +198,6 @@ def joined(columns: Floats, weights: Floats, found: Floats, limits: Limits) -> t
     both = np.concatenate([columns, found], axis=1)
     light = np.concatenate([weights, np.full(found.shape[1], _JOINING * float(weights.mean()))])
     added, miss = adding_up(both, light * len(both) / float((both @ light).sum()))
-    return both, added if miss < _ADDS_UP else 0.9 * light + 0.1 * interior(both, limits)
+    if miss < _ADDS_UP:
+        return both, added
+    return both, 0.9 * np.concatenate([weights, np.zeros(found.shape[1])]) + 0.1 * interior(both, limits)

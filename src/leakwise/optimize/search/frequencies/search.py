@@ -86,7 +86,9 @@ def _search(cone: Cone, limits: Limits, every: Floats | None, aim: Aim) -> Found
         vertices = vertices_of(cone)
     # Where every vertex is known the search ends with a bound of its own.
     rough, part = few and vertices is not None and vertices.complete, limits.part(0.3)
-    if aim.contrasts is None:
+    if aim.unseen:
+        least, multipliers = 0.0, np.ones(size)  # every column is listed: the search has a bound of its own
+    elif aim.contrasts is None:
         ratio = None if few else ratio_of(cone)
         mixed = (0.0, np.empty(0)) if ratio is None else mixture_bound(cone.prior.probabilities, ratio)
         least, multipliers = least_trace_bound(cone, part, rough=rough, known=mixed[0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -49,20 +51,23 @@ def information(columns: Floats, weights: Floats) -> Floats:
     return matrix
 
 
-def _inverse(columns: Floats, weights: Floats) -> Floats:
-    return np.linalg.inv(information(columns, weights)).astype(np.float64)
+def _inverse(columns: Floats, weights: Floats, aim: Aim) -> Floats:
+    """J⁻¹, with zeros for the last rows where those only have to add up."""
+    inverse: Floats = np.linalg.inv(information(columns[: len(columns) - aim.unseen], weights)).astype(np.float64)
+    return np.pad(inverse, (0, aim.unseen)) if aim.unseen else inverse
 
 
 def linearised(columns: Floats, weights: Floats, aim: Aim = TRACE, accuracy: float | None = None) -> Linearised:
     """Return the objective at these weights, to which they were found to an accuracy, and its slope in each column."""
-    inverse = _inverse(columns, weights)
+    inverse = _inverse(columns, weights, aim)
     variances, root = aim.variances(inverse)
     barrier = _SMOOTH * float(variances.max()) if accuracy is None else accuracy / (len(weights) + aim.terms)
     _, shares = aim.smooth(variances, barrier)
     root = root * np.sqrt(shares)
     half = root.T @ columns
     worth: Floats = np.einsum("ij,ij->j", half, half)
-    duals: Floats = inverse @ (columns @ (weights * worth))  # the least squares that weigh each column by its weight
+    whole = _inverse_or_nearest(information(columns, weights)) if aim.unseen else inverse
+    duals: Floats = whole @ (columns @ (weights * worth))  # the least squares that weigh each column by its weight
     return Linearised(-aim.total(variances), -float(shares @ variances), inverse, root, worth, duals, shares)
 
 
@@ -119,24 +124,26 @@ def least_variance(
     size, count = columns.shape
     terms = count + aim.terms
     # A start from old weights and new columns is far from any central path: begin with a barrier that it can follow.
-    barrier = max(accuracy, 1e-4, aim.start * abs(_objective(columns, weights, 0.0, aim))) / terms
+    barrier = max(accuracy, 1e-4, aim.start * abs(_smoothed(columns, weights, 0.0, aim).value)) / terms
     ones = np.ones(size)
     while True:
-        current = _objective(columns, weights, barrier, aim)
+        current = _smoothed(columns, weights, barrier, aim)
         for _ in range(steps):
-            hessian, weighed = curvature(columns, weights, barrier, aim)
+            hessian, weighed = curvature(columns, weights, barrier, aim, current)
             gradient = -np.einsum("ij,ij->j", weighed, weighed) * weights - barrier
             step = _newton_step(hessian, gradient, columns * weights, ones - columns @ weights)
             decrement = float(step @ hessian @ step)
             length = min(1.0, 0.95 / max(-float(step.min()), 1e-300))
             while length > 1e-9:
-                following = _objective(columns, weights * (1 + length * step), barrier, aim)
-                if following <= current + 1e-12 * abs(current):
-                    break
+                further = weights * (1 + length * step)
+                with suppress(np.linalg.LinAlgError):
+                    following = _smoothed(columns, further, barrier, aim)
+                    if following.value <= current.value + 1e-12 * abs(current.value):
+                        break
                 length /= 2
             else:
                 break
-            weights, current = weights * (1 + length * step), following
+            weights, current = further, following
             if limits.exhausted:
                 return weights
             if decrement < 0.1 * barrier * terms:
@@ -146,11 +153,27 @@ def least_variance(
         barrier = max(barrier / 10, accuracy / terms)
 
 
-def curvature(columns: Floats, weights: Floats, barrier: float, aim: Aim = TRACE) -> tuple[Floats, Floats]:
-    """Return the Hessian of the variance with its barrier, in units of the weights, and Hᵀλ of each column."""
-    inverse = _inverse(columns, weights)
+class _Smoothed(NamedTuple):
+    """The objective with its barrier at some weights, and what its derivatives are made of."""
+
+    value: float
+    inverse: Floats
+    root: Floats
+    shares: Floats
+
+
+def _smoothed(columns: Floats, weights: Floats, barrier: float, aim: Aim) -> _Smoothed:
+    inverse = _inverse(columns, weights, aim)
     variances, root = aim.variances(inverse)
-    _, shares = aim.smooth(variances, barrier)
+    value, shares = aim.smooth(variances, barrier)
+    return _Smoothed(value - barrier * float(np.log(weights).sum()) if barrier else value, inverse, root, shares)
+
+
+def curvature(
+    columns: Floats, weights: Floats, barrier: float, aim: Aim = TRACE, at: _Smoothed | None = None
+) -> tuple[Floats, Floats]:
+    """Return the Hessian of the variance with its barrier, in units of the weights, and Hᵀλ of each column."""
+    _, inverse, root, shares = at or _smoothed(columns, weights, barrier, aim)
     half = root.T @ columns
     weighed = half * np.sqrt(shares)[:, None]
     # In units of the weights themselves the barrier's part of the Hessian is a multiple of the identity.
@@ -168,16 +191,6 @@ def _newton_step(hessian: Floats, gradient: Floats, columns: Floats, missing: Fl
     multipliers = np.linalg.lstsq(columns @ across, -missing - columns @ towards, rcond=None)[0]
     step: Floats = -towards - across @ multipliers
     return step
-
-
-def _objective(columns: Floats, weights: Floats, barrier: float, aim: Aim) -> float:
-    if (weights <= 0).any():
-        return np.inf
-    try:
-        variances = aim.variances(_inverse(columns, weights))[0]
-    except np.linalg.LinAlgError:
-        return np.inf
-    return aim.smooth(variances, barrier)[0] - barrier * float(np.log(weights).sum())
 
 
 def interior(columns: Floats, limits: Limits) -> Floats:

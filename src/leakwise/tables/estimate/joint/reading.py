@@ -28,7 +28,6 @@ __all__ = ["Reading", "read_counts", "read_rows"]
 
 _CHUNK = 1 << 20
 _MOST_CELLS = 1 << 24
-_FIELDS = ("group", "stratum", "unit", "block", "cell")
 
 
 @dataclass(frozen=True)

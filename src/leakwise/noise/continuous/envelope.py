@@ -1,0 +1,199 @@
+"""The (ε, δ) envelope of noise on a density, between two proven bounds.
+
+sup_Z P(ℓ(Z) ≥ log t) over all post-processings Z of the outcome is at most, for every v ≥ 0 on the support,
+
+    V(t) = ∫ max(0, sup_x m(y) + v(x) (f(y-x) - t m(y))) dy,
+
+the dual of the envelope's linear program with an integral for the sum: a merged outcome has its largest lift at some
+x, and there the sum of the lifts that it was merged from is at least t times their probability. So every t with
+V(t) < δ is above e^ε_c. A guess x that no outcome lifts to t does not count. Below, a post-processing of cells of
+outcomes is proven by the lifts of single guesses, of which no event around them has a smaller one in the limit. Both
+come from one finite linear program: its dual vector, carried over to all x, and its primal solution.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from leakwise.errors import InvalidInput
+from leakwise.exact import last_that_holds
+from leakwise.leakage import envelope
+from leakwise.mechanism import Mechanism
+from leakwise.noise.continuous.density import Density
+from leakwise.noise.continuous.leakage import UP, largest_leakage, maximal_leakage_of
+from leakwise.noise.continuous.outcomes import SLACK, Cells, Weighing
+from leakwise.priors import Prior
+from leakwise.types import Floats
+
+if TYPE_CHECKING:
+    from leakwise.noise.continuous.on_density import OnDensity
+
+__all__ = ["envelope_between"]
+
+# Of the probability δ this share may lie beyond the cells.
+_BEYOND = 1e-4
+_MORE = 1e-9
+# What each guess of the program weighs in its prior: next to nothing, as a point of a density does.
+_GRAIN = 2.0**-30
+_FINER = 8
+_NOTHING = 2.0**-56
+# The least inverse of the dual vector, as shares of t: the best of them is taken.
+_FLOORS = (0.01, 0.1)
+
+
+def envelope_between(noise: OnDensity, density: Density, delta: Fraction, grid: int) -> tuple[float, float]:
+    """Return proven bounds of ε_c(δ)."""
+    if isinstance(grid, bool) or not isinstance(grid, int) or not 8 <= grid <= 1000:
+        raise InvalidInput(f"grid must be a whole number from 8 to 1000. Got {grid!r} instead.")
+    chance = float(delta)
+    simple = maximal_leakage_of(noise, density) - math.log(chance) + 2.0**-48
+    upper = min(simple, largest_leakage(noise, density)[1])
+    if chance == 1:
+        # Nothing may be given up, and nothing is promised: the outcome that leaks least is merged with others at will.
+        return 0.0, upper
+    weighing = Weighing(noise, density)
+    cells, reach = weighing.everything(grid, chance * _BEYOND)
+    inner = cells[cells.left < cells.right]
+    fine = weighing.split(inner, _FINER)
+    tails = cells[cells.left == cells.right]
+    guesses = _parts(density, grid)[0]
+    law = _law(noise, inner, fine, tails, reach)
+    lower, dual = _program(_chances(noise, inner, reach, density, guesses), law, delta)
+    fine = fine + tails
+    untouched = _reached(fine.lift_least, noise.peak * fine.width * fine.inside_least / UP, chance)
+    lower = max(lower, untouched)
+    proof = _Proof(noise, density, fine, reach, _parts(density, _FINER * grid), guesses, dual)
+    for floor in _FLOORS:
+        start = last_that_holds(
+            lambda t, floor=floor: proof.chance(t, floor) < chance,  # type: ignore[misc]
+            math.exp(upper),
+            math.exp(min(lower, upper)),
+            within=1e-6,
+        )
+        upper = min(upper, math.log(start) * UP + 2.0**-48)
+    return min(lower, upper), upper
+
+
+def _parts(density: Density, count: int) -> tuple[Floats, Floats, Floats]:
+    """About so many cells of the secret: one point of each, the ends of the support among them, and their ends."""
+    length = math.fsum(high - low for low, high in density.support)
+    lefts, rights = [], []
+    for low, high in density.support:
+        cuts = np.linspace(low, high, max(1, round(count * (high - low) / length)) + 1)
+        lefts.append(cuts[:-1])
+        rights.append(cuts[1:])
+    left, right = np.concatenate(lefts), np.concatenate(rights)
+    points = (left + right) / 2
+    for low, high in density.support:
+        points[left == low] = low
+        points[right == high] = high
+    return points, left, right
+
+
+def _law(noise: OnDensity, cells: Cells, fine: Cells, tails: Cells, reach: float) -> tuple[Floats, Floats]:
+    """P(cell) from below and from above, by smaller cells inside it; the two tails last."""
+    parent = np.searchsorted(cells.left, fine.left, side="right") - 1
+    found: list[Floats] = []
+    for inside, ends in ((fine.inside_least, tails.inside_least), (fine.inside_most, tails.inside_most)):
+        sums = np.bincount(parent, noise.peak * fine.width * inside, len(cells))
+        found.append(np.append(sums, noise.peak * tails.width * ends))
+    if math.isfinite(reach):
+        rest = noise.upper_tail(reach)
+        found = [np.append(found[0], [0.0, 0.0]), np.append(found[1], [rest, rest])]
+    return found[0], found[1]
+
+
+def _program(chances: Floats, law: tuple[Floats, Floats], delta: Fraction) -> tuple[float, Floats]:
+    """A proven lower bound from a post-processing of the cells, and the dual vector of the finite program."""
+    least, most = law
+    others = np.maximum((least + most) / 2 - _GRAIN * chances.sum(axis=0), 0.0)
+    rows = np.vstack([chances, others])
+    rows[rows < _NOTHING] = 0.0
+    weights = [_GRAIN] * len(chances) + [1 - len(chances) * _GRAIN]
+    finite = Mechanism(rows / rows.sum(axis=1, keepdims=True))
+    # A little more than δ, so that what is not known of the probabilities does not take it below.
+    more = delta * Fraction(1 + _MORE) + Fraction(float((most - least).sum()))
+    found = envelope(finite, Prior(weights), min(more, (1 + delta) / 2))
+    merged = found.post_processing.matrix
+    above, below = most @ merged * UP, least @ merged / UP
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lifts = np.where(above > 0, (chances @ merged / UP).max(axis=0) / above, 0.0)
+    dual = np.array([float(one) for one in found.certificate.dual[:-1]])
+    return _reached(lifts, below, float(delta)), dual
+
+
+def _reached(lifts: Floats, chances: Floats, delta: float) -> float:
+    """The largest leakage that outcomes with these lifts are proven to reach with probability δ."""
+    order = np.argsort(-lifts)
+    enough = np.cumsum(chances[order]) >= delta * UP
+    return math.log(max(float(lifts[order][enough.argmax()]), 1.0)) / UP if enough.any() else 0.0
+
+
+def _chances(noise: OnDensity, cells: Cells, reach: float, density: Density, guesses: Floats) -> Floats:
+    """P(cell | x) for each guess, the tails beyond the cells last."""
+    ends_of = list(zip(cells.left.tolist(), cells.right.tolist(), strict=True))
+    inner = np.array([[noise.between(a - x, b - x) for a, b in ends_of] for x in guesses.tolist()])
+    found: Floats = inner * (cells.width / (cells.right - cells.left))
+    if noise.repeated > 1:
+        return found
+    far = 0.0 if math.isinf(reach) else reach
+    ends = [[noise.upper_tail(x - density.low + far), noise.upper_tail(density.high + far - x)] for x in guesses]
+    found = np.hstack([found, np.array(ends)])
+    return found
+
+
+class _Proof:
+    """V(t), from above, for a dual vector that is carried over from the guesses of the program to all of the support.
+
+    Its inverse is interpolated, because v grows without bound towards the guesses that no outcome lifts to t.
+    """
+
+    def __init__(
+        self,
+        noise: OnDensity,
+        density: Density,
+        cells: Cells,
+        reach: float,
+        parts: tuple[Floats, Floats, Floats],
+        guesses: Floats,
+        dual: Floats,
+    ) -> None:
+        _points, left, right = parts
+        inverse = np.divide(1.0, dual, out=np.zeros_like(dual), where=dual > 0)
+        self.inverse = np.interp((left + right) / 2, guesses, inverse)
+        gap = np.maximum(cells.left - right[:, None], left[:, None] - cells.right)
+        near = np.maximum(gap * (1 - 1e-12) - 1e-12 * noise.scale, 0.0)
+        self.shape = np.minimum(noise.shape(near) * (1 + SLACK), 1.0)
+        self.cells, self.peak = cells, noise.peak
+        self.beyond = 2 * noise.upper_tail(reach) * UP
+        with np.errstate(divide="ignore"):
+            lifts = (self.shape / cells.least).max(axis=1) * UP
+        # Where ε is infinite outcomes beyond the cells could lift any guess.
+        self.lifts = np.full(len(left), math.inf) if noise.worst_ranges(density) is None else lifts
+
+    def chance(self, t: float, floor: float) -> float:
+        kept = self.lifts >= t
+        if not kept.any():
+            return 0.0
+        v = 1 / np.maximum(self.inverse[kept], floor * t)
+        raised = v[:, None] * self.shape[kept]
+        cells = self.cells
+
+        def at(m: Floats) -> Floats:
+            top: Floats = np.maximum((raised + (1 - t * v)[:, None] * m).max(axis=0) * UP, 0.0)
+            return top
+
+        # Convex in m: below its chord, and largest where the mean of m is at one of its bounds.
+        low, high = at(cells.least), at(cells.most)
+        span = cells.most - cells.least
+        share = [
+            np.clip(np.divide(mean - cells.least, span, out=np.ones_like(span), where=span > 0), 0.0, 1.0)
+            for mean in (cells.inside_least, cells.inside_most)
+        ]
+        worst = np.maximum(*(low + (high - low) * part for part in share))
+        worst = np.where(span > 0, worst, np.maximum(low, high))
+        return self.peak * math.fsum((cells.width * worst).tolist()) * UP + self.beyond * (1 + float(v.max()))

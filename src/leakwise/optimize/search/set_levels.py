@@ -1,0 +1,219 @@
+r"""Columns of a box of priors or a KL ball, made of few levels: what they are worth depends on a few sums over letters.
+
+A vertex of a box's cone has the values 0, τ and M on three sets of letters: π·λ = 1 and the least mass M/t are two
+linear equations in τ and M. For a KL ball columns of two values are taken, the higher one on a set S: the least mass of
+S depends on π(S) alone. So moving a letter, or two, from one set to another is priced by adding to sums, and the sets
+are improved move by move from random ones.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from leakwise.exact import float_above
+from leakwise.optimize.bounds.chord import Function
+from leakwise.optimize.problem.prior_set_cone import RobustCone
+from leakwise.optimize.search.generate import Priced, generate
+from leakwise.optimize.search.limits import Found, Limits
+from leakwise.optimize.search.master import Master, MasterSolution
+from leakwise.optimize.search.mixed_letters import mixed_duals
+from leakwise.priors import Box, KLBall
+from leakwise.proof import largest_by_levels
+from leakwise.types import Bools, Floats, Indices
+
+__all__ = ["has_levels", "search_levels"]
+
+_ROUNDS, _PATIENCE = 80, 4
+_SLOW = 1e-6  # of the value, what a round must bring
+_STARTS = 1200  # divided by the letters: sets that one round begins with
+_TABLE = 20_001
+_ABOVE = 1 + 2.0**-50  # from t₋ to t₊, and more
+_ENOUGH = 3e-3  # a relative gap that is not worth another proof
+_CLOSE = 1e-5  # the relative gap that is aimed at
+
+
+def has_levels(cone: RobustCone) -> bool:
+    """Return whether the columns of a set are known by levels."""
+    priors = cone.priors
+    known = isinstance(priors, KLBall) or (isinstance(priors, Box) and priors.beta is None)
+    return known and bool(priors.support.all())
+
+
+class _Levels(Protocol):
+    states: int
+
+    def parts(self) -> Floats:
+        """What each letter adds to sums of the set's own, in each state (states × letters × sums)."""
+
+    def values(self, mass: Floats, own: Floats) -> tuple[Floats, Bools]:
+        """The lifts of the states (… × states) from the masses in them and the set's own sums; whether they are any."""
+
+
+class _BoxLevels:
+    states = 3
+
+    def __init__(self, cone: RobustCone) -> None:
+        box = cone.priors
+        assert isinstance(box, Box)
+        p = cone.prior.probabilities
+        self.share = 1 / cone.ratio_float
+        self.down = p - np.array([float(end) for end in box.lower])
+        self.up = np.array([float(end) for end in box.upper]) - p
+
+    def parts(self) -> Floats:
+        parts = np.zeros((3, len(self.up), 2))
+        parts[0, :, 0], parts[2, :, 1] = self.up, self.down
+        return parts
+
+    def values(self, mass: Floats, own: Floats) -> tuple[Floats, Bools]:
+        at_level, raised = mass[..., 1], mass[..., 2]
+        up, down = own[..., 0], own[..., 1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            turn = raised * (up - down) - at_level * (down + self.share)
+            top, level = (up - down - at_level) / turn, (raised - down - self.share) / turn
+            real = np.isfinite(top) & (level >= 0) & (top >= level)
+        top, level = np.where(real, top, 1.0), np.where(real, level, 1.0)
+        return np.stack([np.zeros(top.shape), level, top], axis=-1), real
+
+
+class _KLLevels:
+    states = 2
+
+    def __init__(self, cone: RobustCone) -> None:
+        ball = cone.priors
+        assert isinstance(ball, KLBall)
+        self.size, self.ratio, radius = len(cone.prior), cone.ratio_float, float_above(ball.radius)
+        self.masses = np.linspace(0, 1, _TABLE)
+        inner = self.masses[1:-1]
+        low, high = np.zeros(len(inner)), inner.copy()
+        for _ in range(60):
+            middle = (low + high) / 2
+            with np.errstate(divide="ignore"):
+                far = inner * np.log(inner / middle) + (1 - inner) * np.log((1 - inner) / (1 - middle)) > radius
+            low, high = np.where(far, middle, low), np.where(far, high, middle)
+        self.least = np.concatenate([[0.0], high, [np.exp(-radius)]])
+
+    def parts(self) -> Floats:
+        return np.zeros((2, self.size, 0))
+
+    def values(self, mass: Floats, own: Floats) -> tuple[Floats, Bools]:
+        raised = mass[..., 1]
+        least = np.interp(raised, self.masses, self.least)
+        real = (raised > 1e-12) & (raised < 1 - 1e-12)
+        # M ≤ t(a + (M - a) q): the ratio a/M that it leaves.
+        share = np.clip((1 - self.ratio * least) / (self.ratio * (1 - least)), 0.0, 1.0)
+        top = 1 / np.where(real, raised + share * (1 - raised), 1.0)
+        return np.stack([share * top, top], axis=-1), real
+
+
+class _Sets:
+    """Sets of letters, one for each level, improved by moving letters between them."""
+
+    def __init__(self, levels: _Levels, f: Function, p: Floats) -> None:
+        self.levels, self.f, self.p = levels, f, p
+        self.own = levels.parts()
+        self.states, self.size = levels.states, len(p)
+
+    def _parts(self, y: Floats) -> Floats:
+        """What each letter adds to mass, price and the set's own sums in each state."""
+        kinds = np.eye(self.states)[:, None, :]
+        return np.concatenate([kinds * self.p[:, None], kinds * y[:, None], self.own], axis=2)
+
+    def _worth(self, sums: Floats) -> Floats:
+        mass, price = sums[..., : self.states], sums[..., self.states : 2 * self.states]
+        lifts, real = self.levels.values(mass, sums[..., 2 * self.states :])
+        worth: Floats = np.where(real, (mass * self.f(lifts) - price * lifts).sum(axis=-1), -np.inf)
+        return worth
+
+    def improved(self, y: Floats, state: Indices) -> tuple[Indices, float]:
+        """Return the sets that no move of one letter or two betters, and the reduced cost of their column."""
+        parts, letters = self._parts(y), np.arange(self.size)
+        sums = parts[state, letters].sum(axis=0)
+        best = float(self._worth(sums))
+        others = np.concatenate([(state + step) % self.states for step in range(1, self.states)])
+        moved = np.tile(letters, self.states - 1)
+        while True:
+            others = np.concatenate([(state + step) % self.states for step in range(1, self.states)])
+            change = parts[others, moved] - parts[state, letters][moved]
+            single = self._worth(sums + change)
+            chosen, value = [int(single.argmax())], float(single.max())
+            if not value > best + 1e-12:
+                pairs = self._worth(sums + change[:, None] + change)
+                pairs[moved[:, None] == moved] = -np.inf
+                chosen, value = list(divmod(int(pairs.argmax()), len(moved))), float(pairs.max())
+            if not value > best + 1e-12:
+                return state, best
+            state = state.copy()
+            state[moved[chosen]] = others[chosen]
+            sums, best = parts[state, letters].sum(axis=0), value
+
+    def column(self, state: Indices) -> Floats:
+        parts, letters = self._parts(np.zeros(self.size)), np.arange(self.size)
+        sums = parts[state, letters].sum(axis=0)
+        lifts: Floats = self.levels.values(sums[: self.states], sums[2 * self.states :])[0][state]
+        return lifts
+
+
+def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
+    """Return the best columns of few levels that were found, with a bound on all columns of the set."""
+    p, size = cone.prior.probabilities, len(cone.prior)
+    levels: _Levels = _BoxLevels(cone) if isinstance(cone.priors, Box) else _KLLevels(cone)
+    sets, generator = _Sets(levels, f, p), np.random.default_rng(size)  # not for privacy: the same every time
+    starts = max(8, _STARTS // size)
+    waited = 0
+
+    def found_at(y: Floats, number: int, above: float) -> Floats:
+        """Columns whose reduced cost is above a number, from as many starts."""
+        rate = np.divide(y, p, out=np.zeros(size), where=p > 0)
+        found = {}
+        for _ in range(number):
+            if limits.exhausted:
+                break
+            order = np.argsort(rate + generator.choice([0.1, 0.3, 1.0, 3.0]) * generator.standard_normal(size))
+            state = np.zeros(size, dtype=np.intp)
+            taken = np.cumsum(p[order]) <= generator.uniform(0.8, 1.1) / cone.ratio_float
+            state[order[taken]] = levels.states - 1
+            state[order[min(int(taken.sum()), size - 1)]] = 1
+            state, worth = sets.improved(y, state)
+            if worth > above:
+                found[state.tobytes()] = sets.column(state)
+        return np.stack(list(found.values()), axis=1) if found else np.empty((size, 0))
+
+    outer = mixed_duals(cone, f, limits) if isinstance(cone.priors, Box) else np.zeros(size)
+    # Columns whose values are within a factor of t of each other serve every set: with them there is a mechanism.
+    raised = np.where(np.concatenate([np.eye(size), 1 - np.eye(size)], axis=1) > 0, cone.ratio_float, 1.0)
+    wild = raised / (p @ raised)
+    if isinstance(cone.priors, Box):  # whose linear programs are short
+        noise = p[:, None] * generator.standard_normal((size, 2 * size))
+        wild = np.concatenate(
+            [wild, cone.linear_max(np.concatenate([np.eye(size), -np.eye(size), noise], axis=1))[1]], axis=1
+        )
+    first = [found_at(sign * 0.3 * p * unit, 1, -np.inf) for unit in np.eye(size) for sign in (-1, 1)]
+    columns = np.concatenate([np.ones((size, 1)), wild, *first, found_at(outer, 4 * size, -np.inf)], axis=1)
+    master = Master(p @ f(columns), columns)
+
+    def price(solution: MasterSolution) -> Priced:
+        more = found_at(solution.duals, starts, 0.25 * limits.tolerance)
+        between = found_at((solution.duals + outer) / 2, starts // 2, -np.inf)
+        more = np.concatenate([more, between], axis=1)
+        return Priced(p @ f(more), more)
+
+    def slow(before: float, value: float, bound: float, priced: Priced) -> bool:
+        nonlocal waited
+        waited = waited + 1 if value - before <= _SLOW * abs(value) else 0
+        return waited == _PATIENCE
+
+    done = generate(master, price, limits, rounds=_ROUNDS, ended=slow)
+    used, value = done.solution.weights > 0, done.solution.value
+    proofs = list[tuple[float, Floats, float]]()
+    for y in (outer, done.solution.duals, np.zeros(size)):
+        if proofs and min(proof[0] for proof in proofs) - value <= _ENOUGH * abs(value):
+            break
+        start, ratio = float(y.sum()), cone.ratio_float * _ABOVE
+        goal = min([value * (1 + _CLOSE), *(proof[0] for proof in proofs)])
+        largest = largest_by_levels(f, p, y, cone.priors, ratio, goal - start, lambda: limits.exhausted)
+        proofs.append((start + largest, y, largest))
+    _, duals, largest = min(proofs, key=lambda proof: proof[0])
+    return Found(master.columns[:, used], done.solution.weights[used], duals, largest, "levels", stopped=done.stopped)

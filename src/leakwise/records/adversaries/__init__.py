@@ -1,0 +1,1 @@
+"""What an adversary may believe: beliefs that learn much, found by climbing."""

@@ -1,0 +1,83 @@
+"""An adversary that outlives a change of the mechanism: its belief over (value of the record, state of the others)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from leakwise.records.queries.problem import Problem
+from leakwise.records.queries.spaces import Space, View, reduce
+from leakwise.types import Floats
+
+__all__ = ["Belief", "Reduction", "reductions"]
+
+_MIX = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """P(X_i = a, others in state t) for the records of one view of a space."""
+
+    view: int
+    weights: Floats  # A×T
+
+    def state_weights(self, space: Space) -> Floats:
+        """Return P(X_i = a, state s), A×S."""
+        successor = space.views[self.view].successor
+        result = np.zeros((len(successor), len(space)))
+        for a, states in enumerate(successor):
+            np.add.at(result[a], states, self.weights[a])
+        return result
+
+    def information(self, space: Space, q: Floats) -> float:
+        """Return I(X_i; Y) under the mechanism q."""
+        return float((self.gradient(space, q, 0.0) * q).sum())
+
+    def gradient(self, space: Space, q: Floats, mix: float = _MIX) -> Floats:
+        """Return ∂I/∂q(y|s) = Σ_a P(a, s) log(P(a,y) / (P(a) P(y))) ([PR] (35), summed over the datasets of a state).
+
+        I is convex and homogeneous in q, so that this G at any q' gives I(q) ≥ G·q for all q, with equality at q'. It
+        is taken a hair inside the simplex, where it is finite.
+        """
+        w = self.state_weights(space)
+        inside = (1 - mix) * q + mix / q.shape[1]
+        joint = w @ inside
+        p = w.sum(axis=1, keepdims=True)
+        y = joint.sum(axis=0, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(joint > 0, np.log(joint / (p * y)), 0.0)
+        return np.asarray(w.T @ ratio)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """One view under one mechanism: the reduced problem and its classes."""
+
+    index: int
+    view: View
+    problem: Problem
+    members: list[tuple[int, tuple[int, ...]]]
+
+    def spread(self, u: Floats) -> Belief:
+        """Return a belief over classes, uniform within each."""
+        weights = np.zeros(self.view.successor.shape)
+        for k, (a, inside) in enumerate(self.members):
+            size = self.problem.multiplicities[k]
+            for t in inside:
+                weights[a, t] = u[k] * float(Fraction(self.view.others[t], size))
+        return Belief(self.index, weights)
+
+    def gather(self, belief: Belief) -> Floats:
+        """Return the same belief summed over the classes of this mechanism."""
+        return np.array([belief.weights[a, list(inside)].sum() for a, inside in self.members])
+
+
+def reductions(space: Space, q: Floats) -> list[Reduction]:
+    """Return the reduced problem of every view."""
+    found = []
+    for index, view in enumerate(space.views):
+        problem, members = reduce(view, q)
+        found.append(Reduction(index, view, problem, members))
+    return found

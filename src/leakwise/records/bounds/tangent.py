@@ -1,0 +1,99 @@
+r"""A bound without boxes, for adversaries who know little: the tangent of the information at one belief.
+
+With P, P' for the beliefs u, u',
+
+.. math:: I(u) - I(u') - ∇I(u')·(u - u') = \sum_a P(a)\,D(P_{Y|a} ‖ P'_{Y|a}) - D(P_Y ‖ P'_Y) ≤ η\,D(u ‖ u')
+
+where η is how much of a divergence between beliefs about the others survives the noise, for one value of the record:
+at most the largest total variation between two rows (Dobrushin), and at most 1 - min (Σ_y √(r_ky r_k'y))². (For a
+function f of the class, E Var(f|Y) = ½ Σ u_k u_k' (f_k - f_k')² Σ_y r_ky r_k'y / P(y), and the last sum is at least the
+square by Cauchy and Schwarz; divergences follow from their second derivatives.) So I + λ(H(u) + u·log m) lies below its
+tangent at every u' for λ ≥ η, and since both are homogeneous,
+
+.. math:: I ≤ \max_k\Bigl[\sum_y r_{ky} \log\frac{P'(a_k, y)}{P'(a_k) P'(y)} + λ \log\frac{m_k}{u'_k}\Bigr] - λ b.
+
+Where a nat of entropy is worth at least η, near the largest one, the best u' is the worst adversary and the bound is
+the leakage itself; elsewhere it rises above it with slope η.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leakwise.proof import TangentProof
+from leakwise.records.adversaries.local import tilted
+from leakwise.records.bounds.dual import Mixture
+from leakwise.records.queries.problem import EPS, Problem, joint_law
+from leakwise.types import Floats
+
+__all__ = ["contraction", "mixture", "tangent_bound"]
+
+_ROUNDS = 400
+_EVEN = 1e-6  # how much of the uniform belief is mixed in, so that no class is impossible
+_SHARE = 0.99  # the most of a mixture that is a tangent
+_LEAST, _MOST = 1e-290, 1e6
+
+
+def contraction(problem: Problem) -> float:
+    """Return η, rounded up."""
+    apart, alike = 0.0, 1.0
+    for block in problem.blocks:
+        rows = problem.rows[block]
+        for row in rows:
+            apart = max(apart, float(0.5 * np.abs(rows - row).sum(axis=1).max()))
+            alike = min(alike, float(np.sqrt(rows * row).sum(axis=1).min()))
+    return min(1.0, min(apart, 1 - alike**2) * (1 + 1e-12) + 1e-14)
+
+
+def mixture(problem: Problem, beliefs: Floats, scale: Floats, eta: float) -> Mixture:
+    """Return the tangents at beliefs (B×K), with the share that entropies worth ``scale`` (B) can pay for.
+
+    The divergence above is of the beliefs for one value of the record each: D(u ‖ u') without the part of a.
+    """
+    u = (1 - _EVEN) * beliefs + _EVEN * problem.uniform
+    joint = joint_law(problem, u)
+    own, law = joint.sum(axis=2, keepdims=True), joint.sum(axis=1, keepdims=True)
+    told = np.log(np.maximum(joint, _LEAST)) - np.log(own) - np.log(np.maximum(law, _LEAST))
+    each = np.concatenate([told[:, a] @ problem.rows[k].T for a, k in enumerate(problem.blocks)], axis=1)
+    rare = eta * np.log(np.maximum(u / own[:, problem.letter, 0], _LEAST))
+    size = 4 + np.abs(told).max(axis=(1, 2)) + np.abs(rare).max(axis=1)
+    return Mixture(np.minimum(scale / eta, _SHARE), each - rare, eta, size)
+
+
+def _value(problem: Problem, u: Floats, scale: float, b: float) -> float:
+    """The bound that a belief and a multiplier give."""
+    joint = joint_law(problem, u[None])[0]
+    own, law = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)
+    told = np.log(np.maximum(joint, _LEAST)) - np.log(own) - np.log(np.maximum(law, _LEAST))
+    each = np.empty(len(u))
+    for a, block in enumerate(problem.blocks):
+        each[block] = problem.rows[block] @ told[a]
+    rest = scale * (problem.log_sizes - np.log(u))
+    size = float(np.abs(each).max() + np.abs(rest).max()) + scale * abs(b) + np.abs(told).max()
+    slack = EPS * (8 * problem.rows.shape[1] + problem.rows.shape[0] + 16) * size
+    return float((each + rest).max()) - scale * b + float(slack)
+
+
+def tangent_bound(problem: Problem, b: float, belief: Floats) -> tuple[float, TangentProof]:
+    """Return the best bound found from a belief on, and its proof; λ is what the entropy is worth, or η."""
+    least = contraction(problem)
+    u = np.maximum(belief, _LEAST)
+    best, at, worth = math.inf, u, least
+    scale = least
+    for step in range(_ROUNDS):
+        joint = joint_law(problem, u[None])
+        posterior = np.log(np.maximum(joint, _LEAST) / np.maximum(joint.sum(axis=1, keepdims=True), _LEAST))
+        slope = np.concatenate([posterior[:, a] @ problem.rows[k].T for a, k in enumerate(problem.blocks)], axis=1)
+        moved, entropy, growth = tilted(problem, slope, np.array([scale]))
+        u = np.maximum(moved[0], _LEAST)
+        found = _value(problem, u, scale, b)
+        if found < best - 1e-15:
+            best, at, worth = found, u, scale
+        elif step > 30 and found < best + 1e-13:
+            break
+        # Newton on log λ for the entropy asked for; less than η proves nothing.
+        miss = float(entropy[0]) - b
+        scale = min(max(scale * math.exp(max(-1.0, min(1.0, -miss / max(float(growth[0]), 1e-12)))), least), _MOST)
+    return best, TangentProof(tuple(at.tolist()), worth)

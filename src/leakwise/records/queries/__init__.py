@@ -1,0 +1,1 @@
+"""What is asked of a dataset, and the classes of datasets that an answer cannot tell apart."""

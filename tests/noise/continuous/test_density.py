@@ -1,0 +1,77 @@
+"""Densities: exact where they can be, integrals against mpmath, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from leakwise.errors import InvalidInput
+from leakwise.noise import Density
+
+
+def test_probabilities_of_each_kind() -> None:
+    assert Density.uniform(0, 10).mass(2, 5)[0] == pytest.approx(0.3, abs=1e-16)
+    triangle = Density.triangular(0, 3, 10)
+    assert triangle.probability(0, 3) == pytest.approx(0.3, abs=1e-15)
+    assert triangle.pdf([3.0, 6.5]).tolist() == pytest.approx([0.2, 0.1])
+    for low, mode, high in ((0, 0, 4), (0, 4, 4)):
+        assert Density.triangular(low, mode, high).probability(0, 2) == pytest.approx(0.75 if mode == 0 else 0.25)
+    bars = Density.histogram([0, 18, 65, 100], [1, 6, 3])
+    assert [bars.probability(a, b) for a, b in ((0, 18), (18, 65), (65, 100))] == pytest.approx([0.1, 0.6, 0.3])
+    normal = Density.truncated_normal(40, 12, 0, 100)
+    whole = math.erf(60 / 12 / math.sqrt(2)) + math.erf(40 / 12 / math.sqrt(2))
+    assert normal.probability(0, 40) == pytest.approx(math.erf(40 / 12 / math.sqrt(2)) / whole, abs=1e-15)
+    both = Density.mixture({bars: 1, normal: 3})
+    assert both.probability(0, 18) == pytest.approx(0.25 * 0.1 + 0.75 * normal.probability(0, 18), abs=1e-15)
+    # Far from its mean a normal is all tail, and still has probability 1 on its interval.
+    far = Density.truncated_normal(0, 1, 50, 60)
+    assert far.mass(50, 60) == (pytest.approx(1.0, abs=1e-15), 1.0)
+    assert np.isfinite(far.pdf([50.0, 51.0])).all()
+
+
+def test_gaps_edges_and_bounds_on_the_density() -> None:
+    apart = Density.mixture({Density.uniform(0, 1): 1, Density.triangular(5, 6, 7): 1})
+    assert apart.support == ((0.0, 1.0), (5.0, 7.0))
+    assert apart.distance([-2, 0.5, 2, 4.5, 8]).tolist() == [2, 0, 1, 0.5, 1]
+    assert Density.piecewise([0, 1, 2, 3], [1, 0, 1]).support == ((0.0, 1.0), (2.0, 3.0))
+    for density in (apart, Density.truncated_normal(3, 1, 0, 10), Density.piecewise([0, 2], [[0, 2, -1]])):
+        peak, slope = density.steepness
+        x = density.points(2001)
+        values = density.pdf(x)
+        assert values.max() <= peak <= 1.2 * values.max()
+        inside = np.abs(np.diff(values) / np.diff(x))[np.diff(x) > 1e-6]
+        assert np.median(inside) <= slope
+        assert pickle.loads(pickle.dumps(density)) == density
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Density.uniform(1, 1), "rising reals"),
+        (lambda: Density.uniform(0, math.inf), "finite"),
+        (lambda: Density.piecewise([0, 1, 2], [1]), "one for each interval"),
+        (lambda: Density.piecewise([0, 1], [0]), "not all be zero"),
+        (lambda: Density.piecewise([0, 2], [[1, -1]]), "nowhere below 0"),
+        (lambda: Density.piecewise([0, 2], [-1]), "nowhere below 0"),
+        # Below 0 between two roots that are a millionth apart, where no grid would look.
+        (lambda: Density.piecewise([0, 1], [["0.25000025", "-1.000001", 1]]), "nowhere below 0"),
+        (lambda: Density.histogram([0, 1, 2], [3, -1]), "nowhere below 0"),
+        (lambda: Density.truncated_normal(0, 0, -1, 1), "sd must be above 0"),
+        (lambda: Density.mixture({Density.uniform(0, 1): 0}), "not all 0"),
+        (lambda: Density.mixture({}), "not all 0"),
+    ],
+)
+def test_what_is_not_a_density_is_refused(make, says: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InvalidInput, match=says):
+        make()
+
+
+def test_a_polynomial_may_touch_zero_and_vanish_at_its_ends() -> None:
+    bowl = Density.piecewise([0, 1], [["1/4", -1, 1]])
+    assert bowl.probability(0, 0.5) == pytest.approx(0.5, abs=1e-15)
+    hill = Density.piecewise(["1/3", 2], [[0, 0, 1]])
+    assert hill.probability(0, 2) == pytest.approx(1.0, abs=1e-15)
+    assert Density.piecewise([0, 2], [[0, 2, -1]]).probability(0, 1) == pytest.approx(0.5, abs=1e-15)

@@ -1,0 +1,32 @@
+"""Frequencies at lifts of nearly 1, where J is 11ᵀ and something that floats hardly see."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import leakwise as lw
+
+
+@pytest.mark.parametrize(("epsilon", "closeness"), [(1e-3, 1e-8), (1e-4, 1e-6), (1e-5, 2e-5)])
+@pytest.mark.parametrize("method", ["auto", "columns"])
+def test_the_gap_stays_small(epsilon: float, closeness: float, method: str) -> None:
+    for prior in (lw.Prior.uniform(4), lw.Prior([0.1, 0.2, 0.3, 0.4])):
+        found = lw.design(prior, epsilon=epsilon, utility="frequencies", method=method)
+        assert found.gap <= closeness * abs(found.value)
+        assert found.certificate.verify().holds
+        assert found.certificate.optimality is not None
+        # In the first region a column of the optimum takes a letter off: with x = t - 1 its lifts are 1 + x, and
+        # 1 - x(1 - π)/π for that letter, which comes with the probability π; so J - 11ᵀ has the inverse of this trace.
+        step = math.expm1(epsilon)
+        p = prior.probabilities
+        variance = float((p * (1 - p)).sum()) / step**2
+        assert found.value == pytest.approx(-variance, rel=closeness)
+
+
+def test_a_limit_for_anyone_beside_it() -> None:
+    prior = lw.Prior(np.arange(1, 6) / 15)
+    found = lw.design(prior, epsilon=1e-4, ldp=2e-4, utility="frequencies")
+    assert found.gap <= 1e-6 * abs(found.value)
