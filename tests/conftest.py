@@ -50,12 +50,14 @@ def turn_of(test: str) -> int:
 
 
 def scope_of(test: str) -> str:
-    """Return what a worker takes at once: a file, whose tests share what is long to make, or all that needs Spark.
+    """Return what a worker takes at once: a file, whose tests share what is long to make, or all that needs an engine.
 
     The pages of the documentation share nothing.
     """
     if test.startswith("tests/spark/") or "how-to/spark.md" in test:
         return "spark"
+    if test.startswith("tests/peers/test_engines.py") or "how-to/engines.md" in test:
+        return "ray"
     return test if test.startswith("tests/docs/test_examples.py") else test.partition("::")[0]
 
 

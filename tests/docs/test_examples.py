@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from leakwise.cli import app
+from ray_start import patient
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(?P<kind>python|console)[ \t]*\n(?P<body>.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -109,6 +110,10 @@ def spark_folder(otherwise: Path) -> Path:
 @pytest.mark.parametrize("name", documents())
 def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(spark_folder(tmp_path) if name == "docs/how-to/spark.md" else tmp_path)
+    if name == "docs/how-to/engines.md":
+        import ray
+
+        monkeypatch.setattr(ray, "init", patient(ray.init))
     names: dict[str, object] = {"__name__": "__main__"}
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
     said: list[str] = []

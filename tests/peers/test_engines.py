@@ -17,6 +17,7 @@ import pytest
 import leakwise as lw
 from leakwise.errors import InvalidInput
 from leakwise.tables.release import exchange
+from ray_start import patient
 
 RESPONSE = lw.randomized_response(["no", "yes"], lift=3)
 ROWS = 400
@@ -41,7 +42,8 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def ray() -> Iterator[Any]:
     import ray
 
-    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    start = patient(ray.init)
+    start("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     yield ray
     ray.shutdown()
 
