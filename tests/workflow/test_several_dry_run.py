@@ -96,7 +96,8 @@ def test_a_ledger_is_asked_and_not_changed(table, tmp_path):
     ledger = lw.Ledger(path)
     ledger.set_budget("d", "ill", lift=4)
     tried = lw.protect(table, LIFTS, **ASKED, dry_run=True, ledger=ledger, dataset="d")
-    assert "for ill, with a lift of 3 in all; the budget is lift = 4; " in tried.dry_run.ledger
+    # 2 · 1.5, added up in nats and rounded up: whether a hair above 3 is left depends on how the designs were rounded.
+    assert re.search(r"for ill, with a lift of 3(\.0001)? in all; the budget is lift = 4; ", tried.dry_run.ledger)
     assert ledger.entries() == []
     lw.protect(table, LIFTS, **ASKED, ledger=ledger, dataset="d")
     before = ledger.entries()

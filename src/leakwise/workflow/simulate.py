@@ -346,9 +346,9 @@ def _attacker(cells: Sequence[_Cell], drawn: Sequence[_Drawn]) -> Attacker:
         all_rows += found.joint.sum()
         with np.errstate(invalid="ignore", divide="ignore"):
             lifts = np.where(joint > 0, cell.mechanism.matrix / joint.sum(axis=0), 0.0)
-        best = int(lifts.argmax())
+        best = int(lifts.round(9).argmax())  # many outcomes reach the limit: the first of them, whatever floats say
         value, outcome = divmod(best, joint.shape[1])
-        most = max(most, (float(lifts.flat[best]), number, value, outcome))
+        most = max(most, (float(lifts.flat[best]), number, value, outcome), key=lambda one: round(one[0], 9))
     lift, number, value, outcome = most
     mechanism, joint = cells[number].mechanism, drawn[number].joint
     came, share = joint[:, outcome].sum(), joint[value].sum() / joint.sum()

@@ -31,7 +31,7 @@ def assemble(cone: Cone, found: Found) -> tuple[DenseKernel, Indices | None]:
 
     Returns the kernel, and what each of its outcomes says.
     """
-    order = np.argsort(-found.weights, kind="stable")
+    order = _likely_first(found.lifts, found.weights)
     lifts, weights = found.lifts[:, order], found.weights[order]
     matrix = rounded(cone, lifts, weights)
     if matrix is None:
@@ -42,7 +42,7 @@ def assemble(cone: Cone, found: Found) -> tuple[DenseKernel, Indices | None]:
         matrix = rounded(cone, inner_lifts, inner_weights)
         if matrix is not None:
             # Its columns are the same ones where they have labels; else any, which go from likely to rare as well.
-            matrix = matrix[:, order if found.labels is not None else np.argsort(-inner_weights, kind="stable")]
+            matrix = matrix[:, order if found.labels is not None else _likely_first(inner_lifts, inner_weights)]
     if matrix is None:
         matrix = _with_rest(cone, lifts, weights)
     says = None
@@ -51,6 +51,14 @@ def assemble(cone: Cone, found: Found) -> tuple[DenseKernel, Indices | None]:
         matrix = np.stack([matrix[:, found.labels[order] == label].sum(axis=1) for label in says], axis=1)
     possible = np.array(matrix.sum(axis=0) > 0, dtype=bool)
     return DenseKernel(matrix[:, possible], _UNIT), None if says is None else says[possible]
+
+
+def _likely_first(lifts: Floats, weights: Floats) -> Indices:
+    """The order from likely to rare; of equally likely columns, that which raises an earlier letter comes first."""
+    with np.errstate(divide="ignore"):
+        digits = 9 - np.floor(np.log10(weights, where=weights > 0, out=np.zeros_like(weights))).astype(np.int64)
+    alike = np.array([round(weight, place) for weight, place in zip(weights.tolist(), digits.tolist(), strict=True)])
+    return np.lexsort((*(-lifts.round(6))[::-1], -alike))
 
 
 def _all_inside(cone: Cone, matrix: npt.NDArray[np.int64]) -> bool:
