@@ -87,7 +87,7 @@ def test_families_are_given_in_many_ways():
     ("given", "words"),
     [
         (["randomised_response"], "Did you mean 'randomized_response'"),
-        (["shuffled_randomized_response"], "not for values and ε alone"),
+        (["shuffled_randomized_response"], "not a mechanism of the catalog that takes values and ε alone"),
         ({"mine": 3}, r"mechanisms\['mine'\] must be a lw.Mechanism"),
         (7, "must map names"),
         (["subset_selection", "subset-selection"], "twice"),

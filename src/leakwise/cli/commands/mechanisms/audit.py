@@ -93,10 +93,10 @@ def audit(
 ) -> None:
     """Show everything that a mechanism leaks: all measures, each outcome, and what it means in words.
 
-    The mechanism is a saved file, a CSV matrix, or a name with parameters (an unknown name prints
-    the list). The prior is the assumed distribution of the secret.
-    With --fail-above, --anyone, --lift-of, --ceiling or --floor it also says whether the mechanism keeps these limits,
-    and the exit code is 1 where it does not; with --table, --fail-above is about what an outcome adds to the row.
+    The mechanism is a saved file, a CSV matrix, or a name with parameters (an unknown name prints the list). The prior
+    is the assumed distribution of the secret. With --fail-above, --anyone, --lift-of, --ceiling or --floor it also says
+    whether the mechanism keeps these limits, and the exit code is 1 where it does not; with --table, --fail-above is
+    about what an outcome adds to the row.
 
     \b
     leakwise audit randomized-response:n=2,epsilon=1 --prior 0.7,0.3
