@@ -40,6 +40,48 @@ def masses_of(rng: np.random.Generator, size: int) -> np.ndarray:
     return np.array(lw.Prior(rng.integers(1, 15, size=size).tolist()).probabilities)
 
 
+Utility = Callable[[np.ndarray], np.ndarray]
+
+
+def utilities(rng: np.random.Generator, masses: np.ndarray) -> dict[str, Utility]:
+    """Return utilities of columns, one per row of the argument, convex and homogeneous, not all symmetric."""
+    guesses = rng.exponential(1, size=(3, len(masses)))
+
+    def divergence(columns: np.ndarray, f: Utility) -> np.ndarray:
+        mass = columns @ masses
+        return mass * (f(columns / np.where(mass > 0, mass, 1)[:, None]) @ masses)
+
+    return {
+        "mutual information": lambda v: divergence(v, lambda x: np.where(x > 0, x * np.log(np.maximum(x, 1e-300)), 0)),
+        "chi square": lambda v: divergence(v, lambda x: (x - 1) ** 2),
+        "a guess": lambda v: (v @ (guesses * masses).T).max(1),
+    }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_theorem_4_no_mechanism_beats_the_program_over_extreme_points(seed: int) -> None:
+    rng = np.random.default_rng(seed + 50)
+    size = int(rng.integers(2, 5))
+    masses, t = masses_of(rng, size), float(rng.uniform(1.05, 3))
+    a = math.inf if seed % 2 else 1.5 * t  # ε-PML, and with a limit for every prior
+    columns = np.array(list(vertices(*limits_of(size, t, a), masses)))
+    inputs = [rng.dirichlet(np.full(6, 0.3), size=size) for _ in range(30)]
+    inputs += [np.eye(size), np.full((size, 2), 0.5)]
+    for name, utility in utilities(rng, masses).items():
+        solved = linprog(-utility(columns), A_eq=columns.T, b_eq=np.ones(size), bounds=(0, None))
+        assert (solved.x > 1e-9).sum() <= size
+        zeta = -solved.eqlin.marginals
+        for matrix in inputs:
+            law = masses @ matrix
+            for share in np.linspace(1, 0, 101):  # the most of it that the limits admit, mixed with what says nothing
+                mixed = share * matrix + (1 - share) * law
+                if (mixed.max(0) <= np.minimum(t * law, a * mixed.min(0) if a < math.inf else math.inf) + 1e-12).all():
+                    break
+            found = utility(mixed.T).sum()
+            assert found <= -solved.fun + 1e-9, name  # (a)
+            assert found <= zeta.sum() + (utility(columns) - columns @ zeta).max() + 1e-9, name  # (b)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_theorem_4_column_generation_and_the_global_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -101,6 +143,33 @@ def test_theorem_5_extreme_columns_of_two_limits(seed: int) -> None:
     assert kinds
 
 
+@pytest.mark.parametrize(
+    "masses", [[1 / 2, 1 / 2], [1 / 3] * 3, [1 / 4] * 4, [1 / 2, 1 / 4, 1 / 4], [0.7, 0.1, 0.1, 0.1]]
+)
+def test_theorem_5_all_kinds_of_columns_occur_and_bound_the_lift_for_every_prior(masses: list[float]) -> None:
+    rng = np.random.default_rng(0)
+    size, kinds = len(masses), set()
+    for t, a in ((1.1, 1.3), (1.5, 1.2), (2.0, 2.0), (2.0, 20.0), (1.25, 50.0), (9.0, 1.5)):
+        columns = list(vertices(*limits_of(size, t, a), np.array(masses)))
+        assert columns
+        for column in columns:
+            least, most = column.min(), column.max()
+            at_lift, at_ratio = abs(most - t) < 1e-9, abs(most - a * least) < 1e-9
+            assert at_lift or at_ratio
+            if at_ratio and not at_lift:
+                assert np.all((abs(column - least) < 1e-9) | (abs(column - most) < 1e-9))
+            elif at_ratio:
+                assert ((abs(column - t / a) > 1e-9) & (abs(column - t) > 1e-9)).sum() <= 1
+            else:
+                assert (abs(column - t) > 1e-9).sum() == 1
+            kinds.add((at_lift, at_ratio))
+            others = [*np.eye(size), *rng.dirichlet(np.full(size, 0.3), size=20)]
+            assert all(column.max() <= a * (other @ column) + 1e-9 for other in others)
+    assert kinds >= {(False, True), (True, False)}
+    if size > 2:  # (ii) needs a third letter, but for a coincidence
+        assert (True, True) in kinds
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_theorem_6_bounds_on_the_recovered_frequencies(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -110,6 +179,7 @@ def test_theorem_6_bounds_on_the_recovered_frequencies(seed: int) -> None:
     most = np.minimum(t, 1 / masses)
     # The library states the sum of the variances, tr J⁻¹ less the sum of the squared masses.
     design, square_sum = lw.design(lw.Prior(masses.tolist()), lift=t, utility="frequencies"), masses @ masses
+    compared = 0
     for _ in range(10):  # a random mechanism of extreme columns: weights that solve Σ ρ λ = 1
         start = linprog(rng.normal(size=len(columns)), A_eq=columns.T, b_eq=np.ones(size), bounds=(0, None)).x
         other = linprog(rng.normal(size=len(columns)), A_eq=columns.T, b_eq=np.ones(size), bounds=(0, None)).x
@@ -119,6 +189,7 @@ def test_theorem_6_bounds_on_the_recovered_frequencies(seed: int) -> None:
         assert (np.diag(information) <= most + 1e-9).all()
         if np.linalg.cond(information) > 1e6:
             continue
+        compared += 1
         trace = np.trace(np.linalg.inv(information))
         assert square_sum - design.bound <= trace + 1e-9
         merged = 0.5 * columns[:2].sum(0)  # (a): a column split into two has more information
@@ -135,6 +206,17 @@ def test_theorem_6_bounds_on_the_recovered_frequencies(seed: int) -> None:
         y = rng.normal(size=size)
         reduced = np.einsum("ri,ij,rj->r", columns, inverse @ inverse, columns) - columns @ y
         assert 2 * np.trace(inverse) - y.sum() - reduced.max() <= trace + 1e-9
+    assert compared >= 5
+    best = design.mechanism.matrix  # (d) at the optimum, with the best vector, leaves nothing
+    law = masses @ best
+    inverse = np.linalg.inv((best / law) @ best.T)
+    assert np.trace(inverse) == pytest.approx(square_sum - design.value, abs=1e-6)
+    quality = np.einsum("ri,ij,rj->r", columns, inverse @ inverse, columns)
+    zeta = -linprog(-quality, A_eq=columns.T, b_eq=np.ones(size), bounds=(0, None)).eqlin.marginals
+    proved = 2 * np.trace(inverse) - zeta.sum() - (quality - columns @ zeta).max()
+    assert proved == pytest.approx(np.trace(inverse), rel=1e-5)
+    merged = np.hstack([best[:, :2].sum(1, keepdims=True), best[:, 2:]])  # (a): two columns in one say less
+    assert np.linalg.eigvalsh((best / law) @ best.T - (merged / (masses @ merged)) @ merged.T).min() >= -1e-9
     uniform = lw.design(lw.Prior.uniform(4), lift=t, utility="frequencies")
     least = 1 / 4 + 9 / (4 * (t - 1))
     assert 1 / 4 - uniform.value >= least - 1e-8  # (e), attained for a lift of 2
@@ -197,3 +279,22 @@ def test_theorem_7_sets_of_letters_suffice_under_maximal_leakage(seed: int) -> N
         apart += [(high - low) * (column >= high) for high, low in itertools.pairwise([*levels, 0.0])]
     assert np.allclose(np.sum(apart, axis=0), 1)
     assert np.sum([column.max() for column in apart]) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_theorem_7_holds_for_every_utility_and_at_the_ends(seed: int) -> None:
+    rng = np.random.default_rng(seed + 70)
+    masses = masses_of(rng, 3)
+    sets = np.array(list(itertools.product([0, 1], repeat=3)))[1:]
+    for name, utility in utilities(rng, masses).items():
+        worth = utility(sets.astype(float))
+
+        def most(total: float, worth: np.ndarray = worth) -> float:
+            return -linprog(-worth, np.ones((1, 7)), [total], A_eq=sets.T, b_eq=np.ones(3), bounds=(0, None)).fun
+
+        for _ in range(20):
+            rows = rng.dirichlet(np.full(int(rng.integers(1, 7)), 0.4), size=3)
+            assert utility(rows.T).sum() <= most(rows.max(0).sum()) + 1e-9, name
+        assert most(1.0) == pytest.approx(utility(np.ones((1, 3)))[0]), name  # nothing is said
+        assert most(3.0) == pytest.approx(utility(np.eye(3)).sum()), name  # everything
+        assert most(9.0) == pytest.approx(most(3.0)), name

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeResult, linprog
 
 import leakwise as lw
 
@@ -26,11 +27,8 @@ def drawn(seed: int) -> tuple[lw.Mechanism, lw.Prior, np.ndarray, np.ndarray]:
     return mechanism, prior, mechanism.matrix / law, law
 
 
-def program(lifts: np.ndarray, law: np.ndarray, t: float, letters: np.ndarray | None = None) -> float:
-    """Return (3) as it is written, over some of the letters, by a solver of its own."""
-    used = np.arange(len(lifts)) if letters is None else np.flatnonzero(letters)
-    if not len(used):
-        return 0.0
+def solution(lifts: np.ndarray, law: np.ndarray, t: float, used: np.ndarray) -> OptimizeResult:
+    """Solve (3) as it is written, over the letters used, by a solver of its own."""
     size, outcomes = len(used), len(law)
     lift_rows = np.zeros((size, size * outcomes))
     for k, x in enumerate(used):
@@ -43,7 +41,29 @@ def program(lifts: np.ndarray, law: np.ndarray, t: float, letters: np.ndarray | 
         bounds=(0, None),
     )
     assert solved.status == 0
-    return float(-solved.fun)
+    return solved
+
+
+def program(lifts: np.ndarray, law: np.ndarray, t: float, letters: np.ndarray | None = None) -> float:
+    """Return the value of (3), over some of the letters."""
+    used = np.arange(len(lifts)) if letters is None else np.flatnonzero(letters)
+    return -float(solution(lifts, law, t, used).fun) if len(used) else 0.0
+
+
+def post_processing(lifts: np.ndarray, law: np.ndarray, t: float) -> np.ndarray:
+    """Return the kernel that the proof of Theorem 1 makes of an optimum of (3)."""
+    weights = np.maximum(solution(lifts, law, t, np.arange(len(lifts))).x.reshape(lifts.shape), 0)
+    kernel = weights.T / np.maximum(law, weights.sum(0))[:, None]
+    return np.hstack([kernel, np.maximum(1 - kernel.sum(1, keepdims=True), 0)])
+
+
+def quantile(kernel: np.ndarray, lifts: np.ndarray, law: np.ndarray, delta: float) -> float:
+    """Return exp(inf{s: Pr(ℓ(Z) > s) ≤ δ}) of a post-processing."""
+    joint = law[:, None] * kernel
+    mass = joint.sum(0)
+    seen = mass > 1e-12
+    largest = ((lifts @ joint)[:, seen] / mass[seen]).max(0)
+    return min(float(s) for s in (1.0, *largest) if mass[seen][largest > s * (1 + 1e-10)].sum() <= delta)
 
 
 def exceeded(kernel: np.ndarray, lifts: np.ndarray, law: np.ndarray, t: float) -> float:
@@ -70,10 +90,57 @@ def test_theorem_1_no_post_processing_beats_the_program(seed: int) -> None:
         envelope = lw.envelope(mechanism, prior, delta)
         t = math.exp(envelope.epsilon)
         assert program(lifts, law, t * (1 - 1e-6)) >= delta - 1e-7
-        assert program(lifts, law, t * (1 + 1e-6)) <= delta + 1e-5 or t >= lifts.max() * (1 - 1e-9)
+        assert program(lifts, law, t * (1 + 1e-6)) < delta + 1e-9
         attained = lw.measures.pml_quantiles(mechanism.then(envelope.post_processing), prior, delta)
         assert len(envelope.post_processing.outputs) <= len(lifts) + 1
         assert attained.upper == pytest.approx(envelope.epsilon, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_theorem_1_the_quantiles_of_post_processings_come_up_to_the_envelope(seed: int) -> None:
+    mechanism, prior, lifts, law = drawn(seed)
+    rng = np.random.default_rng(seed + 300)
+    for delta in (0.02, 0.25, 0.7):
+        t = math.exp(lw.envelope(mechanism, prior, delta).epsilon)
+        for _ in range(20):
+            kernel = rng.dirichlet(np.full(int(rng.integers(1, 7)), 0.3), size=len(law))
+            assert quantile(kernel, lifts, law, delta) <= t * (1 + 1e-9)
+        below = max(1.0, t * (1 - 1e-4))
+        assert program(lifts, law, below) > delta  # V decreases strictly, so that a little less is reached by a Z
+        kernel = post_processing(lifts, law, below)
+        assert kernel.shape[1] == len(lifts) + 1
+        assert np.allclose(kernel.sum(1), 1)
+        assert quantile(kernel, lifts, law, delta) >= below * (1 - 1e-9)
+
+
+EDGES: dict[str, tuple[list[list[float]], list[int]]] = {
+    "one letter": ([[0.3, 0.7]], [1]),
+    "nothing said": ([[0.4, 0.6], [0.4, 0.6]], [1, 3]),
+    "everything said": (np.eye(3).tolist(), [1, 2, 5]),
+    "ties": ([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]], [1, 1, 2]),
+    "an outcome never seen": ([[0.2, 0.8, 0], [0.6, 0.4, 0]], [2, 3]),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_theorem_1_at_its_edges(name: str) -> None:
+    rows, weights = EDGES[name]
+    mechanism, prior = lw.Mechanism(rows), lw.Prior(weights)
+    law = prior.probabilities @ mechanism.matrix
+    lifts, law = mechanism.matrix[:, law > 0] / law[law > 0], law[law > 0]
+    most = float(lifts.max())
+    assert program(lifts, law, 1.0) == pytest.approx(1)
+    assert program(lifts, law, most * (1 + 1e-6)) == pytest.approx(0, abs=1e-9)
+    grid = np.linspace(1, most, 12)
+    values = np.array([program(lifts, law, float(t)) for t in grid])
+    assert np.allclose(values, [program(lifts, law, float(t) * (1 - 1e-9)) for t in grid], atol=1e-7)  # from the left
+    for first, second in itertools.pairwise(values):  # strictly less wherever it is less than 1 and more than 0
+        assert second < first or second > 1 - 1e-9 or first < 1e-9
+    for delta in (1e-3, 0.2, 0.5, 0.999):
+        t = math.exp(lw.envelope(mechanism, prior, delta).epsilon)
+        assert 1 <= t <= most * (1 + 1e-9)
+        assert program(lifts, law, t * (1 - 1e-9)) >= delta - 1e-8
+        assert program(lifts, law, t * (1 + 1e-6)) < delta
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -101,13 +168,33 @@ def test_theorem_2_every_dual_vector_is_an_upper_bound(seed: int) -> None:
 def test_corollary_1_letters_that_stay_below_are_left_out(seed: int) -> None:
     mechanism, prior, lifts, law = drawn(seed)
     jumps = np.sort(lifts.max(1))
-    for t in (*jumps[:2], 1.2, 2.0):
+    for t in (1.0, *jumps, 1.2, 2.0):
         expected = program(lifts, law, float(t), lifts.max(1) > t * (1 + 1e-12))
         found = lw.failure_probability(mechanism, prior, lift=float(t) * (1 + 1e-10))
         assert found == pytest.approx(expected, abs=1e-7)
         beyond = [program(lifts, law, float(t) * (1 + step)) for step in (1e-3, 1e-5)]  # the limit, with all letters
         assert beyond[0] <= beyond[1] + 1e-7 <= expected + 2e-7
         assert beyond[1] == pytest.approx(expected, rel=1e-3, abs=1e-4)
+
+
+def test_corollary_1_the_supremum_need_not_be_attained() -> None:
+    # The secret is told, with the prior (1/4, 3/4): only the first letter reaches 2, and V(s) = 1/s for 4/3 < s ≤ 4.
+    lifts, law = np.diag([4, 4 / 3]), np.array([1 / 4, 3 / 4])
+    assert program(lifts, law, 2.0, lifts.max(1) > 2) == pytest.approx(1 / 2)
+    for s in (1.4, 2.0, 2.01, 3.0, 4.0):  # so no post-processing exceeds 2 strictly with the probability 1/2
+        assert program(lifts, law, s) == pytest.approx(1 / s)
+    assert program(lifts, law, 4 / 3) == pytest.approx(1)  # the other letter, which is left out beyond it
+    assert program(lifts, law, 4 / 3, lifts.max(1) > 4 / 3) == pytest.approx(3 / 4)
+
+
+def closed_form(truth: float, lie: float, masses: np.ndarray, delta: float) -> tuple[int, float, list[float]]:
+    """Return n and θ of Theorem 3, and the terms of (5)."""
+    law = lie + (truth - lie) * masses
+    whole = np.concatenate([[0], np.cumsum(law)])
+    n = min(int(np.searchsorted(whole, delta)), len(law))
+    theta = (delta - whole[n - 1]) / law[n - 1]
+    sums = [(size * truth + (n - 1 - size + theta) * lie) / delta for size in range(1, n + 1)]
+    return n, theta, [min(truth / law[size - 1], sums[size - 1]) for size in range(1, n + 1)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -121,15 +208,43 @@ def test_theorem_3_closed_form_of_randomized_response(seed: int) -> None:
     law = lie + (truth - lie) * masses
     lifts = np.where(np.eye(letters) > 0, truth, lie) / law
     for delta in rng.uniform(0.01, 0.99, size=4):
-        whole = np.concatenate([[0], np.cumsum(law)])
-        n = int(np.searchsorted(whole, delta))
-        theta = (delta - whole[n - 1]) / law[n - 1]
-        terms = [
-            min(truth / law[size - 1], (size * truth + (n - 1 - size + theta) * lie) / delta)
-            for size in range(1, n + 1)
-        ]
+        n, theta, terms = closed_form(truth, lie, masses, delta)
         assert program(lifts, law, max(terms) * (1 - 1e-7)) >= delta - 1e-8
         assert program(lifts, law, max(terms) * (1 + 1e-7)) < delta + 1e-8
         if n >= 2:  # the lower bound of [EN] is the last two terms, and exact where [EN] conjectures it
-            condition = masses[n - 1] * ((n - 2) * truth + lie) <= truth * masses[: n - 1].sum() + lie
-            assert max(terms[-2:]) == pytest.approx(max(terms)) if condition else max(terms[-2:]) <= max(terms)
+            published = published_bound(truth, lie, law, n, theta, delta)
+            assert max(terms[-2:]) == pytest.approx(published)
+            if masses[n - 1] * ((n - 2) * truth + lie) <= truth * masses[: n - 1].sum() + lie:
+                assert published == pytest.approx(max(terms))
+
+
+def published_bound(truth: float, lie: float, law: np.ndarray, n: int, theta: float, delta: float) -> float:
+    """Return exp(h) of Theorem 5 of [EN], as it is printed there: three pieces that θ chooses between."""
+    first = truth * ((n - 2) * law[n - 2] - law[: n - 2].sum()) / (truth * law[n - 1] - lie * law[n - 2])
+    second = truth * ((n - 1) * law[n - 1] - law[: n - 1].sum()) / (law[n - 1] * (truth - lie))
+    if theta <= first:
+        return float(truth / law[n - 2])
+    return float(((n - 1) * truth + theta * lie) / delta if theta <= second else truth / law[n - 1])
+
+
+def test_theorem_3_without_the_condition_an_earlier_term_can_be_the_largest() -> None:
+    truth, lie, masses, delta = 0.7, 0.1, np.array([0.01, 0.01, 0.49, 0.49]), 0.62
+    n, _, terms = closed_form(truth, lie, masses, delta)
+    assert n == 4
+    assert masses[3] * (2 * truth + lie) > truth * masses[:3].sum() + lie
+    assert terms[1] > 1.3 * max(terms[2:])
+    lifts = np.where(np.eye(4) > 0, truth, lie) / (lie + (truth - lie) * masses)
+    assert program(lifts, lie + (truth - lie) * masses, terms[1]) == pytest.approx(delta)
+
+
+@pytest.mark.parametrize("truth", [1 / 4, 0.3, 0.7, 1.0])  # from nothing said to everything
+@pytest.mark.parametrize("masses", [[0.25, 0.25, 0.25, 0.25], [0.1, 0.1, 0.4, 0.4], [0.001, 0.001, 0.001, 0.997]])
+def test_theorem_3_with_ties_and_at_the_ends(truth: float, masses: list[float]) -> None:
+    lie = (1 - truth) / 3
+    law = lie + (truth - lie) * np.array(masses)
+    lifts = np.where(np.eye(4) > 0, truth, lie) / law
+    for delta in (1e-3, 0.5, 0.999, *np.cumsum(law)[:3]):
+        most = max(closed_form(truth, lie, np.array(masses), float(delta))[2])
+        assert most >= 1 - 1e-12
+        assert program(lifts, law, most * (1 - 1e-7)) >= delta - 1e-8
+        assert program(lifts, law, most * (1 + 1e-6)) < delta

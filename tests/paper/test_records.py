@@ -26,21 +26,23 @@ def information(joint: np.ndarray) -> float:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_theorem_10_classes_have_the_value_of_all_datasets(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    datasets = list(itertools.product(range(2), repeat=3))
-    answers = rng.dirichlet(np.full(3, 0.6), size=4)  # of the count: datasets with one count are alike
-    rows = np.array([answers[sum(x)] for x in datasets])
-    first = np.array([x[0] for x in datasets])
-    classes = np.array([(x[0], sum(x[1:])) for x in datasets])
+    alphabets, i = [((2,), 0), ((2, 2, 2), 0), ((2, 3, 2), 1), ((3, 1, 4), 2)][seed % 4]
+    datasets = list(itertools.product(*map(range, alphabets)))
+    answers = rng.dirichlet(np.full(3, 0.6), size=4)  # of a query: datasets with one answer are alike
+    query = [sum(x) for x in datasets] if seed < 4 else rng.integers(0, 4, size=len(datasets)).tolist()
+    rows = answers[np.minimum(query, 3)]
+    values = np.array([x[i] for x in datasets])
+    classes = np.column_stack([values, np.minimum(query, 3)])
     for _ in range(50):
-        belief = rng.dirichlet(np.full(8, rng.uniform(0.2, 2)))
-        joint = np.array([(belief[first == a, None] * rows[first == a]).sum(0) for a in range(2)])
-        averaged, bound = np.zeros(8), 0.0
+        belief = rng.dirichlet(np.full(len(datasets), rng.uniform(0.2, 2)))
+        joint = np.array([(belief[values == a, None] * rows[values == a]).sum(0) for a in range(alphabets[i])])
+        averaged, bound = np.zeros(len(datasets)), 0.0
         for pair in {tuple(c) for c in classes.tolist()}:
             alike = (classes == pair).all(1)
             averaged[alike] = belief[alike].sum() / alike.sum()
             u = belief[alike].sum()
             bound += -u * math.log(u) + u * math.log(alike.sum())
-        again = np.array([(averaged[first == a, None] * rows[first == a]).sum(0) for a in range(2)])
+        again = np.array([(averaged[values == a, None] * rows[values == a]).sum(0) for a in range(alphabets[i])])
         assert np.allclose(joint, again)
         assert entropy(averaged) == pytest.approx(bound)
         assert entropy(belief) <= bound + 1e-12
@@ -52,10 +54,14 @@ def test_theorem_11_any_multipliers_bound_every_belief_in_the_box(seed: int) -> 
     rng = np.random.default_rng(seed)
     value = np.repeat([0, 1], [3, 2])
     rows, sizes = rng.dirichlet(np.full(3, 0.7), size=5), rng.integers(1, 40, size=5)
+    if seed % 2:  # an outcome that only the value 1 can have, one that only the value 0 can, and one of both
+        rows[:, :2] *= [[0, 1], [0, 1], [0, 0], [1, 0], [0, 0]]
+        rows /= rows.sum(1, keepdims=True)
     for _ in range(40):
-        u = rng.dirichlet(np.full(5, 0.8))
+        u = rng.dirichlet(np.full(5, 0.8)) * (rng.random(5) < [1, 0.8, 0.8, 0.8, 1])
+        u /= u.sum()
         joint = np.array([u[value == a] @ rows[value == a] for a in range(2)])
-        posterior = joint[1] / joint.sum(0)
+        posterior = np.where(joint.sum(0) > 0, joint[1] / np.maximum(joint.sum(0), 1e-300), rng.random(3))
         low, high = posterior * rng.random(3), posterior + (1 - posterior) * rng.random(3)
         start, slope = chords(low, high)
         b = entropy(u) + u @ np.log(sizes) - rng.exponential(0.2)
@@ -122,6 +128,8 @@ def test_theorem_12_largest_lift_at_a_full_class(seed: int) -> None:
     ends = [tau for tau in (*full, *others, least, most, 1e-12) if max(least, 1e-12) <= tau <= most]
     stated = max(ratio(tau) for tau in ends)
     assert max(ratio(tau) for tau in np.linspace(max(least, 1e-9), most, 2001)) <= stated * (1 + 1e-9)
+    if least == 0:
+        assert ratio(1e-12) == pytest.approx(chances[0].max() / fill(1.0, 1, np.argsort(chances[1])), rel=1e-9)
     for tau in rng.uniform(max(least, 1e-6), most, size=5):  # every program of a given mass, by a solver
         best = [
             linprog(sign * chances[k], A_eq=np.ones((1, 3)), b_eq=[mass], bounds=[(0, cap * m) for m in sizes[k]]).fun
@@ -137,6 +145,9 @@ def test_theorem_12_largest_lift_at_a_full_class(seed: int) -> None:
         if belief[0].sum() > 1e-9:
             lift = (belief[0] @ chances[0]) / belief[0].sum() / (belief * chances).sum()
             assert lift <= stated * (1 + 1e-6)
+    cap = 1 / sizes.sum()  # the largest limit: only the uniform belief is left
+    uniform = (chances[0] @ sizes[0] / sizes[0].sum()) / ((chances * sizes).sum() / sizes.sum())
+    assert ratio(cap * sizes[0].sum()) == pytest.approx(uniform)
     cap = 1.0  # no limit on the belief
     for scale in (1.0, 0.5 * chances[1].min()):  # in the second case the outcome speaks against the value
         chances[0] *= scale
@@ -157,6 +168,7 @@ def test_theorem_13_counts_among_unknown_records(seed: int) -> None:
     closed = math.exp(epsilon) / (1 - rare + rare * math.exp(epsilon))
     envelopes = []
     others = noise  # the law of the other records and the noise; its place `far` is the answer 0
+    inner = slice(far - 9, far + 15)  # the answers from -9 to 14, away from the ends of the listed noise
     for unknown in range(1, 5):
         rows = np.stack([np.concatenate([others, [0.0]]), np.concatenate([[0.0], others])])
         # Outcomes up to 0, and from the number of records on, have equal lifts, and count as one each.
@@ -165,11 +177,15 @@ def test_theorem_13_counts_among_unknown_records(seed: int) -> None:
         lifts = merged / ((1 - p) * merged[0] + p * merged[1])
         assert lifts.max() == pytest.approx(closed, rel=1e-9)
         assert (np.diff(lifts[1]) >= -1e-9).all()
+        single = rows[:, inner] / ((1 - p) * rows[0, inner] + p * rows[1, inner])
+        assert np.allclose(single[:, :10], lifts[:, :1], rtol=1e-9)
+        assert np.allclose(single[:, 9 + unknown :], lifts[:, -1:], rtol=1e-9)
         m = lw.Mechanism(merged / merged.sum(1, keepdims=True))
         envelopes.append(lw.envelope(m, lw.Prior([1 - p, p]), 0.1).epsilon)
         others = np.convolve(others, [1 - p, p])
     assert all(a >= b - 1e-9 for a, b in itertools.pairwise(envelopes))
-    weights, leakages, envelopes = rng.dirichlet([2, 2, 2]), [], []  # (a) for records of three values, without noise
+    # (a) for a record of three values, without noise, to which records of other laws are added
+    weights, leakages, envelopes = rng.dirichlet([2, 2, 2]), [], []
     values, others = [0, 1, 3], np.ones(1)
     for _ in range(5):
         rows = np.stack([np.concatenate([np.zeros(v), others, np.zeros(3 - v)]) for v in values])
@@ -177,7 +193,8 @@ def test_theorem_13_counts_among_unknown_records(seed: int) -> None:
         m, prior = lw.Mechanism(rows / rows.sum(1, keepdims=True)), lw.Prior(weights.tolist())
         leakages.append(np.log((rows / (weights @ rows)).max()))
         envelopes.append(lw.envelope(m, prior, 0.2).epsilon)
-        others = np.convolve(others, [weights[0], weights[1], 0, weights[2]])
+        added = rng.dirichlet([2, 2, 2])
+        others = np.convolve(others, [added[0], added[1], 0, added[2]])
     for falling in (leakages, envelopes):
         assert all(a >= b - 1e-9 for a, b in itertools.pairwise(falling))
     assert envelopes[0] > envelopes[-1] + 0.01
