@@ -11,7 +11,7 @@ import pytest
 
 from leakwise.errors import InvalidInput
 from leakwise.papers import PAPERS, Finding, Result, compared, exhibits, find, further, stated
-from leakwise.papers.exhibit import COMPUTED, exhibit
+from leakwise.papers.exhibit import COMPUTED, SHOWN, exhibit
 
 ASKED = {
     "EX": {"example_1", "example_2", "example_3"} | {f"figure_{n}{part}" for n in (1, 2, 3, 4) for part in "ab"},
@@ -20,17 +20,18 @@ ASKED = {
     "ED": {"example_1", "example_2", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4", "figure_5"}
     | {"figure_6a", "figure_6b", "figure_7"},
     "PR": {"figure_1", "figure_3", "figure_4", "figure_5", "figure_6", "figure_7", "table_3"},
+    "LW": {f"theorem_{n}" for n in (5, 7, 12, 13)},
 }
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", SHOWN)
 def test_every_computed_figure_and_table_of_the_papers_has_its_function(paper: str) -> None:
     made = {one.name: one for one in exhibits(paper)}
     assert made.keys() >= ASKED[paper]
     for one in made.values():
         module = inspect.getmodule(one.function)
         assert module is not None
-        assert module.__name__.startswith(f"leakwise.papers.{PAPERS[paper].module}")
+        assert module.__name__.startswith(f"leakwise.papers.{SHOWN[paper].module}")
         assert one.function.__doc__
         assert one.title
         assert len(one.shows) > 40
@@ -48,7 +49,7 @@ def test_no_exhibit_is_called_a_table_or_figure_that_its_paper_does_not_have() -
         assert made.number.lower().replace(" ", "_") == made.name or kind == "theorem"
         assert kind != "table" or made.paper == "PR"
         assert made.number not in SCHEMATIC.get(made.paper, ())
-    assert {made.full_name for made in exhibits() if made.name.startswith("theorem")} == {
+    assert {made.full_name for made in exhibits() if made.name.startswith("theorem") and made.paper in PAPERS} == {
         "empirical-distributions/theorem_5",
         "leakage-envelopes/theorem_5_conjecture",
     }
@@ -77,11 +78,17 @@ def test_the_schematic_ones_are_named(file: str) -> None:
         assert f"[{key}]" in said
 
 
+def test_a_theorem_of_our_own_article_is_there_and_has_its_tests() -> None:
+    article = (ROOT / "docs" / "paper" / "article.md").read_text(encoding="utf-8")
+    for made in exhibits("LW"):
+        assert f"**{made.number}" in article
+
+
 def test_the_module_of_a_paper_holds_all_its_functions() -> None:
     import importlib
 
     for made in exhibits():
-        module = importlib.import_module(f"leakwise.papers.{PAPERS[made.paper].module}")
+        module = importlib.import_module(f"leakwise.papers.{SHOWN[made.paper].module}")
         assert getattr(module, made.name) is made.function
 
 
@@ -91,7 +98,7 @@ def test_examples_come_first_then_figures_then_tables() -> None:
         "figure_1",
         "figure_2a",
     ]
-    assert [one.paper for one in exhibits()] == sorted([one.paper for one in exhibits()], key=list(PAPERS).index)
+    assert [one.paper for one in exhibits()] == sorted([one.paper for one in exhibits()], key=list(SHOWN).index)
 
 
 def test_finding_by_paper_by_exhibit_and_by_name() -> None:
@@ -104,7 +111,7 @@ def test_finding_by_paper_by_exhibit_and_by_name() -> None:
     assert find() == exhibits()
     with pytest.raises(InvalidInput, match=r"figure_1x.*Did you mean.*--list"):
         find(["figure_1x"])
-    with pytest.raises(InvalidInput, match="one of EX, WC, ED, PR, EN"):
+    with pytest.raises(InvalidInput, match="one of EX, WC, ED, PR, EN, LW"):
         exhibits("XX")
 
 

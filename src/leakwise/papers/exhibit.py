@@ -20,8 +20,10 @@ from leakwise.charts.specs import Spec
 from leakwise.errors import InvalidInput, did_you_mean
 
 __all__ = [
+    "ARTICLE",
     "COMPUTED",
     "PAPERS",
+    "SHOWN",
     "Exhibit",
     "Finding",
     "Paper",
@@ -93,6 +95,12 @@ PAPERS: Mapping[str, Paper] = {
     )
 }
 """The papers by their short names, in the order of the gallery."""
+
+ARTICLE = Paper("LW", "leakwise-article", "our_article", "what the five papers leave open, with proofs")
+"""Our own article, docs/paper: theorems that have something to show."""
+
+SHOWN: Mapping[str, Paper] = {**PAPERS, ARTICLE.key: ARTICLE}
+"""Whatever has exhibits."""
 
 
 COMPUTED = "every computed figure and table of the five papers (not the schematic ones: {})".format(
@@ -259,7 +267,7 @@ class Exhibit:
     @property
     def full_name(self) -> str:
         """The name on the command line and in file names, such as ``extremal-mechanisms/figure_1a``."""
-        return f"{PAPERS[self.paper].name}/{self.name}"
+        return f"{SHOWN[self.paper].name}/{self.name}"
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -283,7 +291,7 @@ def exhibit(
     Parameters
     ----------
     paper
-        The short name of the paper: a key of :data:`PAPERS`.
+        The short name of the paper: a key of :data:`SHOWN`.
     number
         What the paper calls it, such as ``"Figure 1a"``.
     title, shows, printed
@@ -291,8 +299,8 @@ def exhibit(
     seed
         The seed of its random draws. The function then has a parameter ``seed`` with this default.
     """
-    if paper not in PAPERS:
-        raise InvalidInput(f"paper must be one of {', '.join(PAPERS)}. Got {paper!r} instead.")
+    if paper not in SHOWN:
+        raise InvalidInput(f"paper must be one of {', '.join(SHOWN)}. Got {paper!r} instead.")
 
     def register(function: _Function) -> _Function:
         made = Exhibit(paper, number, title, shows, printed, seed, function)
@@ -316,12 +324,12 @@ def exhibit(
 
 
 def exhibits(paper: str | None = None) -> list[Exhibit]:
-    """Every exhibit of a paper, or of all five: paper by paper, examples first, then figures, tables, theorems."""
-    if paper is not None and paper not in PAPERS:
-        raise InvalidInput(f"paper must be one of {', '.join(PAPERS)}. Got {paper!r} instead.")
-    wanted = list(PAPERS) if paper is None else [paper]
+    """Every exhibit of a paper, or of all, ours last: examples first, then figures, tables, theorems."""
+    if paper is not None and paper not in SHOWN:
+        raise InvalidInput(f"paper must be one of {', '.join(SHOWN)}. Got {paper!r} instead.")
+    wanted = list(SHOWN) if paper is None else [paper]
     for key in wanted:
-        importlib.import_module(f"leakwise.papers.{PAPERS[key].module}")
+        importlib.import_module(f"leakwise.papers.{SHOWN[key].module}")
     return [
         made
         for key in wanted
@@ -355,5 +363,5 @@ def find(names: Sequence[str] = ()) -> list[Exhibit]:
 
 
 def _names(made: Exhibit) -> tuple[str, ...]:
-    key, paper = made.paper.lower(), PAPERS[made.paper].name
+    key, paper = made.paper.lower(), SHOWN[made.paper].name
     return key, paper, made.name, f"{key}/{made.name}", f"{paper}/{made.name}"

@@ -14,7 +14,7 @@ from typing import Any
 from leakwise.charts.page import html_page
 from leakwise.charts.table import html_table
 from leakwise.documents import write_atomically
-from leakwise.papers.exhibit import COMPUTED, PAPERS, Exhibit, exhibits
+from leakwise.papers.exhibit import COMPUTED, SHOWN, Exhibit, exhibits
 from leakwise.papers.gallery_parts import STYLE, Stored, anchor, badge, findings_table
 from leakwise.papers.notes_page import demonstrated, notes_page
 from leakwise.papers.runner import read_record
@@ -61,7 +61,8 @@ def _index(directory: Path, found: Sequence[Stored]) -> str:
     small = sum(bool(record["fast"]) for _, record in found)
     head = (
         "<header>\n<h1>The five papers, recomputed</h1>\n"
-        f"<p>{len(found)} exhibits. A run without names makes the examples, two theorems, and {escape(COMPUTED)}. Of "
+        f"<p>{len(found)} exhibits. A run without names makes the examples, two theorems, {escape(COMPUTED)}, and "
+        "theorems of our own article. Of "
         f"{len(claims)} statements checked {differing} are not as printed; {further} are right, and we go further. "
         'Errata, warnings to implementers and further results are on <a href="errata.html">the '
         "errata page</a>, each with a demonstration.</p>\n"
@@ -69,7 +70,7 @@ def _index(directory: Path, found: Sequence[Stored]) -> str:
     if small:
         head += f"<p><strong>{small} of them were made with small settings (--fast).</strong></p>\n"
     contents, sections = "", ""
-    for paper in PAPERS.values():
+    for paper in SHOWN.values():
         own = [(made, record) for made, record in found if made.paper == paper.key]
         if not own:
             continue

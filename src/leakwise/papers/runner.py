@@ -26,7 +26,7 @@ from typing import Any
 import leakwise.errors
 from leakwise.documents import write_atomically
 from leakwise.errors import InvalidInput
-from leakwise.papers.exhibit import PAPERS, Exhibit, exhibits, find
+from leakwise.papers.exhibit import SHOWN, Exhibit, exhibits, find
 
 __all__ = ["Run", "code", "is_current", "make", "read_record", "run", "stamp"]
 
@@ -48,7 +48,7 @@ _OTHER_ROOMS = (
 )
 _LIBRARIES = ("numpy", "scipy", "highspy", "python-flint", "vl-convert-python")
 # The papers whose exhibits take longest are started first, so that no core waits for the last of them.
-_LONGEST_FIRST = ("PR", "ED", "EN", "EX", "WC")
+_LONGEST_FIRST = ("PR", "ED", "EN", "EX", "WC", "LW")
 
 
 @dataclass
@@ -219,7 +219,7 @@ def is_current(directory: Path, made: Exhibit, *, fast: bool) -> bool:
 def stamp(made: Exhibit, *, fast: bool) -> str:
     """A digest of all that an exhibit depends on: the code, its libraries, its texts, parameters and settings."""
     facts = [
-        code(PAPERS[made.paper].module),
+        code(SHOWN[made.paper].module),
         made.full_name,
         made.number,
         made.title,

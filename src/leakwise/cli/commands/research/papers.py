@@ -46,9 +46,10 @@ def papers(
 ) -> None:
     """Recompute every computed figure, table and example of the five papers; compare what is printed with what is true.
 
-    Schematic ones are left out: [ED] Figure 1, [PR] Figure 2, Table 1 and Table 2. Each exhibit gets a CSV file, an SVG
-    and a PNG picture; index.html is the gallery, errata.html lists errata, warnings to implementers and more results.
-    An interrupted run resumes where it stopped. Everything takes up to half an hour on two cores.
+    Schematic ones are left out: [ED] Figure 1, [PR] Figure 2, Table 1 and Table 2. Theorems of our own article, LW,
+    come last. Each exhibit gets a CSV file, an SVG and a PNG picture; index.html is the gallery, errata.html lists
+    errata, warnings to implementers and more results. An interrupted run resumes where it stopped. Everything takes up
+    to half an hour on two cores.
 
     \b
     leakwise papers --list
