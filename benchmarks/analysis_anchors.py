@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
@@ -137,8 +136,6 @@ def simex(book: Book, runs: int) -> None:
 
 
 def columns(book: Book, runs: int) -> None:
-    # numba looks for the package coverage, and must not take the benchmark of that name for it.
-    sys.modules.setdefault("coverage", None)  # type: ignore[arg-type]
     try:
         from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_GRR_Aggregator_MI, SPL_GRR_Client
     except ImportError:

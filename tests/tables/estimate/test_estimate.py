@@ -359,7 +359,7 @@ def test_a_search_that_stopped_early_says_so():
 
 @pytest.mark.parametrize(("size", "releases"), [(5, 1000), (50, 150)])
 def test_intervals_of_a_default_design_cover_as_often_as_they_say(size, releases):
-    # A slice of benchmarks/coverage.py: the counts of a release are one draw from a multinomial distribution.
+    # A slice of benchmarks/interval_coverage.py: the counts of a release are one draw from a multinomial distribution.
     weights = 1 / np.arange(1, size + 1)
     prior = lw.Prior(weights / weights.sum())
     mechanism = lw.design(prior, lift=2, anyone=20, utility="frequencies").mechanism

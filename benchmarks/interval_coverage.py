@@ -1,10 +1,10 @@
 """How often the 95% intervals of ``lw.estimate`` contain the true frequency, over 1,000 simulated releases.
 
-Run ``python benchmarks/coverage.py`` (``--releases`` for another number). Zipf's law over 5, 50 and 300 values, a
-design for frequencies with lift 2 and 20 for anyone, ten million rows: the counts of the outcomes of a release are
-one draw from a multinomial distribution. Coverage is the share of all intervals of all releases. With so few rows that
-a rare value cannot be told from one that is absent, its interval starts at zero, errs on one side only, and covers
-97.5% of the time. Exit status 1 if a coverage is outside 93-97%.
+Run ``python benchmarks/interval_coverage.py`` (``--releases`` for another number). Zipf's law over 5, 50 and 300
+values, a design for frequencies with lift 2 and 20 for anyone, ten million rows: the counts of the outcomes of a
+release are one draw from a multinomial distribution. Coverage is the share of all intervals of all releases. With so
+few rows that a rare value cannot be told from one that is absent, its interval starts at zero, errs on one side only,
+and covers 97.5% of the time. Exit status 1 if a coverage is outside 93-97%.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--releases", type=int, default=1000)
     releases = parser.parse_args().releases
-    book, wrong = Book("coverage"), 0
+    book, wrong = Book("interval_coverage"), 0
     for size in (5, 50, 300):
         start = time.process_time()
         share = coverage(size, releases)
