@@ -97,17 +97,18 @@ def test_labels_from_tables_and_mappings() -> None:
 
 
 BAD_MATRICES: list[tuple[Any, str]] = [
-    ([[math.nan, 1.0]], "finite numbers. 1 entries do not, the first in row 0, column 0|must be finite"),
-    (np.array([[0.5, 0.5], [math.nan, 1.0]]), "1 entries do not, the first in row 1, column 0"),
+    ([[math.nan, 1.0]], "finite numbers. 1 entry does not, the first in row 0, column 0|must be finite"),
+    (np.array([[0.5, 0.5], [math.nan, 1.0]]), "1 entry does not, the first in row 1, column 0"),
     (np.array([[math.inf, 1.0]]), "finite"),
     ([[math.inf, 0.5]], "must be finite"),
     ([[-0.5, 1.5]], "probabilit"),
     (np.array([[-0.5, 1.5]]), "none negative.*row 0, column 0"),
-    ([[Fraction(-1, 2), Fraction(3, 2)]], "none negative"),
+    ([[Fraction(-1, 2), Fraction(3, 2)]], "none negative. 1 entry does not, .*: -1/2."),
+    ([[0.5, 0.4], [1, 1]], "Rows 0, 1 do not; the first sums to 0.9"),
     (np.array([[1e308, 1e308]]), "none above 1"),
-    ([[0.5, 0.4]], "Every row of the matrix must sum to 1.*Rows 0 do not; the first sums to 0.9"),
+    ([[0.5, 0.4]], "Every row of the matrix must sum to 1.*Row 0 does not; it sums to 0.9"),
     ([[0.5, 0.5 + 2e-9]], "must sum to 1"),
-    ([[1.0, 0.0], [0.5, 0.5 - 2e-9]], "Rows 1 do not"),
+    ([[1.0, 0.0], [0.5, 0.5 - 2e-9]], "Row 1 does not; it sums to"),
     ([["0.5", "0.4999999999999"]], "must sum to 1"),
     ([[1, 1]], "must sum to 1"),
     ([[0, 0]], "must sum to 1"),

@@ -17,7 +17,7 @@ from leakwise.charts.page import html_page
 from leakwise.documents import write_atomically
 from leakwise.errors import InvalidInput, did_you_mean, require
 
-__all__ = ["html", "inline", "javascript", "png", "save", "script_json", "svg", "to_altair"]
+__all__ = ["checked_suffix", "html", "inline", "javascript", "png", "save", "script_json", "svg", "to_altair"]
 
 _SUFFIXES = (".json", ".html", ".svg", ".png")
 _EXTRA = "plots"
@@ -163,18 +163,24 @@ vegaEmbed("#chart", JSON.parse(document.getElementById("spec").textContent), {op
     return html_page(str(name), body, style=style, script=javascript())
 
 
+def checked_suffix(path: Path, name: str = "path") -> str:
+    """Return the suffix that chooses the format of a picture; another one is refused."""
+    suffix = path.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise InvalidInput(
+            f"{name} must end in one of {', '.join(_SUFFIXES)}. Got {str(path)!r} instead."
+            f"{did_you_mean(suffix, _SUFFIXES) if suffix else ''}"
+        )
+    return suffix
+
+
 def save(spec: Spec, path: str | PathLike[str]) -> Path:
     """Write the chart to a file, atomically, and return its path; the suffix chooses the format.
 
     ``.json`` is the specification, ``.html`` a self-contained page, ``.svg`` and ``.png`` are pictures.
     """
     target = Path(path)
-    suffix = target.suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise InvalidInput(
-            f"path must end in one of {', '.join(_SUFFIXES)}. Got {str(path)!r} instead."
-            f"{did_you_mean(suffix, _SUFFIXES) if suffix else ''}"
-        )
+    suffix = checked_suffix(target)
     if suffix == ".png":
         content = png(spec)
     elif suffix == ".json":

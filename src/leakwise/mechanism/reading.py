@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Label
-from leakwise.errors import InvalidInput, some_of
+from leakwise.errors import InvalidInput, counted, some_of
 from leakwise.exact import exact_fraction, is_exact_kind, over_common_denominator, round_float_rows
 from leakwise.types import Array, Bools, Counts, Floats
 
@@ -127,9 +127,11 @@ def _refuse(values: Bools, matrix: Array, what: str) -> None:
     places = np.argwhere(values)
     if len(places):
         row, column = (int(index) for index in places[0])
+        entry = matrix[row, column]
+        text = str(entry) if isinstance(entry, Fraction) else repr(entry)
         raise InvalidInput(
-            f"matrix must hold {what}. {len(places)} entries do not, the first in row {row}, column {column}: "
-            f"{matrix[row, column]!r}."
+            f"matrix must hold {what}. {counted(len(places), 'entry does', 'entries do')} not, the first in row {row}, "
+            f"column {column}: {text}."
         )
 
 
@@ -145,9 +147,10 @@ def _from_floats(matrix: Floats) -> Counts:
 
 
 def _refuse_sum(rows: Array, found: str) -> None:
+    which = f"Row {rows[0]} does not; it" if len(rows) == 1 else f"Rows {some_of(rows.tolist())} do not; the first"
     raise InvalidInput(
         "Every row of the matrix must sum to 1 (floats within 1e-9, exact numbers exactly). "
-        f"Rows {some_of(rows.tolist())} do not; the first sums to {found}. "
+        f"{which} sums to {found}. "
         "Divide each row by its sum if that is what you mean."
     )
 

@@ -141,8 +141,9 @@ class SetMechanism(Mechanism):
         """Refused: there are too many sets."""
         raise InvalidInput(
             f"The mechanism has {_number(self.shape[1])} outcomes, too many to list. lw.epsilon, lw.ldp, "
-            "lw.maximal_leakage, lw.mutual_information, sample, lw.release in memory and lw.estimate need no list; for "
-            "everything else use fewer values, or a mechanism with fewer outcomes (optimized_local_hashing)."
+            "lw.maximal_leakage, lw.mutual_information, lw.compare (leakwise compare), sample, lw.release in memory "
+            "and lw.estimate need no list; for everything else use fewer values, or a mechanism with fewer outcomes "
+            "(optimized_local_hashing)."
         )
 
     @property

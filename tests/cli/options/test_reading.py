@@ -9,7 +9,7 @@ import pytest
 
 import leakwise as lw
 from leakwise.cli.options.domain import read_domain
-from leakwise.cli.options.reading import read_mechanism, read_prior
+from leakwise.cli.options.reading import named_after, read_mechanism, read_prior
 
 F = Fraction
 
@@ -323,3 +323,26 @@ def test_counts_that_are_no_counts_are_refused_by_name(tmp_path: Path) -> None:
     ):
         with pytest.raises(lw.errors.InvalidInput, match=told):
             read_prior(counts=text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("k-singular:n=4", r"must give k=… as well"),
+        ("symmetric-channel:n=4", r"must give flip=… as well"),
+        ("shuffled-randomized-response:n=3,lift=2", r"must give people=… as well"),
+        ("subset-selection:n=6", r"must give one of epsilon=… \(in nats\) and lift=…"),
+        ("subset-selection:n=6,lift=2,epsilon=1", r"must give one of epsilon=… \(in nats\) and lift=…"),
+    ],
+)
+def test_a_name_without_a_parameter_that_it_needs(text: str, said: str) -> None:
+    """The options --epsilon and --lift of a command are limits, and not parameters of its mechanism."""
+    with pytest.raises(lw.InvalidInput, match=said):
+        read_mechanism(text)
+
+
+def test_sets_that_are_not_listed_take_the_names_of_the_prior() -> None:
+    prior = lw.Prior.uniform([f"code {place}" for place in range(60)])
+    named = named_after(read_mechanism("symmetric-unary-encoding:n=60,epsilon=1"), prior)
+    assert named.inputs == prior.labels
+    assert lw.epsilon(named, prior) == lw.epsilon(lw.catalog.symmetric_unary_encoding(60, epsilon=1), [1] * 60)

@@ -162,3 +162,49 @@ def test_comparison_names_its_mechanisms():
     assert len(found) == 2
     with pytest.raises(lw.InvalidInput, match="Did you mean 'randomized_response'"):
         found["randomised_response"]
+
+
+def test_what_the_secret_itself_is_worth_can_be_required():
+    """Its worth is rounded down, to a hair below 1, and the requirement with it."""
+    found = lw.compare([0.5, 0.3, 0.2], ["randomized_response"], ["guessing"], utility="guessing", value=1)
+    assert found.rows[0].name == "design for guessing"
+    assert found.rows[0].values["guessing"] == pytest.approx(1)
+    with pytest.raises(lw.Infeasible, match="the secret itself reaches 1\\. Require less"):
+        lw.compare([0.5, 0.3, 0.2], ["randomized_response"], ["guessing"], utility="guessing", value=2)
+
+
+def test_a_family_over_other_values_is_named():
+    with pytest.raises(lw.InvalidInput, match=r"mechanisms\['mine'\].*4 values and the prior has 2"):
+        lw.compare([0.5, 0.5], {"mine": lambda epsilon: lw.randomized_response(4, epsilon=epsilon)}, lift=2)
+
+
+def test_frequencies_of_sets_that_are_not_listed_are_said_to_be_bounds():
+    prior = lw.Prior.from_counts(range(1, 31))
+    families = ["subset_selection", "binary_local_hashing", "randomized_response"]
+    found = lw.compare(prior, families, ["frequencies"], lift=2, designs=False)
+    assert found.remarks == (
+        "Too many outcomes to list: subset selection. The frequencies are at least as accurate as shown.",
+    )
+    assert "subset selection needs" not in str(found)
+    assert not lw.compare(lw.Prior.uniform(30), families, ["frequencies"], lift=2, designs=False).remarks
+
+
+def test_a_mechanism_that_needs_very_many_rows_has_no_bar():
+    """Its bar would leave nothing to see of the others."""
+    prior = lw.Prior.from_counts([1000, 50, 10, 4, 3, 2, 1])
+    found = lw.compare(prior, ["geometric", "randomized_response"], ["frequencies"], lift="11/10")
+    needed = {row.shown: row.rows_needed for row in found.rows}
+    assert needed["geometric"] > 100
+    part = found.chart()["vconcat"][1]
+    bars = {record["label"]: record["v"] for record in part["data"]["values"]}
+    assert bars["geometric"] is None
+    assert "more than 100 times as many rows" in str(part["title"])
+    assert all(value is None or value <= 100 for value in bars.values())
+
+
+def test_a_comparison_says_how_far_it_is():
+    seen = []
+    lw.compare(
+        lw.Prior.from_counts(range(1, 13)), ["randomized_response"], lift=2, progress=lambda *told: seen.append(told)
+    )
+    assert seen

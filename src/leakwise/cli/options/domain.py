@@ -44,7 +44,7 @@ _INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 _FIELD = re.compile(r'"((?:[^"]|"")*)"[ \t]*(?:\r?\n|\Z)|([^\r\n]*)(?:\r?\n|\r|\Z)')
 
 
-def read_domain(text: str, *, missing: bool = False) -> Alphabet:
+def read_domain(text: str, *, missing: bool = False, name: str = "--domain") -> Alphabet:
     """Return the declared values of a column: typed, in bins, or from a file; with ``missing`` a missing one as well.
 
     >>> read_domain('north,"south, east",').labels
@@ -52,7 +52,7 @@ def read_domain(text: str, *, missing: bool = False) -> Alphabet:
     """
     from leakwise.alphabet import Alphabet, Bins
 
-    found = _read(text)
+    found = _read(text, name)
     if not missing or None in found.index:
         return found
     return found.with_missing() if isinstance(found, Bins) else Alphabet([*found.labels, None])
@@ -64,7 +64,7 @@ def domain_files(texts: list[str] | None) -> dict[str, str]:
     return {f"--domain{' ' * place}": file for place, file in enumerate(files)}
 
 
-def _read(text: str) -> Alphabet:
+def _read(text: str, name: str) -> Alphabet:
     from leakwise.alphabet import Alphabet
 
     if text.startswith("@"):
@@ -72,7 +72,7 @@ def _read(text: str) -> Alphabet:
     kind, colon, rest = text.partition(":")
     if kind == "bins" and colon:
         return _bins(text, [part.strip() for part in rest.split(",")])
-    return Alphabet([label(rest) if word is None else word + rest for word, rest in typed_words(text)], name="--domain")
+    return Alphabet([label(rest) if word is None else word + rest for word, rest in typed_words(text)], name=name)
 
 
 def _bins(text: str, parts: list[str]) -> Alphabet:

@@ -165,11 +165,24 @@ def _named_mechanism(text: str, make: Callable[..., Mechanism], parameters: str)
         raise InvalidInput(
             f"MECHANISM {text!r} must say how many values there are: n=4, or letters=no/yes to name them."
         )
+    _complete(text, make, given, allowed)
     letters = given.pop("letters")
     given |= {name: whole(given[name], name) for name in _WHOLE if name in given}
     if "edges" in given:
         given["edges"] = given["edges"].split("/")
     return make(whole(letters, "n") if "/" not in letters else [label(word) for word in letters.split("/")], **given)
+
+
+def _complete(text: str, make: Callable[..., Mechanism], given: dict[str, Any], allowed: list[str]) -> None:
+    """Refuse a named mechanism that lacks a parameter it cannot be made without."""
+    parameters = inspect.signature(make).parameters
+    if missing := [
+        name for name in allowed if parameters[name].default is inspect.Parameter.empty and name not in given
+    ]:
+        raise InvalidInput(f"MECHANISM {text!r} must give {' and '.join(f'{name}=…' for name in missing)} as well.")
+    levels = {"epsilon", "lift"}
+    if levels <= set(allowed) and "flip" not in allowed and len(levels & set(given)) != 1:
+        raise InvalidInput(f"MECHANISM {text!r} must give one of epsilon=… (in nats) and lift=… (e^ε), as in lift=2.")
 
 
 # --------------------------------------------------------------------------------------------------------- priors
@@ -209,11 +222,13 @@ def read_prior(
 
 def named_after(mechanism: Mechanism, prior: Prior) -> Mechanism:
     """Return the mechanism with the prior's names for its values where it has only numbers, such as from n=12."""
-    from leakwise.mechanism import Mechanism
+    from leakwise.mechanism import Mechanism, SetMechanism
 
     mine, names = mechanism.input_alphabet, prior.alphabet
     if mine.declared or not names.declared or len(mine) != len(names):
         return mechanism
+    if isinstance(mechanism, SetMechanism):
+        return SetMechanism(names, mechanism.rule)
     outputs = names if mechanism.outputs == mine.labels else mechanism.output_alphabet
     return Mechanism.from_kernel(mechanism.kernel, names, outputs)
 

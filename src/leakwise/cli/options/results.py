@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from leakwise.cli.screen.output import say
+from leakwise.errors import InvalidInput
 
 __all__ = [
     "CertificateOption",
@@ -17,11 +18,30 @@ __all__ = [
     "SimultaneousOption",
     "StrataOption",
     "WeightsOption",
+    "checked_picture",
     "save_picture",
 ]
 
+
+def checked_picture(option: typer.CallbackParam, path: Path | None) -> Path | None:
+    """Return where a picture is to be saved; where it cannot be is refused before anything is computed."""
+    if path is not None:
+        from leakwise.charts.render import checked_suffix
+
+        checked_suffix(path, option.opts[0])
+        if not path.parent.is_dir():
+            raise InvalidInput(f"{option.opts[0]} {str(path)!r} is in a folder that does not exist. Create it first.")
+    return path
+
+
 PlotOption = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Also save a picture: .png, .svg, .html or .json.")
+    Path | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        callback=checked_picture,
+        help="Also save a picture: .png, .svg, .html or .json.",
+    ),
 ]
 CertificateOption = Annotated[
     Path | None, typer.Option("--certificate", metavar="FILE", help="Save the certificate, for leakwise verify.")

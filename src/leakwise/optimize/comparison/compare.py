@@ -12,6 +12,7 @@ from leakwise.optimize.comparison.result import MechanismComparison
 from leakwise.optimize.comparison.side_by_side import SideBySide
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.search.limits import Progress
 from leakwise.priors import PriorByStratum, as_prior_set
 
 __all__ = ["compare"]
@@ -32,6 +33,7 @@ def compare(
     delta: object = None,
     designs: bool = True,
     time_limit: float | None = None,
+    progress: Progress | None = None,
 ) -> MechanismComparison:
     """Compare what mechanisms leak and what they tell, at equal leakage or at equal utility.
 
@@ -62,6 +64,8 @@ def compare(
         Whether to design a mechanism for each utility.
     time_limit
         Seconds for each design.
+    progress
+        Called with the stage, the value and the upper bound of a design as they change.
 
     Examples
     --------
@@ -84,7 +88,7 @@ def compare(
     known = as_prior_set(prior)
     goals = _goals(utilities, utility)
     asked = None if epsilon is None and lift is None else level(epsilon, lift)
-    run = SideBySide(known, goals, at, delta, designs, time_limit)
+    run = SideBySide(known, goals, at, delta, designs, time_limit, progress=progress)
     given = read_mechanisms(mechanisms, known.alphabet)
     run.optional = mechanisms is None
     if run.optional and not set(SETS) & set(given):

@@ -12,6 +12,7 @@ from leakwise.charts.specs import bars, grouped_bars, vertical
 from leakwise.errors import InvalidInput, did_you_mean, require
 from leakwise.guarantee import at_least, at_most
 from leakwise.mechanism import Mechanism
+from leakwise.optimize.comparison.sets import bounded_frequencies
 from leakwise.priors import PriorSet
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _WORDS = {
 }
 _HEADERS = {"mutual_information": "mutual info"}
 _ROWS = "rows needed for the frequencies, relative to the best"
+_MOST_ROWS = 100  # times as many: a longer bar would leave nothing to see of the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,13 +161,17 @@ class MechanismComparison(Drawn):
 
     def _sentence(self) -> str:
         """Who needs how many rows, in words."""
-        needed = [row for row in self.rows if row.rows_needed is not None and math.isfinite(row.rows_needed)]
-        if self.equal == "utility" or len(needed) < 2 or max(row.rows_needed or 0 for row in needed) < 1.005:
+        exact = [row for row in self.rows if not bounded_frequencies(row.mechanism, self.prior)]
+        needed = [row for row in exact if row.rows_needed is not None and math.isfinite(row.rows_needed)]
+        if self.equal == "utility" or len(needed) < 2:
             return ""
         best = min(needed, key=lambda row: row.rows_needed or 0)
         worst = max(needed, key=lambda row: row.rows_needed or 0)
+        times = (worst.rows_needed or 0) / (best.rows_needed or 1)
+        if times < 1.005:
+            return ""
         return (
-            f"For the same accuracy of the frequencies {worst.shown} needs {_times(worst.rows_needed)} times as many "
+            f"For the same accuracy of the frequencies {worst.shown} needs {_times(times)} times as many "
             f"rows as {best.shown}."
         )
 
@@ -183,8 +189,8 @@ class MechanismComparison(Drawn):
         parts = [grouped_bars(names, leaks, title="What each leaks", value_title="ε (nats)", note=note)]
         for name in self.utilities:
             rows = name == "frequencies"
-            shown = [_finite(row.rows_needed if rows else row.values[name]) for row in self.rows]
-            missing = "the frequencies cannot be estimated" if rows else "not computed"
+            shown = [_drawn(row.rows_needed) if rows else _finite(row.values[name]) for row in self.rows]
+            missing = self._no_bar() if rows else "not computed"
             bound = None if rows else _finite(self.bounds.get(name))
             parts.append(
                 bars(
@@ -198,6 +204,13 @@ class MechanismComparison(Drawn):
                 )
             )
         return vertical(*parts)
+
+    def _no_bar(self) -> str:
+        """Why a mechanism has no bar for the frequencies."""
+        far = any((_finite(row.rows_needed) or 0) > _MOST_ROWS for row in self.rows)
+        never = any(row.rows_needed is None or math.isinf(row.rows_needed) for row in self.rows)
+        words = [f"more than {_MOST_ROWS} times as many rows"] if far else []
+        return ", or ".join([*words, *(["the frequencies cannot be estimated"] if never else [])])
 
     # -- plain data ---------------------------------------------------------------------------------------------
 
@@ -230,3 +243,9 @@ def _times(factor: float | None) -> str:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
+
+
+def _drawn(rows: float | None) -> float | None:
+    """How long the bar is of a mechanism that needs so many times as many rows; None without one."""
+    known = _finite(rows)
+    return None if known is None or known > _MOST_ROWS else known

@@ -9,12 +9,17 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import float_below
 from leakwise.leakage.measures.divergences import x_log_x
 from leakwise.leakage.sets_of_values import sets_information_bounds
-from leakwise.mechanism import SetMechanism
+from leakwise.mechanism import Mechanism, SetMechanism
 from leakwise.optimize.problem.utilities import FInformation, Frequencies
 from leakwise.optimize.problem.utility import Utility
-from leakwise.priors import Prior
+from leakwise.priors import Prior, PriorSet
 
-__all__ = ["worth_of_sets"]
+__all__ = ["bounded_frequencies", "worth_of_sets"]
+
+
+def bounded_frequencies(mechanism: Mechanism, prior: PriorSet) -> bool:
+    """Return whether the accuracy of the frequencies is known from below only: sets, and values not all as likely."""
+    return isinstance(mechanism, SetMechanism) and len(set(prior.nominal.fractions)) > 1
 
 
 def worth_of_sets(mechanism: SetMechanism, prior: Prior, goal: Utility) -> float:

@@ -20,10 +20,12 @@ from leakwise.mechanism import Composition, Mechanism, SetMechanism, identity
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.optimize.comparison.families import Family, Reached, at_leakage, at_utility
 from leakwise.optimize.comparison.result import Compared, MechanismComparison
+from leakwise.optimize.comparison.sets import bounded_frequencies
 from leakwise.optimize.comparison.value import utility as worth_of
 from leakwise.optimize.design import design
 from leakwise.optimize.design_result import Design
 from leakwise.optimize.problem.utility import Utility
+from leakwise.optimize.search.limits import Progress
 from leakwise.optimize.worst_case.comparison import local_epsilon
 from leakwise.priors import PriorSet
 from leakwise.proof import certify
@@ -32,6 +34,7 @@ __all__ = ["SideBySide"]
 
 _NEAR = 1e-4  # of the least ε of a design: each step is a design of its own
 _LARGEST = 32.0
+_ROUNDED = 1e-11
 
 
 @dataclass
@@ -45,11 +48,13 @@ class SideBySide:
     designs: bool
     time_limit: float | None
     optional: bool = False  # mechanisms that do not fit are left out, and named
+    progress: Progress | None = None
     remarks: list[str] = field(default_factory=list)
 
     # -- the two ways -------------------------------------------------------------------------------------------
 
     def at_equal_leakage(self, given: dict[str, Mechanism | Family], asked: Level | None) -> MechanismComparison:
+        given = self._all_fitting(given)
         limit = asked or self._largest([one for one in given.values() if isinstance(one, Mechanism)])
         common = "As given, leaking no more than" if asked is None else "At equal leakage,"
         words = "As given" if limit is None else f"{common} {self._leakage_words(limit)}"
@@ -62,10 +67,10 @@ class SideBySide:
         for name, one in given.items():
             if isinstance(one, Family):
                 assert limit is not None
-                reached = self._reached(at_leakage, one, self.leakage, limit.epsilon, self._start(limit))
+                reached = self._reached(at_leakage, self._over(one), self.leakage, limit.epsilon, self._start(limit))
                 rows += self._rows(name, reached)
             else:
-                rows.append(self._row(name, "mechanism", self._fitting(name, one)))
+                rows.append(self._row(name, "mechanism", one))
                 if limit is not None and not limit.allows(self._ratio(one) or Fraction(1 << 4096)):
                     self.remarks.append(f"{name} leaks more than the others may: it is compared as it is.")
         first = self.goals[0].name
@@ -75,25 +80,28 @@ class SideBySide:
     def at_equal_utility(
         self, given: dict[str, Mechanism | Family], goal: Utility, value: float
     ) -> MechanismComparison:
+        given = self._all_fitting(given)
         most = worth_of(identity(self.prior.alphabet), self.prior, goal)
-        if not goal.said and value > most:
+        if not goal.said and value > most + _ROUNDED * max(1.0, abs(most)):
             raise Infeasible(
-                f"No mechanism reaches value={value:g} of {goal.name}: the secret itself reaches {at_least(most, 6)}. "
+                f"No mechanism reaches value={value:g} of {goal.name}: the secret itself reaches {at_most(most, 6)}. "
                 "Require less.",
                 witness=most,
             )
+        if not goal.said:
+            value = min(value, most)  # which was rounded down
         rows, least = [], None
         if self.designs:
             reached, least = self._least_design(goal, value)
             rows += self._rows(f"design for {goal.name}", reached, "design")
         for name, one in given.items():
             if isinstance(one, Family):
-                found = self._reached(at_utility, one, lambda made: self.worth(made, goal), value)
+                found = self._reached(at_utility, self._over(one), lambda made: self.worth(made, goal), value)
                 if found is None:
                     self.remarks.append(f"{name} does not reach it.")
                 rows += self._rows(name, found)
             else:
-                rows.append(self._row(name, "mechanism", self._fitting(name, one)))
+                rows.append(self._row(name, "mechanism", one))
         rows.sort(key=lambda row: row.epsilon if self.at == "pml" else row.ldp)
         words = f"At equal utility, {goal.name} of at least {at_least(value, 6)}"
         if least:
@@ -107,7 +115,7 @@ class SideBySide:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", LeakwiseWarning)
             limits: dict[str, Any] = {"epsilon": limit} if self.at == "pml" else {"ldp": limit}
-            found = design(self.prior, utility=goal, time_limit=self.time_limit, **limits)
+            found = design(self.prior, utility=goal, time_limit=self.time_limit, progress=self.progress, **limits)
         for warning in told:
             if not issubclass(warning.category, LeakwiseWarning):
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
@@ -166,12 +174,20 @@ class SideBySide:
             raise InvalidInput(f"mechanisms[{name!r}]: {error}") from error
         return mechanism
 
+    def _all_fitting(self, given: dict[str, Mechanism | Family]) -> dict[str, Mechanism | Family]:
+        """Return what is compared; a mechanism over other values than the prior's is refused by its name."""
+        return {name: self._fitting(name, one) if isinstance(one, Mechanism) else one for name, one in given.items()}
+
+    def _over(self, family: Family) -> Family:
+        """The family, whose mechanisms must be over the values of the prior."""
+        return Family(family.name, lambda epsilon: self._fitting(family.name, family(epsilon)))
+
     def _rows(self, name: str, reached: Reached | None, kind: str = "family") -> list[Compared]:
         if reached is None:
             return []
         if reached.remark is not None:
             self.remarks.append(f"{name} {reached.remark}.")
-        return [self._row(name, kind, self._fitting(name, reached.mechanism), reached.parameter)]
+        return [self._row(name, kind, reached.mechanism, reached.parameter)]
 
     def _row(self, name: str, kind: str, mechanism: Mechanism, parameter: float | None = None) -> Compared:
         if _not_listed(mechanism):
@@ -232,10 +248,21 @@ class SideBySide:
     ) -> MechanismComparison:
         if not rows:
             raise InvalidInput(" ".join(["There is nothing to compare.", *self.remarks]))
+        self._say_what_is_bounded(rows, equal)
         best = max((_ordered(row.values.get("frequencies")) for row in rows), default=-math.inf)
         told = tuple(row.beside(best) for row in rows)
         names = tuple(goal.name for goal in self.goals)
         return MechanismComparison(told, names, equal, words, bounds, tuple(self.remarks), self.prior)
+
+    def _say_what_is_bounded(self, rows: list[Compared], equal: str | None) -> None:
+        """Remark whose frequencies are known from below only."""
+        sets = [row.shown for row in rows if bounded_frequencies(row.mechanism, self.prior)]
+        if sets and any(goal.name == "frequencies" for goal in self.goals):
+            smaller = ", and a smaller ε may do" if equal == "utility" else ""
+            self.remarks.append(
+                f"Too many outcomes to list: {', '.join(sets)}. The frequencies are at least as accurate as "
+                f"shown{smaller}."
+            )
 
 
 def _not_listed(mechanism: Mechanism) -> bool:

@@ -79,13 +79,16 @@ def test_pictures(tmp_path: Path, suffix: str) -> None:
         ((RESPONSE, "--prior", "uniform", "--delta", "2"), "delta"),
         ((RESPONSE, "--prior", "uniform", "--lift", "0.5"), "lift"),
         ((RESPONSE, "--prior", "uniform", "--epsilon", "1", "--lift", "2"), "both"),
-        ((RESPONSE, "--prior", "uniform", "--plot", "x.pdf"), "path must end in"),
+        ((RESPONSE, "--prior", "uniform", "--plot", "x.pdf"), "--plot must end in"),
+        ((RESPONSE, "--prior", "uniform", "--summary", "x.txt"), "--summary must end in"),
+        ((RESPONSE, "--prior", "uniform", "--plot", "nowhere/x.svg"), "a folder that does not exist"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(words: tuple[str, ...], said: str) -> None:
-    code, _, error = run(*words)
+    code, shown, error = run(*words)
     assert code == 2
     assert said in error
+    assert not shown  # a picture that cannot be saved is refused before anything is computed
     assert error.startswith("Error: ")
     assert error.count("\n") == 1
 

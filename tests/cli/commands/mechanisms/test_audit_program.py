@@ -96,6 +96,7 @@ def test_a_run_beyond_the_time_is_killed_with_all_that_it_started() -> None:
         (("--inputs", "no,yes", "-e", "1", "--crashes", *MANY), "leave {count} out"),
         (("--inputs", "no,yes", "-e", "1", "--", "echo", "one line for {count}"), "must give back 20 answers"),
         (("--inputs", "no,yes", "--measure", "pml", "-e", "1", "--", "cat"), "depends on the prior"),
+        (("--inputs", "no,no", "-e", "1", "--", "cat"), "--inputs must be different from each other"),
     ],
 )
 def test_what_cannot_be_judged_ends_in_2(words: tuple[str, ...], said: str) -> None:

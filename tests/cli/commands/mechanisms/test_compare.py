@@ -68,3 +68,18 @@ def test_what_is_wrong_is_said(words: tuple[str, ...], told: str) -> None:
     code, _, said = run(*words)
     assert code == 2
     assert told in said
+
+
+def test_a_mechanism_over_other_values_is_named() -> None:
+    code, _, error = run("randomized-response:n=3,lift=2", "randomized-response:n=4,lift=2", *PRIOR)
+    assert code == 2
+    assert "mechanisms['randomized-response: n=4, lift=2']: The mechanism has 4 values" in error
+
+
+def test_sets_that_are_not_listed_are_compared_by_their_name() -> None:
+    prior = ",".join(f"v{place}={weight}" for place, weight in enumerate(range(1, 31)))
+    code, shown, _ = run("symmetric-unary-encoding:n=30,epsilon=1", "--counts", prior, "--no-designs", "--json")
+    assert code == 0
+    told = json.loads(shown)
+    assert told["rows"][0]["ldp"] == pytest.approx(1)
+    assert "The frequencies are at least as accurate as shown." in told["remarks"][0]

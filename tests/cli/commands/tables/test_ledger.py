@@ -133,3 +133,11 @@ def test_a_reserved_entry_is_explained_and_settled(book):
     assert run("ledger", "settle", book.path, entry, "--not-released")[1].strip() == f"Entry {entry} no longer counts."
     assert run("ledger", "settle", book.path)[1].strip() == "Every entry is settled."
     assert run("ledger", "settle", book.path, entry, "--released")[0] == 2
+
+
+def test_the_total_of_data_that_the_ledger_does_not_have_is_refused(book):
+    """A mistyped name would look like data of which nothing was released."""
+    code, said = run("ledger", "total", book.path, "--dataset", "surwey.csv")
+    assert code == 2
+    assert "dataset (--dataset) must be one of those in the ledger" in said
+    assert "Did you mean 'survey.csv'?" in said

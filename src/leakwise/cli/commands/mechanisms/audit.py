@@ -31,7 +31,7 @@ from leakwise.cli.options.reading import (
     read_mechanism,
     read_prior,
 )
-from leakwise.cli.options.results import PlotOption, save_picture
+from leakwise.cli.options.results import PlotOption, checked_picture, save_picture
 from leakwise.cli.screen.output import AllOption, JsonOption, print_json, say, show
 from leakwise.errors import InvalidInput
 
@@ -82,6 +82,7 @@ def audit(
         typer.Option(
             "--summary",
             metavar="FILE",
+            callback=checked_picture,
             help="Also save one picture for people who decide, without nats (.png, .svg, .html or .json): how far a "
             "guess can be raised, against the limit of --fail-above or --lift.",
         ),

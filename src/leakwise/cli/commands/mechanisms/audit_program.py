@@ -81,7 +81,7 @@ def audit_program(
 
     if inputs is None and prior is None:
         raise InvalidInput("Say what the command is asked about with --inputs no,yes (or with --prior).")
-    letters = None if inputs is None else read_domain(inputs)
+    letters = None if inputs is None else read_domain(inputs, name="--inputs")
     known = None if prior is None else read_prior(prior)
     limit = checked_seconds(seconds)
     asked = len(letters if letters is not None else known.alphabet if known is not None else ())
@@ -92,7 +92,7 @@ def audit_program(
         program,
         letters if letters is None else list(letters.labels),
         prior=known,
-        outputs=None if outputs is None else [str(label) for label in read_domain(outputs).labels],
+        outputs=None if outputs is None else [str(label) for label in read_domain(outputs, name="--outputs").labels],
         epsilon=epsilon,
         lift=lift,
         measure=measure,

@@ -11,6 +11,7 @@ from leakwise.cli.options.reading import CountsOption, PriorOption, named_after,
 from leakwise.cli.options.results import PlotOption, save_picture
 from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import AllOption, JsonOption, show
+from leakwise.cli.screen.search_progress import gap_bar
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -103,18 +104,20 @@ def compare(
         raise InvalidInput("--value goes with --utility NAME: the utility of which so much is required.")
     goals: list[Any] = utility or ["frequencies", "mutual_information"]
     required = {} if value is None else {"utility": goals[0], "value": number(value, "--value")}
-    found = side_by_side(
-        known,
-        {text: _named(one, known) for text, one in given.items()} if given else None,
-        goals,
-        epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
-        lift=None if lift is None else number(lift, "--lift"),
-        at=at,
-        delta=delta,
-        designs=designs,
-        time_limit=time_limit,
-        **required,
-    )
+    with gap_bar(not as_json) as told:
+        found = side_by_side(
+            known,
+            {text: _named(one, known) for text, one in given.items()} if given else None,
+            goals,
+            epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
+            lift=None if lift is None else number(lift, "--lift"),
+            at=at,
+            delta=delta,
+            designs=designs,
+            time_limit=time_limit,
+            progress=told,
+            **required,
+        )
     show(found, as_json, everything)
     save_picture(found, plot)
 

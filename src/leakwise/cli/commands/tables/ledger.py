@@ -170,7 +170,11 @@ def total(
     leakwise ledger total ledger.db --dataset survey.csv
     leakwise ledger total ledger.db --dataset survey.csv -c smokes --json
     """
-    show(_open(ledger).total(dataset, column or None), as_json, everything)
+    opened = _open(ledger)
+    found = opened.total(dataset, column or None)
+    if not found.releases:
+        opened.account(dataset)  # refuses data that the ledger does not have: a mistyped name would reveal nothing
+    show(found, as_json, everything)
 
 
 @_ledger.command()
