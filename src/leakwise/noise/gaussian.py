@@ -24,6 +24,9 @@ from leakwise.types import Floats
 
 __all__ = ["Gaussian", "NoiseGuarantee"]
 
+# Tails that differ by less than this share of them have too few digits left in their difference.
+_CANCELS = 2.0**-5
+
 
 @dataclass(frozen=True, repr=False)
 class NoiseGuarantee(Shown):
@@ -100,6 +103,19 @@ class Gaussian(AdditiveNoise):
 
     def upper_tail(self, distance: float) -> float:
         return 0.5 * math.erfc(distance / self.scale / math.sqrt(2))
+
+    def within(self, distance: float) -> float:
+        return 0.5 * math.erf(distance / self.scale / math.sqrt(2))
+
+    def apart(self, near: float, far: float) -> float:
+        tail = self.upper_tail(near)
+        difference = tail - self.upper_tail(far)
+        if not tail or difference > tail * _CANCELS:
+            return difference
+        # Three points of Gauss-Legendre: next to exact on so short an interval.
+        middle, step = (near + far) / 2 / self.scale, (far - near) / 2 / self.scale
+        ends = sum(math.exp(-((middle + side * step * math.sqrt(0.6)) ** 2) / 2) for side in (-1, 1))
+        return self.peak * (far - near) * (5 * ends + 8 * math.exp(-(middle**2) / 2)) / 18
 
     def maximal_leakage(self, prior: Any = None) -> float:
         if isinstance(prior, Density) or not self.values:

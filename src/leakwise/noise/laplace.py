@@ -57,6 +57,12 @@ class Laplace(AdditiveNoise):
             return 0.5 * math.exp(-distance / self.scale)
         return 1 - 0.5 * math.exp(distance / self.scale)
 
+    def within(self, distance: float) -> float:
+        return -0.5 * math.expm1(-distance / self.scale)
+
+    def apart(self, near: float, far: float) -> float:
+        return -self.upper_tail(near) * math.expm1((near - far) / self.scale)
+
     def maximal_leakage(self, prior: Any = None) -> float:
         if isinstance(prior, Density) or not self.values:
             return super().maximal_leakage(prior)

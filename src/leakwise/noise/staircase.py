@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -43,6 +44,7 @@ class Staircase(OnDensity):
     """
 
     name: ClassVar[str] = "staircase"
+    nodes: ClassVar[int] = 1
 
     def __init__(self, epsilon: Any, width: Any, step: Any = None) -> None:
         fall = self._positive(epsilon, "epsilon")
@@ -110,6 +112,13 @@ class Staircase(OnDensity):
         found: Floats = np.concatenate([(edges + radii).ravel(), (edges - radii).ravel()])
         return found
 
+    def near_cuts(self, cuts: Floats, step: float) -> Floats:
+        # Between the breaks of all cuts each probability is a straight line.
+        far = min(math.ceil((cuts[-1] - cuts[0]) / self.scale) + 1, max(_MOST_BREAKS // (2 * len(cuts)), 1))
+        radii = np.array([float(self._radius(k)) for k in range(far)])
+        found: Floats = np.concatenate([(cuts[:, None] + radii).ravel(), (cuts[:, None] - radii).ravel()])
+        return found
+
     def bends(self, density: Density, left: Floats, right: Floats, ends: Floats) -> Bends:
         # M' = Σ_j Δk_j [π(y+r_j) - π(y-r_j)] with Σ_j Δk_j = 1. A break is known to the last digit of y only.
         # Of steps nearer than the support is, nothing is left: what remains adds up to k at that distance.
@@ -133,6 +142,17 @@ class Staircase(OnDensity):
         period = self.scale * (self.step + (1 - self.step) * down)
         tail = first + down * second + down / (1 - down) * period
         return self.peak * math.exp(-self.fall * whole) * tail
+
+    def within(self, distance: float) -> float:
+        return self.apart(0.0, distance)
+
+    def apart(self, near: float, far: float) -> float:
+        if far - near > self.scale:
+            return self.upper_tail(near) - self.upper_tail(far)
+        first = math.floor(near / self.scale + (1 - self.step))
+        ends = [float(self._radius(step)) for step in range(first, first + 3)]
+        lengths = [max(min(b, far) - max(a, near), 0.0) for a, b in itertools.pairwise([near, *ends])]
+        return self.peak * math.fsum(n * math.exp(-self.fall * (first + k)) for k, n in enumerate(lengths))
 
     def reach(self, chance: float) -> float:
         return self.scale * (math.ceil(-math.log(chance) / self.fall) + 1)

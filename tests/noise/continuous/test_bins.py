@@ -113,3 +113,18 @@ def test_what_cannot_be_put_into_bins_is_refused() -> None:
     ):
         with pytest.raises(InvalidInput, match=says):
             Laplace(scale=20).best_bins(UNIFORM, **asked)
+
+
+@pytest.mark.parametrize("noise", [Laplace(scale=0.003), Gaussian(scale=0.003), Staircase(2, "0.3", "0.4")])
+def test_narrow_noise_and_steep_densities_are_averaged_over_the_whole_bin(noise: Any) -> None:
+    # x^20, against the average over many more points than the noise is wide.
+    steep = Density.piecewise([0, 1], [[0] * 20 + [1]])
+    binned = noise.best_bins(steep, 2, 3, grid=6)
+    x = (np.arange(20_000) + 0.5) / 20_000
+    cut = binned.edges[1]
+    ends = [float(end) for end in binned.mechanism.output_alphabet.edges]
+    weights, rows = x**20, []
+    chances = np.array([[noise.between(a - v, b - v) for a, b in itertools.pairwise(ends)] for v in x.tolist()])
+    for inside in (x < cut, x >= cut):
+        rows.append(weights[inside] @ chances[inside] / weights[inside].sum())
+    assert binned.mechanism.matrix == pytest.approx(np.array(rows), abs=2e-4)

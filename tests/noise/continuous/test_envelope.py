@@ -8,12 +8,14 @@ import math
 import pickle
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 import leakwise as lw
 from leakwise.errors import InvalidInput
 from leakwise.noise import Density, Gaussian, Laplace, Staircase
+from leakwise.noise.continuous.leakage import largest_leakage
 
 UNIFORM = Density.uniform(0, 100)
 NORMAL = Density.truncated_normal(40, 12, 0, 100)
@@ -95,3 +97,21 @@ def test_the_audit_says_everything_and_shows_itself() -> None:
         assert found.chart()["vconcat"]
     assert found.to_dict()["epsilon"] is None
     assert "no limit holds for every outcome" in found.sentence
+
+
+@pytest.mark.parametrize("scale", [1e-4, 5e-4])
+def test_outcomes_of_which_floats_know_nothing_do_not_lower_the_envelope(scale: float) -> None:
+    # Guesses and cells so far apart that both their likelihoods underflow: 0/0 is no lift of 0.
+    noise, gap = Laplace(scale=scale), Density.mixture({Density.uniform(0, 1): 1, Density.uniform(2, 3): 1})
+    reached = 0.99 * math.log(1 / scale)  # an outcome inside an interval leaks log(1/scale), nearly all of them do
+    assert noise.tail(gap, reached) > 0.9
+    assert noise.envelope_bounds(gap, 0.5, grid=16)[1] >= reached
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e6, 1e9, 1e12])
+def test_what_was_seen_is_below_a_leakage_of_next_to_nothing(scale: float) -> None:
+    noise, unit = Laplace(scale=scale), Density.uniform(0, 1)
+    with mpmath.workdps(60):
+        true = mpmath.log(1 / mpmath.mpf(scale) / -mpmath.expm1(-1 / mpmath.mpf(scale)))
+        assert noise.envelope_bounds(unit, 0.5, grid=16)[0] <= true
+        assert largest_leakage(noise, unit)[0] <= true <= noise.epsilon(unit)

@@ -225,3 +225,39 @@ def test_the_cells_of_outcomes_have_probability_one_between_them(noise: Any) -> 
         parts = (cells.width * mean for mean in (cells.inside_least, cells.inside_most))
         least, most = (noise.peak * math.fsum(part) for part in parts)
         assert least <= 1 <= most * (1 + 1e-12) + 2 * noise.upper_tail(reach)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e9, 1e12])
+def test_maximal_leakage_of_much_noise_is_not_rounded_below_the_truth(scale: float) -> None:
+    gap = Density.mixture({Density.uniform(0, 0.1): 1, Density.uniform(1, 1.1): 1})
+    with mpmath.workdps(60):
+        b, half = mpmath.mpf(scale), (1 - mpmath.mpf(0.1)) / 2
+        long = mpmath.mpf(0.1) + mpmath.mpf(1.1) - 1
+        laplace = mpmath.log1p(long / (2 * b) - mpmath.expm1(-half / b))
+        gauss = mpmath.log1p(long / (b * mpmath.sqrt(2 * mpmath.pi)) + mpmath.erf(half / b / mpmath.sqrt(2)))
+        for noise, true in ((Laplace(scale=scale), laplace), (Gaussian(scale=scale), gauss)):
+            assert true <= noise.maximal_leakage(gap) <= true * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("noise", [Laplace(scale=3), Gaussian(scale=3), Staircase(2, 3, "0.3")])
+@pytest.mark.parametrize("near", [0.0, 0.7, 6.2])
+@pytest.mark.parametrize("width", [1e-9, 1e-4, 0.05, 4.0])
+def test_probabilities_of_narrow_intervals_keep_their_digits(noise: Any, near: float, width: float) -> None:
+    far = near + width
+    with mpmath.workdps(50):
+        a, b = mpmath.mpf(near), mpmath.mpf(far)
+        if isinstance(noise, Laplace):
+            true = (mpmath.exp(-a / 3) - mpmath.exp(-b / 3)) / 2
+        elif isinstance(noise, Gaussian):
+            true = (mpmath.erfc(a / 3 / mpmath.sqrt(2)) - mpmath.erfc(b / 3 / mpmath.sqrt(2))) / 2
+        else:
+            falls = [(k + mpmath.mpf(noise.step)) * 3 for k in range(5)]
+            ends = [a, *(r for r in falls if a < r < b), b]
+            true = noise.peak * sum(
+                (v - u) * mpmath.exp(-2 * mpmath.floor((u + v) / 6 + 1 - mpmath.mpf(noise.step)))
+                for u, v in itertools.pairwise(ends)
+            )
+        assert noise.between(near, far) == pytest.approx(float(true), rel=1e-13)
+        assert noise.between(-far, -near) == pytest.approx(float(true), rel=1e-13)
+    assert noise.between(-near, math.inf) == pytest.approx(1 - noise.upper_tail(near), rel=1e-13)
+    assert noise.between(1e4, math.inf) >= 0

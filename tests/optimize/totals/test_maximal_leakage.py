@@ -214,3 +214,19 @@ def test_what_it_does_not_go_with():
     strata = lw.PriorByStratum({"m": prior, "f": prior}, given=["sex"])
     with pytest.raises(InvalidInput, match="stratum"):
         lw.design(strata, lift=2, maximal_leakage=0.3)
+
+
+def test_the_rarest_value_alone_is_a_column_however_its_inverse_is_rounded():
+    # Its mass times its inverse is below 1 in floats: the column was left out, and the bound was wrong.
+    p = [0.522159369974922, 0.13154234826232822, 0.34629828176274974]
+    found = lw.design(p, utility="total_variation", maximal_leakage=1.0316422524935818)
+    assert found.value == pytest.approx(0.572419087, abs=1e-8)
+    assert found.certificate.optimality.bound == found.bound
+
+
+def test_a_price_that_is_a_rounding_of_zero_keeps_the_proof():
+    p = [0.3981368, 0.46883887, 0.13302433]
+    found = lw.design(p, utility="guessing", maximal_leakage=0.7492347695959954, lift=2.235818166094239)
+    assert found.certificate.verify().optimality is not None
+    assert found.certificate.optimality.duals[-1] >= 0
+    assert found.gap < 1e-7

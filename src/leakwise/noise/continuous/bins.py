@@ -37,7 +37,7 @@ __all__ = ["BinnedNoise", "best_bins"]
 
 _BITS = 60
 _RARE = 2.0**-50
-_NODES = 4
+_NOTHING = 1e-14  # of the whole and of its mass: two ends that are one but for their last digits
 _BELL = np.arange(-16, 17) / 2
 _ROUNDS = 20
 
@@ -174,11 +174,13 @@ def _joint(noise: OnDensity, density: Density, left: Floats, right: Floats, cuts
     """P(secret in a cell, outcome between two cuts), by Gauss-Legendre: what is proven is proven of the integers."""
     bells = [piece.bell for piece in density.pieces if piece.bell is not None]
     fine = [float(mean) + float(sd) * _BELL for mean, sd in bells]  # a narrow bell is met between the edges, too
-    ends = np.unique(np.concatenate([left, right, *fine]))
+    ends = np.unique(np.concatenate([left, right, *fine, noise.near_cuts(cuts, float((right - left).max()))]))
     middle, half = (ends[:-1] + ends[1:]) / 2, (ends[1:] - ends[:-1]) / 2
     cell = np.searchsorted(left, middle, side="right") - 1
     inside = (cell >= 0) & (middle < right[cell])
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    inside &= (half > _NOTHING * (right[-1] - left[0])) | (density.pdf(middle) * half > _NOTHING)
+    degree = max(len(piece.coefficients) for piece in density.pieces)  # a polynomial takes half as many points more
+    nodes, weights = np.polynomial.legendre.leggauss((4 if bells else noise.nodes) + degree // 2)
     x = middle[inside, None] + half[inside, None] * nodes
     mass = density.pdf(x) * weights * half[inside, None]
     borders = [-math.inf, *cuts.tolist(), math.inf]
@@ -186,7 +188,7 @@ def _joint(noise: OnDensity, density: Density, left: Floats, right: Floats, cuts
         [[noise.between(a - v, b - v) for a, b in itertools.pairwise(borders)] for v in x.ravel().tolist()]
     )
     joint: Floats = np.zeros((len(left), len(borders) - 1))
-    np.add.at(joint, np.repeat(cell[inside], _NODES), mass.ravel()[:, None] * chances)
+    np.add.at(joint, np.repeat(cell[inside], len(nodes)), mass.ravel()[:, None] * chances)
     joint /= joint.sum()
     return joint
 

@@ -130,7 +130,9 @@ def _reached(lifts: Floats, chances: Floats, delta: float) -> float:
     """The largest leakage that outcomes with these lifts are proven to reach with probability δ."""
     order = np.argsort(-lifts)
     enough = np.cumsum(chances[order]) >= delta * UP
-    return math.log(max(float(lifts[order][enough.argmax()]), 1.0)) / UP if enough.any() else 0.0
+    if not enough.any():
+        return 0.0
+    return max(math.log(max(float(lifts[order][enough.argmax()]), 1.0)) / UP - 2.0**-48, 0.0)
 
 
 def _chances(noise: OnDensity, cells: Cells, reach: float, density: Density, guesses: Floats) -> Floats:
@@ -170,8 +172,10 @@ class _Proof:
         self.shape = np.minimum(noise.shape(near) * (1 + SLACK), 1.0)
         self.cells, self.peak = cells, noise.peak
         self.beyond = 2 * noise.upper_tail(reach) * UP
-        with np.errstate(divide="ignore"):
-            lifts = (self.shape / cells.least).max(axis=1) * UP
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            each = self.shape / cells.least
+        # Of 0/0, far from the outcome, nothing is known: there a guess may be lifted to anything.
+        lifts = np.where(np.isnan(each), math.inf, each).max(axis=1) * UP
         # Where ε is infinite outcomes beyond the cells could lift any guess.
         self.lifts = np.full(len(left), math.inf) if noise.worst_ranges(density) is None else lifts
 

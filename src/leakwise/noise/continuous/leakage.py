@@ -61,7 +61,8 @@ def largest_leakage(noise: OnDensity, density: Density) -> tuple[float, float]:
     best, limit, done = 0.0, noise.every_prior(density), 1.0
     while True:
         ends = np.minimum(weighing.values(cells.left)[1], weighing.values(cells.right)[1])
-        best = max(best, float((cells.nearest_least / ends).max()))
+        with np.errstate(invalid="ignore"):
+            best = max(best, float(np.nanmax(cells.nearest_least / ends, initial=1.0)))
         open_cells = cells.lift_most > best * (1 + _CLOSE)
         done = max(done, float(cells.lift_most[~open_cells].max(initial=1.0)))
         if not open_cells.any() or len(weighing.known) + open_cells.sum() * _PARTS > _MOST_CELLS:
@@ -72,7 +73,7 @@ def largest_leakage(noise: OnDensity, density: Density) -> tuple[float, float]:
             break  # no float lies between their ends
     worst = max(done, float(cells.lift_most.max()))
     upper = min(math.log(worst) * UP + 2.0**-48, limit) if math.isfinite(worst) else limit
-    return min(max(math.log(best) / UP, 0.0), upper), upper
+    return min(max(math.log(best) / UP - 2.0**-48, 0.0), upper), upper
 
 
 def _joined(parts: list[Cells]) -> Cells:
@@ -114,7 +115,7 @@ def maximal_leakage_of(noise: OnDensity, density: Density) -> float:
     long = math.fsum(high - low for low, high in density.support)
     ends = density.support
     gaps = [right[0] - left[1] for left, right in itertools.pairwise(ends)]
-    filled = math.fsum(1 - 2 * noise.upper_tail(gap / 2) for gap in gaps)
+    filled = math.fsum(2 * noise.within(gap / 2) for gap in gaps)
     return math.log1p(long * noise.peak + filled) * UP
 
 

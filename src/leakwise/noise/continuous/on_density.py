@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OnDensity"]
 
+# In scales: how far from a cut the noise changes so much that a step of the secret is divided.
+_NEAR = np.concatenate([np.arange(0.5, 9, 0.5), [10, 12, 16, 20, 24, 32, 48]])
+
 
 class OnDensity(Shown):
     """Y = X + noise for a secret X with a density; f is symmetric and falls with the distance, k = f/f(0)."""
@@ -36,6 +39,8 @@ class OnDensity(Shown):
     repeated: float = 1.0
     # -log m in the tails, on average above that of the cell that stands for them.
     falling: float = 1.0
+    # Points of Gauss-Legendre that a piece of the secret between two near cuts takes.
+    nodes: ClassVar[int] = 4
     # How many times as many cells it takes as Laplace noise.
     fineness: ClassVar[int] = 2
 
@@ -68,16 +73,21 @@ class OnDensity(Shown):
     def upper_tail(self, distance: float) -> float:
         """Return P(noise > distance)."""
 
+    @abstractmethod
+    def within(self, distance: float) -> float:
+        """Return P(0 < noise < distance), with all its digits however small it is."""
+
+    @abstractmethod
+    def apart(self, near: float, far: float) -> float:
+        """Return P(near < noise < far) for 0 ≤ near < far, with all its digits however small it is."""
+
     def between(self, left: float, right: float) -> float:
         """Return P(left < noise < right)."""
         if right <= left:
             return 0.0
-        # Differences of tails on the side where they are small lose no digits.
-        if left >= 0:
-            return self.upper_tail(left) - self.upper_tail(right)
-        if right <= 0:
-            return self.upper_tail(-right) - self.upper_tail(-left)
-        return 1.0 - self.upper_tail(-left) - self.upper_tail(right)
+        if left < 0 < right:
+            return self.within(-left) + self.within(right)
+        return self.apart(left, right) if left >= 0 else self.apart(-right, -left)
 
     @abstractmethod
     def reach(self, chance: float) -> float:
@@ -102,6 +112,13 @@ class OnDensity(Shown):
     def breaks(self, density: Density) -> Floats:
         """Return the outcomes at which M is not smooth, apart from the edges of the density."""
         return np.empty(0)
+
+    def near_cuts(self, cuts: Floats, step: float) -> Floats:
+        """Return values of the secret between which P(outcome below a cut) is next to a polynomial on every step."""
+        away = self.scale * _NEAR
+        away = away[away < step]
+        found: Floats = np.concatenate([(cuts[:, None] + away).ravel(), (cuts[:, None] - away).ravel()])
+        return found
 
     # -- questions ----------------------------------------------------------------------------------------------
 

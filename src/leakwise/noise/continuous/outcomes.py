@@ -82,15 +82,17 @@ class Cells:
     @property
     def lift_most(self) -> Floats:
         """The largest lift that an outcome of the cell can have."""
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             lift: Floats = np.maximum(self.nearest_most / self.least, 1.0)
-        return lift
+        # Of 0/0, far out in a gap, nothing is known.
+        return np.where(np.isnan(lift), math.inf, lift)
 
     @property
     def lift_least(self) -> Floats:
         """The least that the largest lift of every outcome of the cell is."""
-        lift: Floats = np.maximum(self.nearest_least / self.most, 1.0)
-        return lift
+        with np.errstate(invalid="ignore"):
+            lift: Floats = np.maximum(self.nearest_least / self.most, 1.0)
+        return np.where(np.isnan(lift), 1.0, lift)
 
 
 class Weighing:

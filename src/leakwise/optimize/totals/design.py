@@ -61,7 +61,8 @@ def total_solution(inner: Cone, asked: AskedLimits, goal: Utility, limits: Limit
                 found = integers_of(narrow, answer.found, f"lift e^L for each outcome: {answer.how}")
                 found = replace(found, bound=math.inf, duals=np.empty(0))
         limits.stopped |= answer.found.stopped
-        duals = np.empty(0) if goal.kind == "frequencies" else found.duals
+        duals = np.empty(0) if goal.kind == "frequencies" else found.duals.copy()
+        duals[-1:] = np.maximum(duals[-1:], 0.0)  # a price of nothing, a rounding below it
         return replace(found, bound=min(found.bound, bound), duals=duals, root=None, multipliers=None)
     except NotConverged as error:
         return Solution(constant(letters.alphabet).kernel, bound, f"no search: {error}", says=says)

@@ -67,7 +67,8 @@ def leakage_columns(cone: LeakageTotal) -> Floats:
     assert box is not None
     raised = _subsets(len(p))
     mass = p @ raised
-    whole = raised[:, mass * box.high_float >= 1] / mass[mass * box.high_float >= 1]
+    allowed = np.full(len(mass), True) if cone.unlimited else mass * box.high_float >= 1  # 1/π_i is rounded, too
+    whole = raised[:, allowed] / mass[allowed]
     lifts = whole if cone.unlimited else np.concatenate([whole, box_vertices(p, 0.0, box.high_float)], axis=1)
     return _with_payment(lifts, cone)
 

@@ -52,7 +52,7 @@ def total_bound(claim: OptimalityClaim, prior: Prior, late: Late) -> float:
         gains = np.eye(len(prior.support)) if claim.gains is None else claim.gains
         values = gains[prior.support] * p[:, None] - y[:, None]
         found = highest(_linear(column, p, share, float_above(claim.high)) for column in values.T)
-    return claim.bound if found <= room else start + max(found, 0.0) + (abs(start) + abs(found)) * 2.0**-50
+    return claim.bound if found <= room else start + max(found, 0.0) + (abs(start) + abs(found)) * 2.0**-48
 
 
 def _frequencies(p: Floats, total: Fraction) -> float:
@@ -100,8 +100,10 @@ def _information(
     largest = float((costs + error)[allowed].max())
     if high * float(p.min()) < 1:
         free = share * high * (1 - 2.0**-50)
-        found = largest_in_box(f, weights, p, y, 0.0, high, room + free, late)
-        largest = max(largest, found - free)
+        goal = (room + free) * (1 - math.copysign(2.0**-51, room + free))
+        found = largest_in_box(f, weights, p, y, 0.0, high, goal, late)
+        # What is shown to be within the goal is within the room: the difference, rounded, may be a hair above it.
+        largest = max(largest, room if found <= goal else found - free + (abs(found) + free) * 2.0**-50)
     return largest
 
 
