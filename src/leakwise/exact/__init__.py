@@ -11,7 +11,7 @@ from leakwise.exact.integers import (
     vector_times_matrix,
 )
 from leakwise.exact.integrals import Factor, Piece, Pieces, negative_somewhere
-from leakwise.exact.inverse_trace import inverse_trace
+from leakwise.exact.inverse_trace import inverse_trace, rank_of
 from leakwise.exact.lattice_sums import clamped_noisy_law, law_of_sum
 from leakwise.exact.level import Level, level, typed
 from leakwise.exact.log_sums import LogSum
@@ -72,6 +72,7 @@ __all__ = [
     "noisy_binomial_tails",
     "ones_as_mixture",
     "over_common_denominator",
+    "rank_of",
     "ratio_array",
     "round_float_rows",
     "round_integer_rows",

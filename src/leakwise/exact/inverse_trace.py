@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from flint import arb_mat, ctx, fmpq
+from flint import arb_mat, ctx, fmpq, fmpz_mat
 
-__all__ = ["inverse_trace"]
+__all__ = ["inverse_trace", "rank_of"]
 
 _PRECISION = 384
 
@@ -32,3 +32,8 @@ def inverse_trace(rows: Sequence[Sequence[int]], divisors: Sequence[int]) -> tup
         ends = [end.man_exp() for end in (trace.lower(), trace.upper())]
     low, high = (Fraction(int(mantissa)) * Fraction(2) ** int(exponent) for mantissa, exponent in ends)
     return low, high
+
+
+def rank_of(rows: Sequence[Sequence[int]]) -> int:
+    """Return the rank of a matrix of integers."""
+    return int(fmpz_mat([[int(entry) for entry in row] for row in rows]).rank())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.errors import InvalidInput, did_you_mean
-from leakwise.exact import float_above, float_below, inverse_trace, ratio_array
+from leakwise.exact import float_above, float_below, inverse_trace, rank_of, ratio_array
 from leakwise.leakage.measures.divergences import DIVERGENCES, as_convex
 from leakwise.mechanism import CommonLawKernel, Kernel
 from leakwise.optimize.bounds.chord import chord_duals, chord_slopes
@@ -165,7 +165,7 @@ class Frequencies(Utility):
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
         lifts, law = seen(kernel, prior)
         value, lost = _recovered(lifts, law, prior.probabilities)
-        if not lost <= _LOST * abs(value) and len(prior) <= _LARGEST_EXACT:
+        if not (math.isfinite(value) and lost <= _LOST * abs(value)) and len(prior) <= _LARGEST_EXACT:
             # Where all lifts are nearly 1 floats leave nothing of J - 11ᵀ: the integers do.
             masses = [int(mass) for mass in kernel.output_law(prior.weights)]
             used = [place for place, mass in enumerate(masses) if mass]
@@ -175,8 +175,12 @@ class Frequencies(Utility):
                 squares = sum((mass * mass for mass in prior.fractions), Fraction(0))
                 low, high = (squares - end * kernel.denominator / prior.denominator for end in (ends[1], ends[0]))
                 return to_eleven_digits(float_below(low)), float_above(high)
+            if rank_of(rows) < len(prior):
+                return -math.inf, -math.inf
         lower = to_eleven_digits(value - lost)
-        return lower, 2 * value - lower if math.isfinite(lower) else value
+        if math.isfinite(lower) or len(law) < len(lifts):
+            return lower, 2 * value - lower if math.isfinite(lower) else value
+        return lower, float((prior.probabilities**2).sum()) - 1 + 2.0**-40  # J_ii ≤ 1/π_i, whatever J is
 
     def closed_form_proof(
         self, kernel: Kernel, prior: Prior, box: tuple[Floats, Floats], bound: float
