@@ -198,15 +198,14 @@ class SetMechanism(Mechanism):
     def members(self, outcomes: Sequence[Label]) -> Bools:
         """Return which values the sets have, a row of truth values for each."""
         count = len(self.input_alphabet)
-        found = np.empty((len(outcomes), count), dtype=np.bool_)
-        for row, name in zip(found, outcomes, strict=True):
-            text = name if isinstance(name, str) else ""
-            if len(text) != count + 1 or text[0] != "b" or set(text[1:]) - {"0", "1"}:
+        for name in outcomes:
+            if not isinstance(name, str) or len(name) != count + 1 or name[0] != "b" or name[1:].strip("01"):
                 raise InvalidInput(
                     f"An outcome of this mechanism is the letter b and {count} bits, one for each value. Got {name!r} "
                     "instead."
                 )
-            row[:] = np.frombuffer(text[1:].encode(), dtype=np.uint8) == ord("1")
+        bits = np.frombuffer("".join(map(str, outcomes)).encode(), dtype=np.uint8).reshape(len(outcomes), count + 1)
+        found: Bools = bits[:, 1:] == ord("1")
         return found
 
     def drawn(self, codes: Array, stream: Any = None) -> tuple[Alphabet, Array]:
