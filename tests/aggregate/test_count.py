@@ -247,3 +247,20 @@ def test_outcomes_beyond_the_ends_come_only_without_clamping() -> None:
     loud = count(unknown=1, prior=0.3, noise=0.01)
     assert {loud.sample(1) for _ in range(50)} <= {0, 1}
     assert any(loud.sample(1, clamp=False) not in (0, 1) for _ in range(50))
+
+
+def test_noise_that_would_take_for_ever_to_draw_is_refused() -> None:
+    with pytest.raises(lw.InvalidInput, match="of an ε of at least 1e-08"):
+        count(unknown=5, prior=0.3, noise=1e-12).sample(3)
+
+
+def test_probabilities_below_all_floats() -> None:
+    for p in (Fraction(1, 10**400), 1 - Fraction(1, 10**400)):
+        silent = count(unknown=300, prior=p)
+        assert silent.lift == math.inf
+        assert silent.largest == 10**400
+        assert silent.envelope(1e-6).lift == pytest.approx(1e6)
+        assert silent.envelope("1e-500").epsilon == silent.epsilon == pytest.approx(400 * math.log(10))
+        assert count(unknown=300, prior=p, noise=0.1).envelope("1e-500").lift == pytest.approx(math.exp(0.1))
+        with pytest.raises(lw.InvalidInput, match="at least 1e-300"):
+            silent.pml  # noqa: B018

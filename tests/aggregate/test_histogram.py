@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from tests.aggregate.brute import lifts, released
 
@@ -102,3 +103,30 @@ def test_draws_keep_to_the_cells() -> None:
     for wrong in ([1, 3, 1], [1, 3], [5, -1, 0], [1.0, 3.0, 0.0]):
         with pytest.raises(lw.InvalidInput, match="whole numbers"):
             found.sample(wrong)
+
+
+def test_many_values_of_few_records_are_written_out() -> None:
+    """Without noise the outcomes are few; a table with an axis for each value would have 3^24 places."""
+    for m, cells in ((1, 70), (2, 24)):
+        found = histogram(unknown=m, prior=lw.Prior.uniform(cells))
+        assert found.mechanism.shape == (cells, math.comb(m + cells - 1, cells - 1))
+        assert found.envelope(1e-6).lift == pytest.approx(cells)
+
+
+def test_counts_do_not_wrap_around() -> None:
+    """The sum of these is 2 in 64 bits."""
+    found = histogram(unknown=2, prior=lw.Prior.uniform(4))
+    for kind in (np.int64, np.uint64):
+        with pytest.raises(lw.InvalidInput, match="whole numbers"):
+            found.sample(np.array([2**62, 2**62, 2**62, 2**62 + 2], dtype=kind))
+        assert found.sample(np.array([1, 0, 1, 0], dtype=kind)) == [1, 0, 1, 0]
+    with pytest.raises(lw.InvalidInput, match="whole numbers"):
+        found.sample([True, 1, 0, 0])
+
+
+def test_a_delta_that_no_float_holds() -> None:
+    for found in (histogram(unknown=3, prior=PRIOR, noise=1), histogram(unknown=3, prior=PRIOR)):
+        envelope = found.envelope("1e-1000")
+        assert envelope.lift <= found.lift
+        assert envelope.certificate is not None
+        envelope.certificate.verify()

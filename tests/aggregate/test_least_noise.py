@@ -83,3 +83,14 @@ def test_results_show_and_draw_themselves() -> None:
         assert one.chart()["layer"]
         assert one.to_dict()["sentence"] in one._repr_html_()
     assert count(unknown=5, prior=(0, 0.5)).chart()["layer"]
+
+
+def test_the_printed_noise_keeps_the_limit() -> None:
+    """Rounded down: more ε is less noise. 0.646627… would otherwise be printed as 0.6466 or as 0.6467."""
+    for p, lift in ((0.3, 1.5), (0.3, 1.4), (0.2, 1.7), (0.05, 3.0), (0.4, 1.31)):
+        found = count(unknown=50, prior=p).noise_for(lift=lift)
+        printed = found.sentence.split("ε = ")[1].split(" ")[0]
+        assert float(printed) <= (found.noise or 0)
+        assert count(unknown=50, prior=p, noise=printed).lift <= lift
+        deviation = found.sentence.split("deviation of ")[1].split(". ")[0]
+        assert float(deviation) >= found.aggregate.deviation

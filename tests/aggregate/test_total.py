@@ -84,3 +84,28 @@ def test_wrong_priors_are_named() -> None:
         total(unknown=3, prior={"1": 0.5, "1.0": 0.5})
     with pytest.raises(lw.InvalidInput, match="too large"):
         total(unknown=3, prior={0: 0.5, 1: 0.25, 10**6: 0.25}).lift  # noqa: B018
+    with pytest.raises(lw.InvalidInput, match="decimals as text"):
+        total(unknown=3, prior={0.1: 0.5, 0.2: 0.25, 0.3: 0.25}).lift  # noqa: B018
+    with pytest.raises(lw.InvalidInput, match="within 1e300"):
+        total(unknown=3, prior={"1e400": 0.5, "2e400": 0.5})
+
+
+def test_numbers_far_apart() -> None:
+    """Nothing is raised to the power of a billion."""
+    far = total(unknown=1, prior={0: 0.5, 1: 0.25, 10**9: 0.25}, noise=1e-9)
+    assert far.anyone == pytest.approx(math.e)
+    assert far.anyone >= math.exp(-1e9 * math.log1p(-float(1 - far.ratio))) * (1 - 1e-12)
+    assert far.with_noise(1).anyone == math.inf
+    with pytest.raises(lw.InvalidInput, match="too large"):
+        far.tail  # noqa: B018
+    for noise in (None, 1):
+        with pytest.raises(lw.InvalidInput, match="at most 2\\^62 steps"):
+            total(unknown=3, prior={0: 0.5, 1: 0.25, 2**70: 0.25}, noise=noise).sample(2**70)
+
+
+def test_a_delta_that_no_float_holds() -> None:
+    found = total(unknown=4, prior=THREE, noise=1)
+    envelope = found.envelope("1e-1000")
+    assert (envelope.lift, envelope.attained) == (found.lift, 0)
+    assert envelope.certificate is not None
+    envelope.certificate.verify()

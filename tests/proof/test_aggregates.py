@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from fractions import Fraction
 from pathlib import Path
 
@@ -110,3 +111,32 @@ def test_whatever_the_marks_the_bound_is_never_below_the_truth(
         assert bound == 0
         return
     assert bound >= Fraction(lw.failure_probability(made.mechanism, made.prior, lift=lift)) - Fraction(1, 10**12)
+
+
+def test_the_prior_of_a_claim_is_shown(proof: AggregateCertificate) -> None:
+    single = lw.aggregate.count(unknown=10, prior="0.3", noise=1).certificate
+    assert single is not None
+    assert "probability of each value, at least  0.3, 0.7" in repr(single)
+    assert single.to_dict()["least"] == [0.3, 0.7]
+    assert "0.4, 0.4" in repr(proof)
+
+
+def test_a_forged_file_gets_no_endless_computation(proof: AggregateCertificate, tmp_path: Path) -> None:
+    half, none, most = Fraction(1, 2), Fraction(0), 10**9
+    for chance, ratio in ((half, none), (Fraction(1, 1 << 60), none), (Fraction(1, 1 << 60), Fraction(1, 1 << 60))):
+        mark = (Fraction(1), most)
+        claim = AggregateCertificate(
+            "count", most, ratio, ((chance, 1 - chance),), ((mark, mark),), Fraction(11, 10), half
+        )
+        with pytest.raises(lw.CertificateRejected, match="too rare"):
+            claim.verify()
+    with pytest.raises(lw.CertificateRejected, match="1e400"):
+        dataclasses.replace(proof, delta=Fraction(10**400)).verify()
+    many = 65
+    edges = [Fraction(2, 5) + Fraction(i, 5 * many) for i in range(many + 1)]
+    pieces = tuple((left, 1 - right) for left, right in itertools.pairwise(edges))
+    with pytest.raises(lw.CertificateRejected, match="a mark for every value"):
+        dataclasses.replace(proof, pieces=pieces, marks=(proof.marks[0],) * many).verify()
+    dataclasses.replace(proof, lift=Fraction(2**300_000 + 1, 2**300_000)).save(tmp_path / "long.json")
+    with pytest.raises(lw.InvalidInput, match="more than 262,144 bits"):
+        lw.verify(tmp_path / "long.json")

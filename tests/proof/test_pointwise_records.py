@@ -108,3 +108,10 @@ def test_the_command_saves_and_verifies(tmp_path: Path) -> None:
     refused = run.invoke(app, [*words, "--method", "alternating", "--restarts", "1", "--certificate", path])
     assert refused.exit_code == 2
     assert "has no certificate" in refused.stderr
+
+
+def test_a_forged_min_entropy_gets_no_endless_computation(tmp_path: Path) -> None:
+    real = PROVEN["parity"]()
+    replace(real, min_entropy=real.min_entropy + Fraction(1, 2**40_000)).save(tmp_path / "c.json")
+    with pytest.raises(lw.InvalidInput, match="more than 8,192 digits"):
+        lw.verify(tmp_path / "c.json")

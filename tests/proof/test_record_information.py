@@ -116,3 +116,44 @@ def test_whatever_the_tree_no_belief_is_above_what_it_proves(seed: int, letters:
     assert replace(given_tree.certificate, proofs=tuple(trees)).proven() >= Fraction(given_tree.value) - Fraction(
         1, 10**9
     )
+
+
+def test_what_is_reached_at_the_largest_entropy_is_what_is_proven() -> None:
+    """The proof is sought at a hair less entropy, but its adversary, who learns 5e-7 more, is not asked for."""
+    channel = records.count(2).symmetric_channel(0.0)
+    r = records.leakage(channel, channel.query.max_entropy, tolerance=1e-3, certificate=True)
+    assert isinstance(r.certificate, RecordInformationCertificate)
+    assert r.value == pytest.approx(np.log(2) / 2, abs=1e-12)
+    assert r.value <= r.certificate.bound
+
+
+@pytest.mark.parametrize(("b", "rows"), [(0.0, (1, 0, 1, 0, 0, 0)), (0.7330828665187334, (0, 1, 1, 1, 1, 0))])
+def test_mechanisms_without_noise(b: float, rows: tuple[int, ...]) -> None:
+    """The dual is flat along sides, where a Newton system has no one solution."""
+    channel = records.Query(np.arange(6).reshape(3, 2), [3, 2]).channel([[x, 1 - x] for x in rows], by="dataset")
+    r = records.leakage(channel, b, tolerance=1e-3, time_limit=5, certificate=True)
+    assert isinstance(r.certificate, RecordInformationCertificate)
+    assert r.closed
+    assert r.value == pytest.approx(np.log(2), abs=1e-3)
+    r.certificate.verify()
+
+
+def test_a_forged_file_gets_no_endless_computation(tmp_path: Path) -> None:
+    real = proof("parity")
+    replace(real, bound=real.bound + Fraction(1, 2**40_000)).save(tmp_path / "c.json")
+    with pytest.raises(lw.InvalidInput, match="more than 8,192 digits"):
+        lw.verify(tmp_path / "c.json")
+    case = real.cases[0]
+    doubled = replace(case, datasets=tuple(m << (1 << 22) for m in case.datasets))
+    replace(real, cases=(doubled,)).save(tmp_path / "c.json")
+    with pytest.raises(lw.InvalidInput, match="datasets are more than"):
+        lw.verify(tmp_path / "c.json")
+    wide = replace(case, rows=tuple((*row, *[0.0] * 3000) for row in case.rows))
+    outcomes = tuple(map(str, range(len(wide.rows[0]))))
+    tree = PosteriorTree((None,), np.zeros((1, 1 + 2 * len(outcomes))))
+    with pytest.raises(lw.CertificateRejected, match="posteriors at most"):
+        replace(real, cases=(wide,), outcomes=outcomes, proofs=(tree,)).verify()
+    classes = [k for k in range(2) for _ in range(200)]
+    many = replace(case, letter=tuple(classes), datasets=(1,) * 400, rows=(wide.rows[0],) * 400)
+    with pytest.raises(lw.CertificateRejected, match="too many outcomes"):
+        replace(real, cases=(many,), outcomes=outcomes, proofs=(None,)).verify()

@@ -108,3 +108,10 @@ def test_an_outcome_that_hardly_tells_anything_has_a_value():
     m = lw.Mechanism([["1/2", "1/2"], ["1/4", "3/4"]])
     claim = replace(lw.design(PRIOR, utility="hellinger", maximal_leakage=0.4).certificate.optimality, value=0.0)
     assert 0 <= proven_value(claim, m, prior) < 1e-80
+
+
+def test_a_bound_that_was_shown_once_is_shown_again():
+    # Rounded the other way the second time, the certificate of this design was refused.
+    p = [0.23036692513865697, 0.6395059169309204, 0.1301271579304226]
+    found = lw.design(p, utility="hellinger", maximal_leakage=0.9080806598293484, lift=4.153618320117273)
+    assert found.certificate.verify().optimality is not None

@@ -17,7 +17,7 @@ from leakwise.charts.table import number
 from leakwise.charts.words import Broken, Kept, Notice
 from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction, float_above, log_upper
-from leakwise.guarantee import at_most
+from leakwise.guarantee import at_most, lift_above
 from leakwise.mechanism import Mechanism
 from leakwise.proof import AggregateCertificate, Certificate, record_guarantee
 from leakwise.types import Counts
@@ -31,6 +31,10 @@ __all__ = ["Aggregate"]
 
 # The probabilities at which a picture shows the leakage.
 _SHOWN = ("0", "1e-9", "1e-6", "1e-3")
+# Up to here the power of a ratio is written out.
+_FEW_STEPS = 4096
+# Noise that is drawn takes about so many trials at most; true answers and noise are 64-bit numbers.
+_MOST_TRIALS, _MOST_STEPS = 10**8, 1 << 62
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -122,7 +126,12 @@ class Aggregate(Drawn):
     @property
     def anyone(self) -> float:
         """The lift for every prior, rounded up: e^ε of differential privacy, for anyone who knows all other records."""
-        return float_above(1 / self.ratio**self.steps) if self.ratio else math.inf
+        if not self.ratio:
+            return math.inf
+        if self.steps <= _FEW_STEPS:
+            return float_above(1 / self.ratio**self.steps)
+        power = lift_above(float_above(Fraction(log_upper(1 / self.ratio)) * self.steps))
+        return float_above(power) if isinstance(power, Fraction) else power
 
     @property
     def deviation(self) -> float:
@@ -174,6 +183,11 @@ class Aggregate(Drawn):
         about = self if records is None else replace(self, unknown=read_unknown(records, "records"))
         if about.unknown < self.unknown:
             raise InvalidInput(f"records must be at least the {self.unknown:,} unknown ones. Got {records!r} instead.")
+        if (1 - self.ratio) * _MOST_TRIALS < 1 or about._last > _MOST_STEPS:
+            raise InvalidInput(
+                f"sample draws noise of an ε of at least {1 / _MOST_TRIALS:g} a step, and answers of at most 2^62 "
+                f"steps. This {self.kind} has noise {self.noise!r}, and up to {about._last:,} steps."
+            )
         truth = about._in_steps(answer)
         if self.ratio:
             truth = truth + two_sided_geometric(self.ratio, truth.size, stream).reshape(truth.shape)

@@ -26,8 +26,9 @@ __all__ = ["Count", "count"]
 
 _MOST_PIECES = 16
 # A proven value within this share of an attained one is close enough to stop dividing an interval of priors.
-_CLOSE = 1e-3
+_CLOSE = Fraction(1, 1000)
 _MOST_OUTCOMES = 5_000_000
+_LEAST_CHANCE = Fraction(1, 10**300)  # floats are coarse below
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -127,6 +128,8 @@ class Count(Aggregate):
 
         if self.low in (0, 1):
             return np.zeros(self.unknown + 1)
+        if min(self.low, 1 - self.low) < _LEAST_CHANCE:
+            raise InvalidInput("pml is computed in floats, for probabilities of at least 1e-300. Use envelope(delta).")
         lifts = outcome_lifts(self.unknown, self.low, self.ratio)
         leaks: Floats = np.maximum(np.log(np.minimum(lifts, self.lift)) * (1 + 2.0**-50), 0.0)
         return np.minimum(leaks, self.epsilon)

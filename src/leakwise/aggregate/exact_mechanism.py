@@ -16,10 +16,13 @@ def fits(entries: int, bits: int, most: int = _MOST_BITS) -> bool:
     return entries <= _MOST_ENTRIES and entries * bits <= most
 
 
-def refuse_long(aggregate: Aggregate, entries: int, bits: int) -> None:
-    """Refuse to write out a mechanism that would fill the memory."""
+_NEEDLESS = "Its lift, envelope(delta) and sample() need no matrix."
+
+
+def refuse_long(aggregate: Aggregate, entries: int, bits: int, hint: str = _NEEDLESS) -> None:
+    """Refuse to write out a mechanism that would fill the memory; the hint says what to do instead."""
     if not fits(entries, bits):
         raise InvalidInput(
             f"A {aggregate.kind} of {aggregate.unknown:,} records is too large to write out as exact integers "
-            f"({entries:,} of up to {bits:,} bits). Its lift, envelope(delta) and sample() need no matrix."
+            f"({entries:,} of up to {bits:,} bits). {hint}"
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +16,7 @@ from leakwise.aggregate.aggregate import Aggregate
 from leakwise.aggregate.arguments import read_delta, read_noise, read_unknown
 from leakwise.aggregate.envelope import AggregateEnvelope, Piece, by_thresholds, of_program, result
 from leakwise.aggregate.exact_mechanism import fits, refuse_long
-from leakwise.aggregate.side import Side, attained_lift, proven_lift
+from leakwise.aggregate.side import TOO_RARE, Side, attained_lift, proven_lift
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
 from leakwise.exact import clamped_noisy_law, float_below
@@ -23,7 +25,7 @@ from leakwise.leakage import envelope as envelope_of
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.priors import Prior, PriorSet, as_prior_set
 from leakwise.proof import AggregateCertificate, least_mass_prover
-from leakwise.types import Array, Counts
+from leakwise.types import Counts
 
 __all__ = ["Histogram", "histogram"]
 
@@ -96,7 +98,7 @@ class Histogram(Aggregate):
         if rare == 0:
             least = self.largest or Fraction(1)
             return result(self, rare, self.largest, least, self.certificate, "the tail, in closed form")
-        if self._single and self._outcomes <= _MOST_OUTCOMES and fits(*self._size):
+        if self._single and rare >= TOO_RARE and self._outcomes <= _MOST_OUTCOMES and fits(*self._size):
             found = envelope_of(self.mechanism, self.prior, rare)
             return of_program(self, rare, found)
         lift, proof, _ = by_thresholds(self, [self._least], rare, Fraction(0))
@@ -130,18 +132,20 @@ class Histogram(Aggregate):
             raise InvalidInput("mechanism needs one prior: what the other records add depends on it.")
         refuse_long(self, *self._size)
         weights, cells = [int(weight) for weight in self.prior.weights], len(self.prior.labels)
-        side = self.unknown + 1
-        others = _multinomial(weights, self.unknown - 1, side)
-        kernel, unit = clamped_noisy_law([1], 1, self.ratio, list(range(side)), self.unknown)
-        noise = np.array(kernel, dtype=np.object_)
-        rows = []
-        for cell in range(cells):
-            table = np.roll(others, 1, axis=cell)  # one record more in its cell; none is at the far end
+        truths = list(_counts(self.unknown, cells))
+        matrix = np.array(
+            [[_others(truth, cell, weights) for truth in truths] for cell in range(cells)], dtype=np.object_
+        )
+        labels, unit = truths, 1
+        if self.ratio:  # without noise there are far fewer outcomes than cells of a table
+            side = self.unknown + 1
+            kernel, unit = clamped_noisy_law([1], 1, self.ratio, list(range(side)), self.unknown)
+            noise = np.array(kernel, dtype=np.object_)
+            tables = np.zeros([cells, *[side] * cells], dtype=np.object_)
+            tables[(slice(None), *np.array(truths).T)] = matrix
             for _ in range(cells):
-                table = np.tensordot(table, noise, axes=([0], [0]))  # the axes go round once
-            rows.append(table.ravel())
-        matrix = np.array(rows, dtype=np.object_)
-        labels = list(np.ndindex(*[side] * cells))
+                tables = np.tensordot(tables, noise, axes=([1], [0]))  # the axes go round once
+            matrix, labels = tables.reshape(cells, -1), list(np.ndindex(*[side] * cells))
         possible = np.flatnonzero((matrix != 0).any(axis=0))
         return Mechanism.from_kernel(
             DenseKernel(matrix[:, possible], self.prior.denominator ** (self.unknown - 1) * unit**cells),
@@ -150,14 +154,17 @@ class Histogram(Aggregate):
         )
 
     def _in_steps(self, answer: Any) -> Counts:
-        cells: Counts = np.asarray(answer)
-        whole = cells.dtype.kind in "iu" and cells.shape == (len(self.prior.labels),)
-        if not whole or cells.min() < 0 or int(cells.sum()) != self.unknown:
+        cells = answer.tolist() if isinstance(answer, np.ndarray) else answer
+        whole = isinstance(cells, (list, tuple)) and all(
+            isinstance(cell, (int, np.integer)) and not isinstance(cell, bool) and cell >= 0 for cell in cells
+        )
+        # In Python's integers, which do not wrap around.
+        if not whole or len(cells) != len(self.prior.labels) or sum(map(int, cells)) != self.unknown:
             raise InvalidInput(
                 f"answer must be {len(self.prior.labels)} whole numbers that sum to the {self.unknown:,} records "
                 f"(records= says how many). Got {answer!r} instead."
             )
-        return cells.astype(np.int64)
+        return np.array(cells, dtype=np.int64)
 
     def _from_steps(self, steps: Counts) -> Any:
         return steps.tolist()
@@ -167,13 +174,21 @@ class Histogram(Aggregate):
         return {**super().to_dict(), "prior": least}
 
 
-def _multinomial(weights: list[int], records: int, side: int) -> Array:
-    """The counts of independent records, as integers over the sum of the weights to the power of the records."""
-    table = np.zeros([side] * len(weights), dtype=np.object_)
-    table[(0,) * len(weights)] = 1
-    for _ in range(records):
-        table = sum(weight * np.roll(table, 1, axis=cell) for cell, weight in enumerate(weights))
-    return table
+def _counts(records: int, cells: int) -> Iterator[tuple[int, ...]]:
+    """Every way to put so many records into the cells, in order."""
+    for bars in itertools.combinations(range(records + cells - 1), cells - 1):
+        ends = (-1, *bars, records + cells - 1)
+        yield tuple(right - left - 1 for left, right in itertools.pairwise(ends))
+
+
+def _others(counts: tuple[int, ...], cell: int, weights: list[int]) -> int:
+    """The weight of these counts for a record in the cell: that of the other, independent records being the rest."""
+    if not counts[cell]:
+        return 0
+    rest = [count - (place == cell) for place, count in enumerate(counts)]
+    ways: int = math.factorial(sum(rest)) // math.prod(map(math.factorial, rest))
+    chance: int = math.prod(weight**count for weight, count in zip(weights, rest, strict=True))
+    return ways * chance
 
 
 def histogram(*, unknown: int, prior: Any, noise: object = None) -> Histogram:

@@ -12,11 +12,10 @@ from leakwise.aggregate.arguments import read_delta
 from leakwise.aggregate.envelope import AggregateEnvelope
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import bars
-from leakwise.charts.table import number
 from leakwise.charts.words import Kept
 from leakwise.errors import Infeasible
 from leakwise.exact import Level, as_typed, float_above, float_below, last_that_holds, level
-from leakwise.guarantee import at_most
+from leakwise.guarantee import at_least, at_most
 from leakwise.proof import AggregateCertificate, Certificate, EnvelopeCertificate
 
 __all__ = ["LeastNoise", "least_noise"]
@@ -68,19 +67,19 @@ class LeastNoise(Drawn):
     def sentence(self) -> str:
         """The answer in words."""
         kind = self.aggregate.kind
-        if not self.needed:
+        if self.noise is None:
             return f"This {kind} needs no noise for this limit. {self.found.sentence}"
         return (
-            f"This {kind} needs noise: ε = {number(self.noise)} is enough, a standard deviation of "
-            f"{number(self.aggregate.deviation)}. {self.found.sentence}"
+            f"This {kind} needs noise: ε = {at_least(self.noise)} is enough, a standard deviation of "
+            f"{at_most(self.aggregate.deviation)}. {self.found.sentence}"
         )
 
     def _shown(self) -> Parts:
         rows = [
             ["limit", self.asked.words],
             ["except with probability δ", at_most(as_typed(self.delta), 6)],
-            ["noise ε", "none needed" if self.noise is None else number(self.noise, 6)],
-            ["standard deviation of the noise", number(self.aggregate.deviation)],
+            ["noise ε", "none needed" if self.noise is None else at_least(self.noise, 6)],
+            ["standard deviation of the noise", at_most(self.aggregate.deviation, 6)],
             ["lift, proven", at_most(self.found.lift, 6)],
             ["lift without noise", at_most(self.without.lift, 6)],
             ["lift for every prior", at_most(self.aggregate.anyone, 6)],

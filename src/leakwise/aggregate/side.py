@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,14 +19,15 @@ import numpy as np
 
 from leakwise.exact import float_above, last_that_holds, noisy_binomial_tails
 
-__all__ = ["Measured", "Side", "attained_lift", "proven_lift"]
+__all__ = ["TOO_RARE", "Measured", "Side", "attained_lift", "proven_lift"]
 
 # The grid on which the number s of a mark lies: as fine as a float near 1 and a half.
 _GRID = 1 << 80
+_LARGEST = sys.float_info.max / 4  # two of which add up to a float
 # Floats end at e^-745.
 _FAINT = 745.0
 # Below this probability floats do not find the border of an event.
-_TOO_RARE = Fraction(1, 10**280)
+TOO_RARE = Fraction(1, 10**280)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Side:
 
     def measured(self, probability: Fraction) -> Measured:
         """The tails around the border of the event of such a probability, between rationals."""
-        if probability >= _TOO_RARE:
+        if probability >= TOO_RARE:
             small = float(probability)
             return Measured(self, self._first(lambda k: self._from(k)[1] < small))
 
@@ -185,15 +187,21 @@ def _top(sides: list[Side]) -> Fraction | None:
     return None if None in tops else max(top for top in tops if top is not None)
 
 
+def _at_most(top: Fraction | None, values: int, delta: Fraction) -> float:
+    """A lift that events of probability delta do not exceed: the largest of all, or by Markov's inequality."""
+    high = math.inf if top is None else float_above(top)
+    return high if math.isfinite(high) else 2 * float_above(values / delta)
+
+
 def proven_lift(sides: list[Side], delta: Fraction) -> tuple[Fraction | None, list[Measured]]:
     """Return a lift that is exceeded with probability at most delta, and the events at which it is found.
 
     None is no bound: no noise, and a value that may be as rare as it likes.
     """
     top = _top(sides)
-    if top is None and delta < _TOO_RARE:
+    if top is None and delta < TOO_RARE:
         return None, []
-    high = float_above(top) if top is not None else 2 * float_above(len(sides) / delta)
+    high = _at_most(top, len(sides), delta)
     found = [side.measured(share) for side, share in zip(sides, _shares(sides, delta, high), strict=True)]
     heights = [(one.side.top, one.slope, one.above) for one in found]
 
@@ -206,13 +214,15 @@ def proven_lift(sides: list[Side], delta: Fraction) -> tuple[Fraction | None, li
                 total += above / (lift - slope)
         return total <= delta
 
+    if math.isinf(high):  # beyond all floats
+        return top, found
     lift = Fraction(last_that_holds(holds, high, 1.0))
     return lift if top is None else min(lift, top), found
 
 
 def _shares(sides: list[Side], delta: Fraction, high: float) -> list[Fraction]:
     """The probabilities of the events, one for each value, that together have the largest lift, about."""
-    if delta < _TOO_RARE:
+    if delta < TOO_RARE:
         return [delta] * len(sides)  # twice as much of so little changes next to nothing
     small = float(delta)
     lift = last_that_holds(
@@ -235,5 +245,5 @@ def attained_lift(found: list[Measured], delta: Fraction) -> Fraction:
     tops = [one.side.top for one in found]
     if not delta or not found:
         return max((top or Fraction(1) for top in tops), default=Fraction(1))
-    high = 2 * float_above(len(found) / delta) if None in tops else max(float_above(top) for top in tops if top)
-    return Fraction(last_that_holds(reached, 1.0, math.nextafter(high, math.inf)))
+    high = _at_most(_top([one.side for one in found]), len(found), delta)
+    return Fraction(last_that_holds(reached, 1.0, min(math.nextafter(high, math.inf), _LARGEST)))

@@ -16,6 +16,7 @@ from leakwise.aggregate.arguments import read_delta, read_noise, read_unknown
 from leakwise.aggregate.envelope import AggregateEnvelope, of_program, result
 from leakwise.aggregate.exact_mechanism import fits, refuse_long
 from leakwise.aggregate.histogram import histogram
+from leakwise.aggregate.side import TOO_RARE
 from leakwise.charts.table import number
 from leakwise.errors import InvalidInput
 from leakwise.exact import clamped_noisy_law, exact_fraction, float_above, law_of_sum
@@ -29,6 +30,10 @@ from leakwise.types import Counts
 __all__ = ["Total", "total"]
 
 _MOST_BITS = 1 << 26  # of a mechanism that is not asked for, but measured
+_COARSER = (
+    "Give values on a coarser lattice, and decimals as text: a float such as 0.1 is a fraction of fifty-five binary "
+    "digits. Its sample() needs no matrix."
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -86,11 +91,11 @@ class Total(Aggregate):
             range(1, self.unknown + 1), True, key=lambda m: not fits(*self._size(m), _MOST_BITS)
         )
         if not too_many:
-            refuse_long(self, *self._size(1))
+            refuse_long(self, *self._size(1), _COARSER)
         return too_many
 
     def _written_out(self, records: int) -> Mechanism:
-        refuse_long(self, *self._size(records))
+        refuse_long(self, *self._size(records), _COARSER)
         law = [0] * (self.steps + 1)
         for shift, weight in zip(self._shifts, self.prior.weights.tolist(), strict=True):
             law[shift] += weight
@@ -128,6 +133,7 @@ class Total(Aggregate):
     @property
     def tail(self) -> float:
         """The lift of an outcome far in a tail, rounded up: the largest lift is never below it, for any m."""
+        refuse_long(self, *self._size(1), _COARSER)
         return float_above(self._tail())
 
     def _tail(self) -> Fraction:
@@ -148,6 +154,8 @@ class Total(Aggregate):
             assert attained is not None
             method = "every outcome" if self.exact else f"an upper bound, from {self._records:,} unknown records"
             return result(self, rare, proof.ratio, attained, proof, method)
+        if rare < TOO_RARE:  # for floats; it changes next to nothing
+            return result(self, rare, proof.ratio, Fraction(1), proof, "an upper bound, that of every outcome")
         found = envelope_of(mechanism, self.prior, rare)
         if self.exact:
             return of_program(self, rare, found)
@@ -225,7 +233,10 @@ def total(*, unknown: int, prior: Any, noise: object = None) -> Total:
     numbers = tuple(exact_fraction(label, "a label of prior") for label in possible)
     if len(set(numbers)) < len(numbers):
         raise InvalidInput(f"prior names a number twice. Give each number once. Got {possible!r}.")
-    return Total(records, *read_noise(noise, _common_step(numbers)), _over(known, possible), numbers)
+    unit = _common_step(numbers)
+    if not Fraction(1, 10**300) < unit < 10**300 or max(map(abs, numbers)) > 10**300:
+        raise InvalidInput("The numbers of prior must be within 1e300, and not closer to each other than 1e-300.")
+    return Total(records, *read_noise(noise, unit), _over(known, possible), numbers)
 
 
 def _over(prior: Prior, labels: list[Any]) -> Prior:

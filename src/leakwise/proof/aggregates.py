@@ -21,6 +21,7 @@ so that Σ_x H_x(s_x)/(t - s_x) ≤ δ proves the claim, over the values whose l
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,7 +31,7 @@ import msgspec
 
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
-from leakwise.exact import as_typed, float_above, log_upper, noisy_binomial_tails
+from leakwise.exact import as_typed, float_above, float_below, log_upper, noisy_binomial_tails
 from leakwise.guarantee import at_least, at_most, except_with, no_guess
 from leakwise.proof.shown import ShownCertificate
 
@@ -39,9 +40,12 @@ __all__ = ["AggregateCertificate", "Mark", "load_aggregate_certificate", "record
 FORMAT = "leakwise.aggregate"
 VERSION = 1
 _KINDS = ("count", "histogram")
-_MOST_PIECES = 4096
+_MOST_PIECES = 64
 _SHOWN = 5  # probabilities in a sentence
-_MOST_RECORDS = 10**9  # a sum of more terms than a forged file may ask for
+# What a forged file may not ask for: sums of more terms, numbers of more bits, and probabilities of more zeros.
+_MOST_RECORDS = 10**9
+_MOST_BITS = 1 << 18
+_MOST_NATS = 2.0e6
 
 Mark = tuple[Fraction, int]
 """The number s < t of a value, and the outcome at which P(y|x) - s P(y) changes its sign."""
@@ -96,16 +100,18 @@ class AggregateCertificate(ShownCertificate):
     @property
     def sentence(self) -> str:
         """The guarantee in words."""
-        first, last = self.pieces[0], self.pieces[-1]
-        knew = "the prior"
-        if sum(first) < 1 and self.kind == "count":
-            low, high = at_least(as_typed(first[0])), at_most(as_typed(1 - last[1]))
+        least, knew = self.least, "the prior"
+        if sum(least) < 1 and self.kind == "count":
+            low, high = at_least(as_typed(least[0])), at_most(as_typed(1 - least[1]))
             knew = f"the prior, a probability from {low} to {high},"
-        elif sum(first) < 1:
-            least = ", ".join(at_least(as_typed(chance)) for chance in first[:_SHOWN])
-            more = f" and {len(first) - _SHOWN} more" if len(first) > _SHOWN else ""
-            knew = f"the prior, with probabilities of at least {least}{more},"
+        elif sum(least) < 1:
+            knew = f"the prior, with probabilities of at least {self._least_words},"
         return record_guarantee(self.lift, self.kind, self.unknown, self.delta, knew)
+
+    @property
+    def _least_words(self) -> str:
+        words = ", ".join(at_least(as_typed(chance)) for chance in self.least[:_SHOWN])
+        return words + (f" and {len(self.least) - _SHOWN} more" if len(self.least) > _SHOWN else "")
 
     def bound(self) -> Fraction:
         """Return the probability of a larger leakage that the marks prove, for the worst piece."""
@@ -124,6 +130,13 @@ class AggregateCertificate(ShownCertificate):
             total += _above(self.unknown, chance, noise, slope, place) / (self.lift - slope)
         return min(total, Fraction(1))
 
+    @property
+    def least(self) -> tuple[Fraction, ...]:
+        """The least probability of every value, 1 before 0 for a count, over all pieces."""
+        if self.kind == "count":
+            return self.pieces[0][0], self.pieces[-1][1]
+        return self.pieces[0]
+
     def verify(self) -> AggregateCertificate:
         """Compute the claim again; raise CertificateRejected when it is not proven."""
         self._check_form()
@@ -140,7 +153,7 @@ class AggregateCertificate(ShownCertificate):
         if self.kind not in _KINDS or not 1 <= self.unknown <= _MOST_RECORDS or not 0 <= self.ratio < 1:
             wrong = f"It must be about a count or a histogram of 1 to {_MOST_RECORDS:,} records, with noise below 1."
         elif self.lift < 1 or not 0 <= self.delta < 1:
-            wrong = f"It claims a lift of {float(self.lift):g} and a probability of {float(self.delta):g}."
+            wrong = f"It claims a lift of {at_most(self.lift)} and a probability of {at_most(self.delta)}."
         elif not 1 <= len(self.pieces) <= _MOST_PIECES or len(self.marks) != len(self.pieces):
             wrong = "It must have a mark for every value of every prior."
         elif any(
@@ -175,6 +188,7 @@ class AggregateCertificate(ShownCertificate):
         return [
             ["release", f"{self.kind} of independent records"],
             ["unknown records", f"{self.unknown:,}"],
+            ["probability of each value, at least", self._least_words],
             ["noise ratio α (0 is no noise)", at_most(self.ratio, 6)],
             ["leakage ε (nats, rounded up)", at_most(self.epsilon_upper, 6)],
             ["lift e^ε", at_most(self.lift, 6)],
@@ -191,6 +205,7 @@ class AggregateCertificate(ShownCertificate):
             "lift": float_above(self.lift),
             "delta": float_above(self.delta),
             "pieces": len(self.pieces),
+            "least": [float_below(chance) for chance in self.least],
             "sentence": self.sentence,
         }
 
@@ -240,6 +255,8 @@ def _read(pair: list[str], name: str) -> Fraction:
     above, below = (read_integer(text, name) for text in pair)
     if not below:
         raise InvalidInput(f"{name!r} is not a valid certificate: a number in it is not a fraction.")
+    if max(above.bit_length(), below.bit_length()) > _MOST_BITS:
+        raise InvalidInput(f"{name!r} is not a valid certificate: a number in it has more than {_MOST_BITS:,} bits.")
     return Fraction(above, below)
 
 
@@ -255,6 +272,8 @@ def _above(unknown: int, chance: Fraction, ratio: Fraction, slope: Fraction, pla
     own, other = 1 - slope * chance, slope * (1 - chance)
     if own < 0:  # the slope is above every lift: no outcome counts
         return Fraction(0)
+    if _rarity(unknown - 1, chance, ratio, min(place + 2, unknown)) > _MOST_NATS:
+        raise CertificateRejected(f"A mark names the outcome {place}, which is too rare for its probability to matter.")
     tails = noisy_binomial_tails(unknown - 1, chance, ratio, range(max(place - 2, 0), min(place + 2, unknown) + 1))
 
     def parts(k: int) -> tuple[Fraction, Fraction]:
@@ -273,3 +292,19 @@ def _above(unknown: int, chance: Fraction, ratio: Fraction, slope: Fraction, pla
             f"The sign does not change at the outcome {place}, as a mark says. Compute the leakage again."
         )
     return max(Fraction(0), parts(place)[1], parts(place + 1)[1])
+
+
+def _rarity(trials: int, chance: Fraction, ratio: Fraction, place: int) -> float:
+    """About -log P(S + Z ≥ place) in nats, or more: by the records alone (Chernoff's exponent) or the noise alone."""
+    beyond = place - trials * chance
+    if beyond <= 0:
+        return 0.0
+    by_noise = float(beyond) * -_log(ratio) if ratio else math.inf
+    share = Fraction(place, trials) if place < trials else Fraction(1)
+    rest = (trials - place) * (_log(1 - share) - _log(1 - chance)) if share < 1 else 0.0
+    by_records = min(place, trials) * (_log(share) - _log(chance)) + rest if chance else math.inf
+    return min(by_noise, by_records)
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)

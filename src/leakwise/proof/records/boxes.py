@@ -28,6 +28,7 @@ __all__ = ["PosteriorTree", "ball", "normalised", "tree_bound", "upper"]
 
 PRECISION = 128
 _UP, _DOWN = 1 + 2.0**-48, 1 - 2.0**-48  # more than a dozen roundings of floats
+_MOST_SIDES, _AT_A_TIME = 1 << 12, 1 << 22  # posteriors of a tree, and numbers that are computed with at a time
 _TINY = 1e-280  # what is smaller than this is taken as this, where rounding is relative no more
 
 Split = tuple[int, int, float]
@@ -104,7 +105,10 @@ def _reach(case: RecordClasses) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for a in range(letters):
             mine = rows[letter == a]
-            ratio = (mine[:, None, :] / mine[:, :, None]).max(axis=0) * _UP
+            ratio = mine[0][None, :] / mine[0][:, None]
+            for row in mine[1:]:  # one by one: all at once would be large
+                ratio = np.maximum(ratio, row[None, :] / row[:, None])
+            ratio *= _UP
             positive = (mine > 0).all(axis=0)
             most[a] = np.where(positive[:, None] & positive[None, :], np.maximum(ratio, _TINY), np.inf)
         reach = most.transpose(1, 2, 0)[:, :, :, None] * most.transpose(2, 1, 0)[:, :, None, :]
@@ -138,7 +142,9 @@ def _summing_to_one(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 def _leaves(tree: PosteriorTree, case: RecordClasses) -> tuple[Floats, Floats]:
     """Return the boxes of the leaves in their order, L×M×A, each shrunk after every split that leads to it."""
     outcomes, letters = len(case.rows[0]), len(case.values)
-    reach = _reach(case)
+    if outcomes * letters > _MOST_SIDES:
+        raise CertificateRejected(f"A tree may be about {_MOST_SIDES:,} posteriors at most.")
+    reach, batch = _reach(case), max(1, _AT_A_TIME // (outcomes * letters**2))
     leaves: dict[int, tuple[Floats, Floats]] = {}
     boxes = {0: (np.zeros((outcomes, letters)), np.ones((outcomes, letters)))}
     for level in tree.generations(outcomes, letters):
@@ -158,8 +164,10 @@ def _leaves(tree: PosteriorTree, case: RecordClasses) -> tuple[Floats, Floats]:
             lows.append(low)
             highs.append(high)
         if places:
-            shrunk = _shrunk(np.array(lows), np.array(highs), reach)
-            boxes = {place: (shrunk[0][k], shrunk[1][k]) for k, place in enumerate(places)}
+            boxes = {}
+            for k in range(0, len(places), batch):
+                shrunk = _shrunk(np.array(lows[k : k + batch]), np.array(highs[k : k + batch]), reach)
+                boxes |= dict(zip(places[k : k + batch], zip(*shrunk, strict=True), strict=True))
         leaves |= {place: boxes[place] for place, _, split in level if split is None}
     order = sorted(leaves)
     return np.array([leaves[k][0] for k in order]), np.array([leaves[k][1] for k in order])

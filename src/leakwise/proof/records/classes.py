@@ -10,12 +10,22 @@ from fractions import Fraction
 
 import msgspec
 
-from leakwise.documents import read_integer, write_integer
+from leakwise.documents import read_fraction, read_integer, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput
 
-__all__ = ["ClassesBody", "RecordClasses", "check_classes", "classes_from_body", "classes_to_body"]
+__all__ = [
+    "ClassesBody",
+    "RecordClasses",
+    "check_classes",
+    "classes_from_body",
+    "classes_to_body",
+    "read_claim",
+]
 
 _ROW_SUM = Fraction(1, 10**9)
+# Numbers of more bits than a dataset of a million records needs, which a forged file may not ask to compute with.
+_MOST_BITS = 1 << 22
+_MOST_DIGITS = 1 << 13
 
 
 class ClassesBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -101,4 +111,15 @@ def classes_from_body(body: ClassesBody, name: str) -> RecordClasses:
     except (ValueError, OverflowError) as error:
         raise InvalidInput(f"{name!r} is not a valid certificate: a probability in it is not a number.") from error
     datasets = tuple(read_integer(m, name) for m in body.datasets)
+    if sum(datasets).bit_length() > _MOST_BITS:
+        raise InvalidInput(f"{name!r} is not a valid certificate: its datasets are more than 2^{_MOST_BITS:,}.")
     return RecordClasses(tuple(body.records), tuple(body.values), tuple(body.letter), datasets, rows)
+
+
+def read_claim(pair: list[str], name: str) -> Fraction:
+    """Return a fraction of a claim; a number of far more digits than any result has is refused."""
+    if max(map(len, pair), default=0) > _MOST_DIGITS:
+        raise InvalidInput(
+            f"{name!r} is not a valid certificate: a number in it has more than {_MOST_DIGITS:,} digits."
+        )
+    return read_fraction(pair, name)

@@ -21,12 +21,19 @@ import msgspec
 import numpy as np
 from flint import arb, ctx
 
-from leakwise.documents import read_document, read_fraction, write_document, write_fraction
+from leakwise.documents import read_document, write_document, write_fraction
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import float_above
 from leakwise.guarantee import at_most
 from leakwise.proof.records.boxes import PRECISION, PosteriorTree, ball, normalised, tree_bound, upper
-from leakwise.proof.records.classes import ClassesBody, RecordClasses, check_classes, classes_from_body, classes_to_body
+from leakwise.proof.records.classes import (
+    ClassesBody,
+    RecordClasses,
+    check_classes,
+    classes_from_body,
+    classes_to_body,
+    read_claim,
+)
 from leakwise.proof.records.tangents import TangentProof, tangent_bound
 from leakwise.proof.shown import ShownCertificate
 from leakwise.types import Floats
@@ -36,6 +43,7 @@ __all__ = ["FORMAT", "RecordInformationCertificate", "load_record_information_ce
 FORMAT = "leakwise.record-information"
 VERSION = 1
 MOST_CORNERS = 40_000
+_MOST_NUMBERS = 1 << 26
 _ROUNDS = 600
 
 
@@ -198,7 +206,7 @@ def load_record_information_certificate(path: str | os.PathLike[str]) -> RecordI
         letters = len(case.values)
         width = 1 + 2 * len(body.outcomes) * (1 if letters == 2 else letters)
         proofs.append(_proof_from_body(proof, width, name))
-    entropy, bound = read_fraction(body.entropy, name), read_fraction(body.bound, name)
+    entropy, bound = read_claim(body.entropy, name), read_claim(body.bound, name)
     return RecordInformationCertificate(body.about, cases, tuple(body.outcomes), entropy, bound, tuple(proofs))
 
 
@@ -208,8 +216,11 @@ def load_record_information_certificate(path: str | os.PathLike[str]) -> RecordI
 def _corner_bound(case: RecordClasses) -> Fraction:
     """The largest capacity of a channel with one class for each value of the record, from above."""
     blocks = [[k for k, a in enumerate(case.letter) if a == b] for b in range(len(case.values))]
-    if math.prod(map(len, blocks)) > MOST_CORNERS:
+    count = math.prod(map(len, blocks))
+    if count > MOST_CORNERS:
         raise CertificateRejected(f"A record without a tree may have {MOST_CORNERS:,} corners at most.")
+    if count * len(blocks) * len(case.rows[0]) > _MOST_NUMBERS:
+        raise CertificateRejected("The corners of a record without a tree have too many outcomes to be checked.")
     corners = np.array(list(itertools.product(*blocks)))
     rows = np.array(case.rows)
     weights = _near_capacity(rows[corners])

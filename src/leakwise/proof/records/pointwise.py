@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from leakwise.documents import read_document, read_fraction, write_document, write_fraction
+from leakwise.documents import read_document, write_document, write_fraction
 from leakwise.errors import CertificateRejected, InvalidInput
 from leakwise.exact import exp_upper, float_above, log_upper
 from leakwise.guarantee import at_most
@@ -30,6 +30,7 @@ from leakwise.proof.records.classes import (
     check_classes,
     classes_from_body,
     classes_to_body,
+    read_claim,
 )
 from leakwise.proof.shown import ShownCertificate
 
@@ -171,7 +172,7 @@ def load_pointwise_record_certificate(path: str | os.PathLike[str]) -> Pointwise
         raise InvalidInput(f"{name!r} is not a valid certificate: the place of its worst outcome is off.")
     if not all(case.records for case in cases):
         raise InvalidInput(f"{name!r} is not a valid certificate: classes without a record.")
-    ratio, b = read_fraction(body.ratio, name), read_fraction(body.min_entropy, name)
+    ratio, b = read_claim(body.ratio, name), read_claim(body.min_entropy, name)
     return PointwiseRecordCertificate(
         body.about, cases, tuple(body.outcomes), b, ratio, body.case, body.letter, body.outcome
     )

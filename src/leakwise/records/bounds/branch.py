@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,6 +69,7 @@ def solve(
     keep
         Whether to keep the tree of boxes, as a proof that can be stored.
     """
+    asked = b
     if keep:
         b = min(b, problem.room - _ASIDE)  # a proof for all near the uniform belief, which boxes can give
     search = _Search(problem, b, tolerance, floor, GrowingTree() if keep else None)
@@ -96,7 +97,13 @@ def solve(
         search.ceiling = min(search.ceiling, separable_bound(separable, b, reached, tolerance, share))
     while search.open(deadline):
         search.round()
-    return search.answer()
+    found = search.answer()
+    if b == asked:
+        return found
+    # What is reached is reached with the entropy that was asked for.
+    belief = feasible(problem, found.belief[None], asked)
+    value = max(0.0, float(information(problem, belief)[0]) - 1e-15)
+    return replace(found, value=value, belief=belief[0], closed=found.bound <= max(value, floor) + tolerance)
 
 
 def _root(problem: Problem, b: float) -> Boxes:

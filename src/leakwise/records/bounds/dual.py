@@ -252,7 +252,10 @@ def _advance(
     diagonal = np.arange(x.shape[1])
     matrix[:, diagonal, diagonal] += np.where(mask, slack * safe * (1 + 1e-12), 1.0)
     force = np.where(mask, t[:, None] / safe - gradient, 0.0)
-    step = np.linalg.solve(matrix, (force * scaling)[:, :, None])[:, :, 0] * scaling
+    try:
+        step = np.linalg.solve(matrix, (force * scaling)[:, :, None])[:, :, 0] * scaling
+    except np.linalg.LinAlgError:  # g is flat along a side, as it is for mechanisms without noise
+        step = (np.linalg.pinv(matrix, hermitian=True) @ (force * scaling)[:, :, None])[:, :, 0] * scaling
     step = np.where(mask, step, 0.0)
     new_slack = np.where(mask, (t[:, None] - slack * step) / safe, 1.0)  # s + Δs
     # Stay inside, and let λ grow by a factor of ten at most.

@@ -63,3 +63,5 @@ def test_what_is_wrong_is_named() -> None:
     assert "interval such as" in run("count", "--unknown", "9", "--prior", "0.1,0.2,0.3", code=2)
     assert "from 1 to" in run("count", "--unknown", "0", "--prior", "0.1", code=2)
     assert "nothing to save" in run("count", "--unknown", "9", "--prior", "0,1", "--certificate", "x.json", code=2)
+    halves = ["histogram", "--unknown", "3", "--prior", "a=0.5,b=0.5", "--answer", "1.5,2"]
+    assert "2 whole numbers" in run(*halves, code=2)

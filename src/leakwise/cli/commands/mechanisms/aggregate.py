@@ -141,7 +141,7 @@ def histogram(
     from leakwise.cli.options.reading import read_prior
 
     made = aggregate.histogram(unknown=unknown, prior=read_prior(prior), noise=noise)
-    true = None if answer is None else [int(number(word, "--answer")) for word in answer.split(",")]
+    true = None if answer is None else [number(word, "--answer") for word in answer.split(",")]
     _tell(made, delta, lift, noise, true, records, fail_above, certificate, plot, as_json, everything)
 
 
