@@ -25,6 +25,7 @@ __all__ = [
     "mechanism_to_plain",
     "refuse_interrupted",
     "save_mechanism",
+    "sets_to_body",
 ]
 
 FORMAT = "leakwise.mechanism"
@@ -125,7 +126,8 @@ def mechanism_to_body(mechanism: Mechanism) -> MechanismBody:
     )
 
 
-def _sets_to_body(mechanism: SetMechanism) -> MechanismBody:
+def sets_to_body(mechanism: SetMechanism) -> MechanismBody:
+    """Return a mechanism over sets that are not listed as a file body."""
     rule, own = mechanism.rule, mechanism.input_alphabet
     body: AnyBody
     if isinstance(rule, EachValue):
@@ -137,7 +139,7 @@ def _sets_to_body(mechanism: SetMechanism) -> MechanismBody:
 
 def mechanism_to_plain(mechanism: Mechanism) -> dict[str, Any]:
     """Return the mechanism as plain data."""
-    return to_plain(_sets_to_body(mechanism) if isinstance(mechanism, SetMechanism) else mechanism_to_body(mechanism))
+    return to_plain(sets_to_body(mechanism) if isinstance(mechanism, SetMechanism) else mechanism_to_body(mechanism))
 
 
 def mechanism_from_body(body: MechanismBody, name: str) -> Mechanism:
@@ -187,7 +189,7 @@ def _kernel(body: ListedBody, name: str) -> Kernel:
 def save_mechanism(mechanism: Mechanism, path: str | os.PathLike[str], *, outcomes_digest: str | None = None) -> None:
     """Write a mechanism file, with the digest of the outcomes of the table that it belongs to, if there is one."""
     if isinstance(mechanism, SetMechanism):
-        return write_document(path, FORMAT, VERSION, _sets_to_body(mechanism))
+        return write_document(path, FORMAT, VERSION, sets_to_body(mechanism))
     body = mechanism_to_body(mechanism)
     body.outcomes_digest = outcomes_digest
     binned = body.input_edges is not None or body.output_edges is not None

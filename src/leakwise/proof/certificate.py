@@ -17,8 +17,8 @@ from leakwise.documents import read_document, read_integer, write_document, writ
 from leakwise.errors import CertificateRejected, InvalidInput, label_text
 from leakwise.exact import Level, float_above, log_upper
 from leakwise.guarantee import at_most, failure_at_most, no_guess
-from leakwise.mechanism import CodeKernel, Mechanism
-from leakwise.mechanism.files import mechanism_from_body, mechanism_to_body
+from leakwise.mechanism import CodeKernel, Mechanism, SetMechanism
+from leakwise.mechanism.files import mechanism_from_body, mechanism_to_body, sets_to_body
 from leakwise.mechanism.mechanism import align_prior
 from leakwise.priors import Prior, PriorSet
 from leakwise.priors.sets.files import NEW_SETS, set_from_body, set_to_body
@@ -27,6 +27,7 @@ from leakwise.proof.certificate_file import (
     CODED,
     EDGES,
     FORMAT,
+    IN_TOTAL,
     LIMITED,
     MARGIN,
     PLAIN,
@@ -36,7 +37,7 @@ from leakwise.proof.certificate_file import (
     SurvivingBody,
 )
 from leakwise.proof.excess import more_than_asked, telling_digits
-from leakwise.proof.kept_limits import KeptLimit, every_prior_ratio, kept_limits
+from leakwise.proof.kept_limits import KeptLimit, kept_limits
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
 from leakwise.proof.limits_file import (
     level_body,
@@ -47,7 +48,8 @@ from leakwise.proof.limits_file import (
     numbers_from_body,
 )
 from leakwise.proof.optimality import OptimalityClaim, check_optimality, claim_from_body, claim_to_body
-from leakwise.proof.ratio import WorstOutcome, lift_at, worst_outcome
+from leakwise.proof.outcomes import lift_of_outcome, name_of_outcome, number_of_outcome, worst_of, worst_of_anyone
+from leakwise.proof.ratio import WorstOutcome
 from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
 from leakwise.proof.tails import check_failure
@@ -108,7 +110,7 @@ class Certificate(ShownCertificate):
     @cached_property
     def anyone(self) -> Fraction | None:
         """The lift that no prior whatever exceeds (e^ε of local differential privacy), exact; None without a bound."""
-        return every_prior_ratio(self.mechanism.kernel)[0]
+        return worst_of_anyone(self.mechanism)[0]
 
     @property
     def epsilon_upper(self) -> float:
@@ -176,7 +178,7 @@ class Certificate(ShownCertificate):
 
     def verify_for_the_set(self) -> Certificate:
         """Check all but where the set of priors comes from: its failure probability may be stated, not proven."""
-        found = worst_outcome(self.mechanism.kernel, self.prior)
+        found = worst_of(self.mechanism, self.prior)
         # Without an exact number to agree on, the claim must be one that the computation bears out.
         agrees = found.ratio == self.ratio
         if not is_exact(self.prior) and found.ratio is not None and self.ratio is not None:
@@ -196,16 +198,18 @@ class Certificate(ShownCertificate):
 
     def _check_place(self, found: WorstOutcome) -> None:
         """The outcome and the letter that are shown must be where the largest lift is reached; ties are all fine."""
-        outcome, letter = self.mechanism.outputs.index(self.outcome), self.mechanism.inputs.index(self.letter)
+        outcome = number_of_outcome(self.mechanism, self.outcome)
+        letter = self.mechanism.inputs.index(self.letter)
         if found.ratio is None or (outcome, letter) == (found.outcome, found.letter):
             return
-        here = lift_at(self.mechanism.kernel, self.prior, outcome, letter)
+        here = lift_of_outcome(self.mechanism, self.prior, outcome, letter)
         # Bounds that rest on a search in floats agree to half their digits on every machine.
         least = found.ratio if is_exact(self.prior) else found.ratio * (1 - Fraction(1, 1 << 26))
         if here is None or here < least:
             raise CertificateRejected(
                 f"The certificate shows the largest lift at the outcome {self.outcome!r} for {self.letter!r}; it is "
-                f"reached at {self.mechanism.outputs[found.outcome]!r} for {self.mechanism.inputs[found.letter]!r}."
+                f"reached at {name_of_outcome(self.mechanism, found.outcome)!r} for "
+                f"{self.mechanism.inputs[found.letter]!r}."
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -213,21 +217,25 @@ class Certificate(ShownCertificate):
         kept = self.optimality is not None and self.optimality.kept is not None
         new = self.further or kept or isinstance(self.prior, NEW_SETS)
         version = LIMITED if new else PLAIN
+        if isinstance(self.mechanism, SetMechanism):
+            return write_document(path, FORMAT, VERSION, self.to_body())
         version = CODED if isinstance(self.mechanism.kernel, CodeKernel) else version
         version = MARGIN if self.optimality is not None and self.optimality.utility == "margin" else version
         version = newest(version, EDGES, self.mechanism.input_alphabet, self.mechanism.output_alphabet)
-        version = version if self.further.in_total is None else VERSION
+        version = version if self.further.in_total is None else IN_TOTAL
         write_document(path, FORMAT, version, self.to_body())
 
     def to_body(self) -> CertificateBody:
         """Return the certificate as a file body."""
+        m = self.mechanism
+        own = sets_to_body(m) if isinstance(m, SetMechanism) else mechanism_to_body(m)
         body = CertificateBody(
-            mechanism_to_body(self.mechanism),
+            own,
             self.prior.nominal.to_body(),
             # Without a bound: one over zero.
             write_integer(1 if self.ratio is None else self.ratio.numerator),
             write_integer(0 if self.ratio is None else self.ratio.denominator),
-            self.mechanism.outputs.index(self.outcome),
+            number_of_outcome(self.mechanism, self.outcome),
             self.mechanism.inputs.index(self.letter),
             level_body(self.asked),
             None if isinstance(self.prior, Prior) else set_to_body(self.prior),
@@ -355,8 +363,10 @@ prior, nor more than 3 times as likely for anyone, whatever they knew (rows inde
     asked = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lip=lip, **single, maximal_leakage=maximal_leakage)
     known = align_prior(prior, mechanism)
     asked = asked.for_priors(known, mechanism.input_alphabet)
-    worst = worst_outcome(mechanism.kernel, known)
-    outcome, letter = mechanism.outputs[worst.outcome], mechanism.inputs[worst.letter]
+    if isinstance(mechanism, SetMechanism) and replace(asked.further, anyone=None):
+        mechanism.kernel  # noqa: B018 - other limits look at every outcome, and these are too many to list
+    worst = worst_of(mechanism, known)
+    outcome, letter = name_of_outcome(mechanism, worst.outcome), mechanism.inputs[worst.letter]
     ratio = worst.ratio
     if ratio is not None and not is_exact(known):
         ratio = _rounded_up(ratio)
@@ -377,10 +387,11 @@ def certificate_from_body(body: LimitedBody, name: str) -> Certificate:
     numerator = read_integer(body.ratio_numerator, name)
     unbounded = not denominator and body.around is not None
     rows, columns = mechanism.shape
+    columns = 1 << rows if isinstance(mechanism, SetMechanism) else columns
     if not (denominator or unbounded) or not 0 <= body.outcome < columns or not 0 <= body.letter < rows:
         raise InvalidInput(f"{name!r} is not a valid certificate: its ratio or the place of its worst outcome is off.")
     ratio = None if unbounded else Fraction(numerator, denominator)
-    outcome, letter = mechanism.outputs[body.outcome], mechanism.inputs[body.letter]
+    outcome, letter = name_of_outcome(mechanism, body.outcome), mechanism.inputs[body.letter]
     optimality = None if body.optimality is None else claim_from_body(body.optimality, mechanism, name)
     asked = level_from_body(body.asked, name)
     found = Certificate(mechanism, prior, ratio, outcome, letter, asked, optimality, body.remark)

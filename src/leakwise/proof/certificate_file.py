@@ -14,6 +14,7 @@ __all__ = [
     "CODED",
     "EDGES",
     "FORMAT",
+    "IN_TOTAL",
     "LIMITED",
     "MARGIN",
     "PLAIN",
@@ -26,8 +27,8 @@ __all__ = [
 FORMAT = "leakwise.certificate"
 # 2 holds further limits, a proof among mechanisms that keep the frequencies, or new sets; 3 a mechanism of a code; 4 a
 # proof that margins are met, and that a smaller lift does not do.
-# 5 bins with infinite edges, and of dates; 6 a limit on all outcomes together.
-PLAIN, LIMITED, CODED, MARGIN, EDGES, VERSION = 1, 2, 3, 4, 5, 6
+# 5 bins with infinite edges, and of dates; 6 a limit on all outcomes together; 7 sets of values that are not listed.
+PLAIN, LIMITED, CODED, MARGIN, EDGES, IN_TOTAL, VERSION = 1, 2, 3, 4, 5, 6, 7
 
 
 class CertificateBody(msgspec.Struct, forbid_unknown_fields=True):

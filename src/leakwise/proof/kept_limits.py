@@ -12,13 +12,14 @@ from leakwise.alphabet import Alphabet, Label
 from leakwise.errors import some_of
 from leakwise.exact import Level, log_upper
 from leakwise.guarantee import at_least, at_most, percent_at_most
-from leakwise.mechanism import Kernel, Mechanism
+from leakwise.mechanism import Mechanism
 from leakwise.priors import PriorSet
 from leakwise.proof.limits import AskedLimits
+from leakwise.proof.outcomes import name_of_outcome, worst_of_anyone
 from leakwise.proof.sets import least_mass_prover
 from leakwise.proof.totals import LEAKAGE, SURVIVES, leakage_kept, survives
 
-__all__ = ["FOR_ANYONE", "KeptLimit", "every_prior_ratio", "kept_limits"]
+__all__ = ["FOR_ANYONE", "KeptLimit", "kept_limits"]
 
 FOR_ANYONE = "largest lift for any prior"
 
@@ -51,22 +52,6 @@ class KeptLimit:
         return f"The {self.name} is to be {self.limit}, which the outcome {self.outcome!r} misses.{reached}"
 
 
-def every_prior_ratio(kernel: Kernel) -> tuple[Fraction | None, int]:
-    """Return max v / min v over the columns, the lift that no prior whatever exceeds, and where it is reached.
-
-    None where an outcome is possible for one value and not for another. Letters without mass count: someone's prior
-    has them.
-    """
-    best, place = Fraction(1), 0
-    ends = zip(kernel.column_max().tolist(), kernel.column_min().tolist(), strict=True)
-    for outcome, (most, least) in enumerate(ends):
-        if most and not least:
-            return None, outcome
-        if most and most * best.denominator > best.numerator * least:
-            best, place = Fraction(int(most), int(least)), outcome
-    return best, place
-
-
 def kept_limits(
     mechanism: Mechanism, priors: PriorSet, limits: AskedLimits, dual: Sequence[Fraction] = ()
 ) -> Iterator[KeptLimit]:
@@ -75,13 +60,13 @@ def kept_limits(
     ``dual`` is the vector that proves what survives post-processing.
     """
     if limits.anyone is not None:
-        ratio, place = every_prior_ratio(mechanism.kernel)
+        ratio, place = worst_of_anyone(mechanism)
         yield KeptLimit(
             FOR_ANYONE,
             f"at most {at_most(limits.anyone.shown)}",
             "",  # said in the first sentence of the certificate
             ratio is not None and limits.anyone.allows(ratio),
-            mechanism.outputs[place],
+            name_of_outcome(mechanism, place),
             math.inf if ratio is None else ratio,
         )
     if limits.maximal_leakage is not None:

@@ -19,7 +19,7 @@ from leakwise.proof.codes import code_column, code_columns
 from leakwise.proof.sets import least_mass_prover
 from leakwise.types import Bools
 
-__all__ = ["WorstOutcome", "lift_at", "total_of_maxima", "worst_outcome"]
+__all__ = ["WorstOutcome", "every_prior_ratio", "lift_at", "total_of_maxima", "worst_outcome"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,22 @@ def _structured_columns(kernel: CommonLawKernel, prior: Prior, support: list[boo
             candidates.append((common + diagonal, column))
         largest, letter = max(candidates)
         yield largest, letter, total * common + weight * diagonal, total
+
+
+def every_prior_ratio(kernel: Kernel) -> tuple[Fraction | None, int]:
+    """Return max v / min v over the columns, the lift that no prior whatever exceeds, and where it is reached.
+
+    None where an outcome is possible for one value and not for another. Letters without mass count: someone's prior
+    has them.
+    """
+    best, place = Fraction(1), 0
+    ends = zip(kernel.column_max().tolist(), kernel.column_min().tolist(), strict=True)
+    for outcome, (most, least) in enumerate(ends):
+        if most and not least:
+            return None, outcome
+        if most and most * best.denominator > best.numerator * least:
+            best, place = Fraction(int(most), int(least)), outcome
+    return best, place
 
 
 def total_of_maxima(kernel: Kernel, support: Bools) -> Fraction:

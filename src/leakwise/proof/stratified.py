@@ -22,8 +22,9 @@ from leakwise.mechanism.part_of_row import seen_with
 from leakwise.priors import AllPriors, Prior, PriorByStratum
 from leakwise.proof.certificate import Certificate, certify
 from leakwise.proof.excess import telling_digits
-from leakwise.proof.kept_limits import KeptLimit, every_prior_ratio, kept_limits
+from leakwise.proof.kept_limits import KeptLimit, kept_limits
 from leakwise.proof.limits import NO_LIMITS, AskedLimits, asked_limits
+from leakwise.proof.ratio import every_prior_ratio
 from leakwise.proof.sets import is_exact
 from leakwise.proof.shown import ShownCertificate
 from leakwise.proof.stratum_limits import limits_in_stratum, paid_factor, prior_cost

@@ -233,3 +233,11 @@ def test_result_shows_itself() -> None:
     assert plain["epsilon"] == found.epsilon
     assert plain["certificate"]["delta"] == pytest.approx(0.2)
     assert "layer" in found.chart()
+
+
+@pytest.mark.parametrize("delta", ["1e-310", "1e-400"])
+def test_a_delta_below_all_floats(delta: str) -> None:
+    m = lw.aggregate.count(unknown=20, prior="0.3").mechanism
+    found = lw.envelope(m, {1: "0.3", 0: "0.7"}, delta)
+    assert found.epsilon == pytest.approx(math.log(10 / 3))
+    assert found.certificate.verify()

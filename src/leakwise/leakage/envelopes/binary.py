@@ -94,9 +94,11 @@ def binary_factors(problem: Problem, delta: float) -> Floats:
         order = np.argsort(-row, kind="stable")
         reach = np.cumsum(mass[order])
         last = min(int(np.searchsorted(reach, delta)), len(order) - 1)
-        before = reach[last - 1] if last else 0.0
+        if not last:  # a part of one outcome: its lift, even where δ is below all floats
+            found[place] = row[order[0]]
+            continue
         inside = order[:last]
-        found[place] = (row[inside] @ mass[inside] + (delta - before) * row[order[last]]) / delta
+        found[place] = (row[inside] @ mass[inside] + (delta - reach[last - 1]) * row[order[last]]) / delta
     return found
 
 

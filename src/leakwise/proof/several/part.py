@@ -9,7 +9,7 @@ from fractions import Fraction
 from leakwise.alphabet import joined
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.proof.certificate import Certificate
-from leakwise.proof.kept_limits import every_prior_ratio
+from leakwise.proof.ratio import every_prior_ratio
 from leakwise.proof.several.links import Known
 from leakwise.proof.stratified import StratifiedCertificate
 

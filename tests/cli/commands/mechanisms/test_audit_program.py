@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from leakwise import blackbox
 from leakwise.blackbox.asking import OutOfTime
 from leakwise.blackbox.command import Command
 from leakwise.cli import app
@@ -112,3 +114,14 @@ def test_words_reach_the_command_as_they_are(tmp_path: Path) -> None:
     assert Command(["printf", "%s", "a\nb\n\n"])(None) == "a\nb\n"
     with pytest.raises(InvalidInput, match="after two hyphens"):
         Command([])
+
+
+def test_one_start_for_each_answer_is_said_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = blackbox.audit_program
+
+    def out_of_time(*given: Any, **settings: Any) -> Any:
+        return whole(*given, **{**settings, "samples": 160})  # as many as there is time for
+
+    monkeypatch.setattr(blackbox, "audit_program", out_of_time)
+    assert "{count} in it asks for many answers" in run("--inputs", "no,yes", "-e", "3", "--", "echo", "the same")
+    assert "{count} in it" not in run("--inputs", "no,yes", "-e", "3", "--runs", "160", "--", "echo", "the same")

@@ -111,3 +111,12 @@ def test_a_mechanism_by_stratum_is_certified_for_the_priors_of_its_strata(tmp_pa
         code, _, error = run(by, *words)
         assert code == 2
         assert "is a mechanism by stratum. It needs --prior FILE alone" in " ".join(error.split())
+
+
+def test_unary_encoding_of_sixty_values_needs_no_list(tmp_path: Path) -> None:
+    path, asked = tmp_path / "c.json", ("optimized-unary-encoding:n=60,epsilon=1", "--prior", "uniform:60")
+    code, said, _ = run(*asked, "--fail-above", "2.65", "--anyone", "2.72", "-o", path, "--json")
+    assert code == 0
+    assert json.loads(said)["kept"]
+    assert lw.verify(path).mechanism.shape == (60, 2**60)
+    assert run(*asked, "--fail-above", "2.64")[0] == 1

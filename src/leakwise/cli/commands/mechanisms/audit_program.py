@@ -8,7 +8,7 @@ import typer
 
 from leakwise.cli.options.domain import read_domain
 from leakwise.cli.options.reading import PriorOption
-from leakwise.cli.screen.output import AllOption, JsonOption, print_json, show
+from leakwise.cli.screen.output import AllOption, JsonOption, print_json, say, show
 from leakwise.errors import InvalidInput
 
 __all__ = ["register"]
@@ -105,5 +105,7 @@ def audit_program(
         print_json({"format": FORMAT, "version": VERSION, **found.to_dict()})
     else:
         show(found, False, everything)
+        if found.verdict == "not refuted" and not program.batch and found.samples < runs:
+            say("Note: The command was started for each answer. {count} in it asks for many answers at once.")
     if found.verdict == "refuted":
         raise typer.Exit(REFUTED)
