@@ -20,7 +20,7 @@ def test_what_is_stated_holds(exhibit) -> None:
 
 
 def test_theorem_5_has_the_variances_of_adult() -> None:
-    known = {4: 12.93, 20: 7.51, 100: 6.89, None: 6.76}  # MATH.md, sections 8 and 9
+    known = {4: 12.93, 20: 7.51, 100: 6.89, None: 6.76}
     rows = {row["anyone"]: row for row in ours.theorem_5(fast=True).rows}
     assert {anyone: round(row["variance"], 2) for anyone, row in rows.items()} == known
     assert all(row["at_least"] <= row["variance"] for row in rows.values())
