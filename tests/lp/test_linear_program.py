@@ -198,6 +198,27 @@ def test_column_generation_ends_on_the_full_optimum() -> None:
     assert program.column_count == len(chosen) + len(seen)
 
 
+def test_a_warm_start_that_takes_too_many_steps_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(11)
+    a, c, more = rng.random((12, 40)), rng.random(40), rng.random((12, 200))
+    programs = [LinearProgram(c, a, 1.0, 1.0, maximize=True, column_lower=-1.0, column_upper=1.0) for _ in range(2)]
+    answers, limits = [], []
+    for program, patient in zip(programs, (True, False), strict=True):
+        program.solve()
+        program.add_columns(np.full(200, 3.0), more, 0.0, 1.0)
+        with monkeypatch.context() as patch:
+            if not patient:
+                patch.setattr("leakwise.lp.program._STEPS", 1)
+                patch.setattr("leakwise.lp.program._STEPS_EACH", 0)
+            answers.append(program.solve())
+        limits.append(program._highs.getOptionValue("simplex_iteration_limit")[1])
+    patient, hurried = answers
+    assert patient.iterations > 1
+    assert hurried.status == "optimal"
+    assert limits == [2_000 + 3 * (12 + 240), 2**31 - 1]  # the first way, and the last one
+    assert hurried.objective == pytest.approx(patient.objective, rel=1e-9)
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
 def test_farkas_ray_proves_infeasibility(seed: int, maximize: bool) -> None:
