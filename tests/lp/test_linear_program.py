@@ -215,7 +215,7 @@ def test_a_warm_start_that_takes_too_many_steps_is_begun_anew(monkeypatch: pytes
     patient, hurried = answers
     assert patient.iterations > 1
     assert hurried.status == "optimal"
-    assert limits == [2_000 + 3 * (12 + 240), 2**31 - 1]  # the first way, and the last one
+    assert limits == [5_000 + 10 * (12 + 240), 2**31 - 1]  # the first way, and the last one
     assert hurried.objective == pytest.approx(patient.objective, rel=1e-9)
 
 

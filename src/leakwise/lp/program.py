@@ -22,7 +22,7 @@ TOLERANCE = 1e-10
 
 _DUAL, _PRIMAL, _CHOOSE = 1, 4, 0
 _WIDE = 10  # columns per row beyond which a cold start goes without presolve and by primal simplex
-_STEPS, _STEPS_EACH = 2_000, 3  # simplex steps before another way is tried, and more for each row and column
+_STEPS, _STEPS_EACH = 5_000, 10  # simplex steps before another way is tried, and more for each row and column
 _UNLIMITED = 2**31 - 1
 
 _FINAL: dict[HighsModelStatus, Status] = {
@@ -229,10 +229,11 @@ class LinearProgram:
         # take 145 without scaling.
         patience = _STEPS + _STEPS_EACH * (self.row_count + self.column_count)
         for attempt in (first, *_FALLBACKS):
+            if answer == HighsModelStatus.kIterationLimit and attempt is not _FALLBACKS[-1]:
+                continue
             if attempt.fresh:
                 self._highs.clearSolver()
-            limited = not cold and attempt is not _FALLBACKS[-1]
-            self._option("simplex_iteration_limit", patience if limited else _UNLIMITED)
+            self._option("simplex_iteration_limit", patience if attempt is first and not cold else _UNLIMITED)
             self._option("presolve", attempt.presolve)
             self._option("simplex_strategy", attempt.strategy)
             self._option("simplex_scale_strategy", attempt.scaling)
