@@ -99,8 +99,8 @@ class SetMechanism(Mechanism):
     """A mechanism that releases a set of values, with too many sets to list them.
 
     ``lw.epsilon``, ``lw.ldp``, ``lw.maximal_leakage``, ``lw.mutual_information``, ``lw.utility`` and ``lw.certify``,
-    draws, :func:`leakwise.release` of a table in memory and :func:`leakwise.estimate` need no list. An outcome is written as
-    its bits, one for each value in their order: ``b0110`` is the set of the second and the third. Made by
+    draws, :func:`leakwise.release` of a table in memory and :func:`leakwise.estimate` need no list. An outcome is
+    written as its bits, one for each value in their order: ``b0110`` is the set of the second and the third. Made by
     ``lw.catalog``.
 
     Attributes
@@ -142,8 +142,8 @@ class SetMechanism(Mechanism):
         raise InvalidInput(
             f"The mechanism has {_number(self.shape[1])} outcomes, too many to list. lw.epsilon, lw.ldp, "
             "lw.maximal_leakage, lw.mutual_information, lw.certify (leakwise certify), lw.compare (leakwise compare), "
-            "sample, lw.release in memory and lw.estimate need no list; for everything else use fewer values, or a mechanism with fewer outcomes "
-            "(optimized_local_hashing)."
+            "sample, lw.release in memory and lw.estimate need no list; for everything else use fewer values, or a "
+            "mechanism with fewer outcomes (optimized_local_hashing)."
         )
 
     @property
