@@ -192,7 +192,7 @@ def test_what_needs_a_list_says_what_does_not() -> None:
     m = lw.catalog.optimized_unary_encoding(100, lift=2)
     uniform = lw.Prior.uniform(100)
     asks: list[Callable[[], Any]] = [lambda: m.matrix, lambda: m.outputs, lambda: m.repeat(2), m.to_latex]
-    for ask in (*asks, lambda: lw.pml(m, uniform), lambda: lw.certify(m, uniform), lambda: lw.audit(m, uniform)):
+    for ask in (*asks, lambda: lw.pml(m, uniform), lambda: lw.envelope(m, uniform, 0.1), lambda: lw.audit(m, uniform)):
         with pytest.raises(InvalidInput, match=r"too many to list.*lw\.epsilon"):
             ask()
     with pytest.raises(InvalidInput, match="one prior"):
