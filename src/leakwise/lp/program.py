@@ -34,7 +34,7 @@ _FINAL: dict[HighsModelStatus, Status] = {
 
 
 class _Attempt(NamedTuple):
-    """One way of asking HiGHS; the next is tried when it answers 'unknown', without a witness, or not for long."""
+    """One way of asking HiGHS; the next is tried when it answers 'unknown' or without a witness."""
 
     fresh: bool
     presolve: str
@@ -225,8 +225,8 @@ class LinearProgram:
         first = _Attempt(False, "off" if wide else "choose", _PRIMAL if wide and cold else _CHOOSE, 2)
         unproven: Solution | None = None
         iterations, answer = 0, HighsModelStatus.kNotset
-        # Measured: 30 rows and 2,033 columns that took more than a million degenerate steps of either simplex method
-        # take 145 without scaling.
+        # A warm start may go round in degenerate steps: 30 rows and 2,033 columns that took more than a million steps
+        # of either simplex method take 145 without scaling.
         patience = _STEPS + _STEPS_EACH * (self.row_count + self.column_count)
         for attempt in (first, *_FALLBACKS):
             if answer == HighsModelStatus.kIterationLimit and attempt is not _FALLBACKS[-1]:

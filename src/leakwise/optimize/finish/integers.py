@@ -55,8 +55,7 @@ def assemble(cone: Cone, found: Found) -> tuple[DenseKernel, Indices | None]:
 
 def _likely_first(lifts: Floats, weights: Floats) -> Indices:
     """The order from likely to rare; of equally likely columns, that which raises an earlier letter comes first."""
-    with np.errstate(divide="ignore"):
-        digits = 9 - np.floor(np.log10(weights, where=weights > 0, out=np.zeros_like(weights))).astype(np.int64)
+    digits = 9 - np.floor(np.log10(weights, where=weights > 0, out=np.zeros_like(weights))).astype(np.int64)
     alike = np.array([round(weight, place) for weight, place in zip(weights.tolist(), digits.tolist(), strict=True)])
     return np.lexsort((*(-lifts.round(6))[::-1], -alike))
 

@@ -175,7 +175,7 @@ class Frequencies(Utility):
                 squares = sum((mass * mass for mass in prior.fractions), Fraction(0))
                 low, high = (squares - end * kernel.denominator / prior.denominator for end in (ends[1], ends[0]))
                 return to_eleven_digits(float_below(low)), float_above(high)
-            if rank_of(rows) < len(prior):
+            if prior.support.all() and rank_of(rows) < len(prior):
                 return -math.inf, -math.inf
         lower = to_eleven_digits(value - lost)
         if math.isfinite(lower) or len(law) < len(lifts):

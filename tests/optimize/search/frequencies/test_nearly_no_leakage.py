@@ -59,3 +59,10 @@ def test_a_singular_mechanism_is_worth_nothing_and_an_unknown_one_is_no_bound() 
     low, high = frequencies.interval(lw.randomized_response(80, epsilon=1e-12).kernel, many)
     assert low == -math.inf
     assert high >= 1 / 80 - 1
+
+
+def test_values_of_probability_zero_make_no_mechanism_singular() -> None:
+    same = lw.Mechanism([["3/4", "1/4"], ["1/4", "3/4"], ["1/4", "3/4"]])  # the third value is told as the second
+    two = lw.utility(lw.Mechanism([["3/4", "1/4"], ["1/4", "3/4"]]), [0.4, 0.6], "frequencies")
+    assert lw.utility(same, lw.Prior([0.4, 0.6, 0]), "frequencies") == pytest.approx(two)
+    assert lw.utility(same, lw.Prior([0.4, 0.3, 0.3]), "frequencies") == -math.inf
