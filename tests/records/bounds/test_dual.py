@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from leakwise import records
 from leakwise.records.adversaries.local import climb, feasible, vertex_bound
-from leakwise.records.bounds.dual import Boxes, _derivatives, _Dual, branched_letters, relax
-from leakwise.records.bounds.tangent import contraction, mixture
+from leakwise.records.bounds.coarse import View
+from leakwise.records.bounds.dual import Boxes, Mixture, _derivatives, _Dual, branched_letters, relax
+from leakwise.records.bounds.tangent import contraction
 from leakwise.records.queries.problem import Problem, entropy_of, information, joint_law
 
 
@@ -59,15 +61,15 @@ def test_any_share_of_any_tangent_bounds_every_belief_in_the_box(seed: int, lett
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, letters)
     b = fraction * problem.room
-    eta = contraction(problem)
+    view = View.whole(problem)
     u = feasible(problem, rng.dirichlet(np.full(len(problem.letter), 0.5))[None], b)
     joint = joint_law(problem, u)[0]
     boxes = random_boxes(rng, problem, (joint / joint.sum(axis=0)).T, 6)
     truth = information(problem, u)[0]
     others = rng.dirichlet(np.full(len(problem.letter), 0.5), size=6)
     others[0] = u[0]
-    mixed = mixture(problem, others, rng.uniform(0, 1.2 * eta, size=6), eta)
-    boxes.scale += mixed.share * eta
+    mixed = view.mixture(others, rng.uniform(0, 1.2 * view.among, size=6), 1.0)
+    boxes.scale += mixed.paid
     assert (relax(problem, boxes, b, math.inf, math.inf, mixed).bound >= truth).all()
     assert (relax(problem, boxes, b, -math.inf, 1e-9, mixed).bound >= truth).all()
     assert (_Dual(problem, boxes, b, mixed).at_zero(boxes.push) >= truth - 1e-10).all()
@@ -83,7 +85,7 @@ def test_a_tangent_lowers_the_bound_of_a_box_that_its_chord_leaves_too_high() ->
     push = np.zeros((1, 2, problem.rows.shape[1], 1))
     boxes = Boxes(np.maximum(posterior - 0.15, 0.0), np.minimum(posterior + 0.15, 1.0), np.ones(1), push)
     chord = relax(problem, boxes, b, -math.inf, 1e-9)
-    mixed = mixture(problem, chord.belief, 0.3 * chord.boxes.scale, contraction(problem))
+    mixed = View.whole(problem).mixture(chord.belief, chord.boxes.scale, 0.3)
     both = relax(problem, chord.boxes, b, math.inf, math.inf, mixed)
     assert value[0] <= both.bound[0] < chord.bound[0] - 1e-3
 
@@ -95,7 +97,8 @@ def test_a_tangent_with_half_of_the_contraction_would_prove_too_much() -> None:
     boxes = Boxes(np.zeros((1, 2, 2)), np.ones((1, 2, 2)), np.full(1, eta), np.zeros((1, 2, 2, 1)))
     truth = information(problem, knowing[None])[0]
     for part, sound in ((1.0, True), (0.5, False)):
-        mixed = mixture(problem, np.full((1, 4), 0.25), np.full(1, eta), part * eta)
+        whole = replace(View.whole(problem), among=part * eta)
+        mixed = whole.mixture(np.full((1, 4), 0.25), np.full(1, eta), 1.0)
         bound = relax(problem, boxes, np.log(2), -math.inf, 1e-9, mixed).bound[0]
         assert bool(bound >= truth) is sound
 
@@ -110,7 +113,7 @@ def test_derivatives(mixes: bool, seed: int, letters: int) -> None:
     boxes = random_boxes(rng, problem, centre, 1)
     boxes.scale[:] = rng.uniform(0.2, 2.0)
     others = rng.dirichlet(np.full(len(problem.letter), 2.0))[None]
-    mixed = mixture(problem, others, np.full(1, 0.4), contraction(problem)) if mixes else None
+    mixed: Mixture | None = View.whole(problem).mixture(others, np.full(1, 0.4), 1.0) if mixes else None
     dual = _Dual(problem, boxes, 0.3, mixed)
     x = np.concatenate([boxes.scale, boxes.push.reshape(-1)])
 

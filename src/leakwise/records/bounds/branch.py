@@ -11,9 +11,10 @@ import numpy as np
 
 from leakwise.proof import PosteriorTree, TangentProof
 from leakwise.records.adversaries.local import climb, feasible, starting_beliefs, vertex_bound
+from leakwise.records.bounds.coarse import View, views
 from leakwise.records.bounds.dual import Boxes, Relaxed, branched_letters, relax
 from leakwise.records.bounds.separable import separable_bound, separable_of
-from leakwise.records.bounds.tangent import contraction, mixture, tangent_bound
+from leakwise.records.bounds.tangent import tangent_bound, worth_of
 from leakwise.records.bounds.trees import GrowingTree
 from leakwise.records.queries.problem import Problem, entropy_of, information, joint_law
 from leakwise.types import Floats
@@ -25,6 +26,7 @@ _ASIDE = 1e-12
 _MOST_BOXES = 2_000_000
 _COARSE = 0.3  # how closely boxes are bounded, as a part of what the largest bound is above the target
 _PARTS = (0.3, 0.6)  # how much of the entropy's multiplier pays for a tangent
+_TRIAL, _HOPELESS = 6, 2.0  # rounds of boxes that each view is tried for at first, and the gaps left out after them
 _MANY_OUTPUTS = 7  # beyond this, boxes of posteriors are too many and the separable bound is better
 
 
@@ -72,7 +74,6 @@ def solve(
     asked = b
     if keep:
         b = min(b, problem.room - _ASIDE)  # a proof for all near the uniform belief, which boxes can give
-    search = _Search(problem, b, tolerance, floor, GrowingTree() if keep else None)
     if b >= problem.room * (1 - 1e-15) - 1e-15:
         # Only the belief that all datasets are alike has this entropy.
         value = float(information(problem, problem.uniform[None])[0])
@@ -80,21 +81,19 @@ def solve(
     ceiling, vertices = vertex_bound(problem)
     # Many classes hide more local optima; climbing from them is cheap beside bounding boxes.
     starting = 12 if not 12 < len(problem.letter) <= 80 else 48
+    search = _Search(View.whole(problem), b, tolerance, floor, GrowingTree() if keep else None)
     search.start(starting_beliefs(problem, vertices, starting, seed), starts)
-    near, search.tangent = tangent_bound(problem, b, search.belief)
-    root = _root(problem, b)
-    relaxed = relax(problem, root, b, -math.inf, 1e-3 * tolerance)
-    if search.grown is not None:
-        search.grown.keep(relaxed.boxes, relaxed.bound)
-    search.push(relaxed.boxes, relaxed.bound, relaxed.belief)
-    search.corners, search.near = ceiling, near
-    search.ceiling = min(ceiling, near, float(relaxed.bound[0]))
-    # The separable bound has no proof that is kept.
+    search.corners = ceiling
+    search.near, search.tangent = tangent_bound(problem, b, search.belief)
+    search.begin()
+    # The separable bound and merged outcomes have no proof that is kept.
     separable = separable_of(problem) if problem.rows.shape[1] >= _MANY_OUTPUTS and not keep else None
     if separable is not None and search.open(deadline):
         reached, now = max(search.value, floor), time.monotonic()
         share = now + 0.6 * (deadline - now)
         search.ceiling = min(search.ceiling, separable_bound(separable, b, reached, tolerance, share))
+    if search.open(deadline) and not keep:
+        search = _fittest(search, deadline)
     while search.open(deadline):
         search.round()
     found = search.answer()
@@ -104,6 +103,46 @@ def solve(
     belief = feasible(problem, found.belief[None], asked)
     value = max(0.0, float(information(problem, belief)[0]) - 1e-15)
     return replace(found, value=value, belief=belief[0], closed=found.bound <= max(value, floor) + tolerance)
+
+
+def _fittest(search: _Search, deadline: float) -> _Search:
+    """Return the search to go on with: several views are tried for some rounds, then the better ones for more.
+
+    The first rounds only tell what is hopeless, by its gap; then half is left out. What one of them has reached or
+    proven holds for the others.
+    """
+    problem = search.view.problem
+    trying = [search]
+    for view in views(problem, worth_of(problem, search.belief))[1:]:
+        other = _Search(view, search.b, search.tolerance, search.floor)
+        other.corners, other.near, other.tangent = search.corners, search.near, search.tangent
+        other.learn(search)
+        other.begin()
+        trying.append(other)
+    rounds, boxes = _TRIAL, 0
+    while len(trying) > 1:
+        best = trying[-1]
+        for one in reversed(trying):  # the fewest outcomes are the quickest
+            one.learn(best)
+            for _ in range(rounds):
+                if one.open(deadline):
+                    one.round()
+            best = one
+        for one in trying:
+            best.learn(one)
+        trying.sort(key=lambda one: one.boxed)
+        left = (len(trying) + 1) // 2
+        if rounds == _TRIAL:
+            most = _HOPELESS * (trying[0].boxed - best.value)
+            left = sum(one.boxed - best.value <= most for one in trying)
+        if not best.open(deadline):
+            left = 1
+        boxes += sum(one.count for one in trying[left:])
+        for one in trying[:left]:
+            one.learn(best)
+        trying, rounds = trying[:left], 2 * rounds
+    trying[0].count += boxes
+    return trying[0]
 
 
 def _root(problem: Problem, b: float) -> Boxes:
@@ -121,20 +160,18 @@ def _root(problem: Problem, b: float) -> Boxes:
 class _Search:
     """The open boxes (largest bound first), the best belief, and what has been proven."""
 
-    def __init__(
-        self, problem: Problem, b: float, tolerance: float, floor: float, grown: GrowingTree | None = None
-    ) -> None:
+    def __init__(self, view: View, b: float, tolerance: float, floor: float, grown: GrowingTree | None = None) -> None:
         self.grown = grown
-        self.problem, self.b, self.tolerance, self.floor = problem, b, tolerance, floor
+        self.view, self.problem = view, view.problem
+        self.b, self.tolerance, self.floor = b, tolerance, floor
         self.heap: list[tuple[float, int, Boxes, Floats]] = []
         self.count = 0
         self.ceiling = self.corners = self.near = math.inf
         self.tangent: TangentProof | None = None
         self.dropped = -math.inf
-        self.value, self.belief = -math.inf, problem.uniform
-        self.eta = contraction(problem)
-        self.odds = _odds_reach(problem)
-        sides = 1 + 2 * problem.rows.shape[1] * len(branched_letters(problem))
+        self.value, self.belief = -math.inf, self.problem.uniform
+        self.odds = _odds_reach(view.coarse)
+        sides = 1 + 2 * view.coarse.rows.shape[1] * len(branched_letters(self.problem))
         # A Newton system for each box: few at a time when they are large, so that the time limit is kept.
         self.batch = max(1, min(_BATCH, 400_000 // sides**2))
 
@@ -171,9 +208,15 @@ class _Search:
                 heapq.heappush(self.heap, (-float(bound[k]), self.count * 1000 + k, one, belief[k]))
 
     @property
-    def bound(self) -> float:
+    def boxed(self) -> float:
+        """What the boxes alone prove."""
         largest = -self.heap[0][0] if self.heap else -math.inf
-        return min(self.ceiling, max(largest, self.dropped, self.value))
+        return max(largest, self.dropped, self.value)
+
+    @property
+    def bound(self) -> float:
+        """What is proven."""
+        return min(self.ceiling, self.boxed)
 
     def open(self, deadline: float) -> bool:
         if not self.heap or self.bound <= self.target:
@@ -198,7 +241,7 @@ class _Search:
         if self.grown is not None:
             self.grown.keep(halves)
         halves, parent = halves.take(alive), parent[alive]
-        relaxed = self.relaxed(halves, parent)
+        relaxed = self.relaxed(halves, parent, np.concatenate([u, u])[alive])
         found = feasible(self.problem, relaxed.belief, self.b)
         value = information(self.problem, found)
         if self.offer(found, value) or self.count < 4 * self.batch:
@@ -208,29 +251,45 @@ class _Search:
             self.grown.keep(relaxed.boxes, relaxed.bound)
         self.push(relaxed.boxes, np.minimum(relaxed.bound, parent), relaxed.belief)
 
-    def relaxed(self, boxes: Boxes, parent: Floats) -> Relaxed:
-        """Bound boxes, no more closely than the search can use now."""
+    def begin(self) -> None:
+        """Bound the box of all posteriors."""
+        relaxed = self.relaxed(_root(self.view.coarse, self.b), np.full(1, math.inf), self.belief[None])
+        if self.grown is not None:
+            self.grown.keep(relaxed.boxes, relaxed.bound)
+        self.push(relaxed.boxes, relaxed.bound, relaxed.belief)
+        self.ceiling = min(self.ceiling, self.corners, self.near, float(relaxed.bound[0]))
+
+    def learn(self, other: _Search) -> None:
+        """Take over what another search has reached and proven."""
+        self.offer(other.belief[None], np.array([other.value]))
+        self.ceiling = min(self.ceiling, other.bound)
+
+    def relaxed(self, boxes: Boxes, parent: Floats, belief: Floats) -> Relaxed:
+        """Bound boxes, no more closely than the search can use now; tangents are at the given beliefs, then better."""
+        view = self.view
         fine = 1e-2 * self.tolerance
-        coarse = max(fine, _COARSE * (self.bound - self.target)) if self.heap else fine
-        relaxed = relax(self.problem, boxes, self.b, self.target, coarse)
-        stuck = np.flatnonzero((relaxed.bound >= parent) & (coarse > fine))  # stopped too early to gain anything
+        rough = max(fine, _COARSE * (self.bound - self.target)) if self.heap else fine
+        at = view.mixture(belief, boxes.scale, 0.0) if view.within else None
+        relaxed = relax(view.coarse, boxes, self.b, self.target, rough, at)
+        stuck = np.flatnonzero((relaxed.bound >= parent) & (rough > fine))  # stopped too early to gain anything
         if stuck.size:
-            again = relax(self.problem, relaxed.boxes.take(stuck), self.b, self.target, fine)
+            some = relaxed.boxes.take(stuck)
+            again = relax(view.coarse, some, self.b, self.target, fine, None if at is None else at.take(stuck))
             relaxed.bound[stuck], relaxed.belief[stuck] = again.bound, again.belief
             relaxed.boxes.scale[stuck], relaxed.boxes.push[stuck] = again.boxes.scale, again.boxes.push
         above = np.flatnonzero(relaxed.bound > self.target)
         if self.grown is None and above.size:  # a tree that is kept has the chords alone
             some = relaxed.boxes.take(above)
-            for part in _PARTS:
-                mixed = mixture(self.problem, relaxed.belief[above], part * some.scale, self.eta)
+            for part in (0.0, *_PARTS) if view.within else _PARTS:
+                mixed = view.mixture(relaxed.belief[above], some.scale, part)
                 # At the multipliers found: minimising once more costs as much as splitting, which gains more.
-                again = relax(self.problem, some, self.b, math.inf, math.inf, mixed)
+                again = relax(view.coarse, some, self.b, math.inf, math.inf, mixed)
                 relaxed.bound[above] = np.minimum(relaxed.bound[above], again.bound)
         return relaxed
 
     def split(self, boxes: Boxes, u: Floats) -> Boxes:
         """Cut each box where its chord is furthest above the truth, weighted by how likely the outcome is."""
-        problem, letters = self.problem, branched_letters(self.problem)
+        problem, letters = self.view.coarse, branched_letters(self.problem)
         joint = joint_law(problem, u)
         outputs = joint.sum(axis=1)
         theta = np.clip(joint.transpose(0, 2, 1) / np.maximum(outputs, 1e-300)[:, :, None], boxes.low, boxes.high)

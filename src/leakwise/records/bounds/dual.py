@@ -52,15 +52,21 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Tangents to mix into the bounds of boxes: their ``share`` α (B), t - η log u'(k|a) for each class (B×K), and η.
+    """Tangents in the bounds of boxes (:mod:`leakwise.records.bounds.coarse`).
 
-    ``size`` (B) is of the numbers that the tangents were made of, for what floating point may have lost.
+    ``kept`` (B) is the share of the chords that is left, ``paid`` (B) is what the tangents cost per nat of entropy, and
+    ``tangent`` (B×K) are their slopes less ``paid`` times log u'(k|a). ``size`` (B) is of the numbers they were made
+    of, for what floating point may have lost.
     """
 
-    share: Floats
+    kept: Floats
+    paid: Floats
     tangent: Floats
-    contraction: float
     size: Floats
+
+    def take(self, which: Indices) -> Mixture:
+        """Return those of some of the boxes."""
+        return Mixture(self.kept[which], self.paid[which], self.tangent[which], self.size[which])
 
 
 @dataclass(eq=False)
@@ -92,10 +98,9 @@ class _Dual:
 
         g(λ, μ) = (1+λ) LSE_a( λ LSE_k∈a( (c + Gᵀμ)_k / λ + log m_k ) / (1+λ) ) - λ b.
 
-    A tangent says I ≤ (t - η log u'(k|a))·u - η H(k|a) everywhere (``tangent.py``). With the share α of it and 1-α of
-    the chord, the entropy pays for -αη H(k|a): in terms of what is left of its multiplier, λ - αη, the bound is the
-    same with κ = 1 - α + αη for 1, (1-α)c + α(t - η log u' + η log m) for c, and αηb less. The error of the chord
-    shrinks by 1-α.
+    With tangents (:class:`Mixture`) only the share γ of H(a) + c·u is left, and t·u + π D(u(·|a) ‖ u'(·|a)) is added:
+    I ≤ γ H(a) + (γc + t - π log u')·u - π H(k|a). The entropy pays for the last term. In terms of what is left of its
+    multiplier, λ - π, the bound is the same with κ = γ + π for 1, γc + t - π log u' + π log m for c, and πb less.
     """
 
     def __init__(self, problem: Problem, boxes: Boxes, b: float, mixture: Mixture | None = None) -> None:
@@ -112,13 +117,12 @@ class _Dual:
         self.weight, self.paid, self.size = np.ones(len(boxes)), np.zeros(len(boxes)), np.zeros(len(boxes))
         self.fixed = np.zeros((len(boxes), len(self.m)))
         if mixture is not None:
-            share = mixture.share
-            self.paid = share * mixture.contraction
-            self.weight = 1 - share + self.paid
-            self.size = share * mixture.size
-            self.fixed = share[:, None] * mixture.tangent + self.paid[:, None] * self.m
-            self.slope = self.slope * (1 - share)[:, None, None]
-            self.constant = self.constant * (1 - share)[:, None]
+            self.paid = mixture.paid
+            self.weight = mixture.kept + self.paid
+            self.size = mixture.size
+            self.fixed = mixture.tangent + self.paid[:, None] * self.m
+            self.slope = self.slope * mixture.kept[:, None, None]
+            self.constant = self.constant * mixture.kept[:, None]
 
     def part(self, keep: Bools) -> _Dual:
         """Return the same for some of the boxes."""

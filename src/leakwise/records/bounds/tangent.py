@@ -24,54 +24,54 @@ import numpy as np
 
 from leakwise.proof import TangentProof
 from leakwise.records.adversaries.local import tilted
-from leakwise.records.bounds.dual import Mixture
 from leakwise.records.queries.problem import EPS, Problem, joint_law
-from leakwise.types import Floats
+from leakwise.types import Floats, Indices
 
-__all__ = ["contraction", "mixture", "tangent_bound"]
+__all__ = ["contraction", "tangent_bound", "told", "worth_of"]
 
 _ROUNDS = 400
-_EVEN = 1e-6  # how much of the uniform belief is mixed in, so that no class is impossible
-_SHARE = 0.99  # the most of a mixture that is a tangent
 _LEAST, _MOST = 1e-290, 1e6
 
 
-def contraction(problem: Problem) -> float:
-    """Return η, rounded up."""
+def contraction(problem: Problem, group: Indices | None = None) -> float:
+    """Return η, rounded up; for a group of outcomes that of the rows given that the outcome is one of them."""
     apart, alike = 0.0, 1.0
     for block in problem.blocks:
         rows = problem.rows[block]
+        if group is not None:
+            rows = rows[:, group]
+            total = rows.sum(axis=1, keepdims=True)
+            rows = rows[total[:, 0] > 0] / total[total[:, 0] > 0]
         for row in rows:
             apart = max(apart, float(0.5 * np.abs(rows - row).sum(axis=1).max()))
             alike = min(alike, float(np.sqrt(rows * row).sum(axis=1).min()))
-    return min(1.0, min(apart, 1 - alike**2) * (1 + 1e-12) + 1e-14)
+    return min(1.0, max(0.0, min(apart, 1 - alike**2)) * (1 + 1e-12) + 1e-14)
 
 
-def mixture(problem: Problem, beliefs: Floats, scale: Floats, eta: float) -> Mixture:
-    """Return the tangents at beliefs (B×K), with the share that entropies worth ``scale`` (B) can pay for.
-
-    The divergence above is of the beliefs for one value of the record each: D(u ‖ u') without the part of a.
-    """
-    u = (1 - _EVEN) * beliefs + _EVEN * problem.uniform
+def told(problem: Problem, u: Floats) -> tuple[Floats, Floats]:
+    """Return the slopes of the information at beliefs (B×K), and the largest number (B) that they were made of."""
     joint = joint_law(problem, u)
     own, law = joint.sum(axis=2, keepdims=True), joint.sum(axis=1, keepdims=True)
-    told = np.log(np.maximum(joint, _LEAST)) - np.log(own) - np.log(np.maximum(law, _LEAST))
-    each = np.concatenate([told[:, a] @ problem.rows[k].T for a, k in enumerate(problem.blocks)], axis=1)
-    rare = eta * np.log(np.maximum(u / own[:, problem.letter, 0], _LEAST))
-    size = 4 + np.abs(told).max(axis=(1, 2)) + np.abs(rare).max(axis=1)
-    return Mixture(np.minimum(scale / eta, _SHARE), each - rare, eta, size)
+    logs = np.log(np.maximum(joint, _LEAST)) - np.log(own) - np.log(np.maximum(law, _LEAST))
+    each = np.concatenate([logs[:, a] @ problem.rows[k].T for a, k in enumerate(problem.blocks)], axis=1)
+    return each, np.abs(logs).max(axis=(1, 2))
+
+
+def worth_of(problem: Problem, belief: Floats) -> float:
+    """Return what a nat of entropy is worth at the worst belief, where the slopes of both are proportional."""
+    u = np.maximum(belief, _LEAST)
+    each, _ = told(problem, u[None])
+    rare = problem.log_sizes - np.log(u)
+    rare = rare - u @ rare
+    return max(0.0, -float(u @ (each[0] * rare)) / max(float(u @ rare**2), _LEAST))
 
 
 def _value(problem: Problem, u: Floats, scale: float, b: float) -> float:
     """The bound that a belief and a multiplier give."""
-    joint = joint_law(problem, u[None])[0]
-    own, law = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)
-    told = np.log(np.maximum(joint, _LEAST)) - np.log(own) - np.log(np.maximum(law, _LEAST))
-    each = np.empty(len(u))
-    for a, block in enumerate(problem.blocks):
-        each[block] = problem.rows[block] @ told[a]
+    slopes, large = told(problem, u[None])
+    each = slopes[0]
     rest = scale * (problem.log_sizes - np.log(u))
-    size = float(np.abs(each).max() + np.abs(rest).max()) + scale * abs(b) + np.abs(told).max()
+    size = float(np.abs(each).max() + np.abs(rest).max()) + scale * abs(b) + float(large[0])
     slack = EPS * (8 * problem.rows.shape[1] + problem.rows.shape[0] + 16) * size
     return float((each + rest).max()) - scale * b + float(slack)
 
