@@ -234,8 +234,22 @@ class Gaussian(AdditiveNoise):
         # M'/M = E[X - y | y]/σ² and M''/M = E[(X - y)² | y]/σ⁴ - 1/σ².
         far = np.maximum(right - density.low, density.high - left) / self.scale
         rate = far / self.scale
-        largest = np.minimum(ends * np.exp(np.minimum((right - left) * rate / 2, 700.0)), 1.0) / self.scale**2
+        largest = Bends.grown(ends, (right - left) * rate / 2) / self.scale**2
         return Bends(rate, np.full(len(left), math.inf), -largest, largest * np.maximum(far**2 - 1, 0.0))
+
+    def steepest(self, distance: Floats) -> Floats:
+        z = np.maximum(distance / self.scale, 1.0)
+        steep: Floats = z * np.exp(-(z**2) / 2) / self.scale
+        return steep
+
+    def remainder(self, half: Floats, away: Floats, order: int) -> Floats:
+        # |f^{(n)}(s)| ≤ 1.09 √n! e^{-s²/4σ²} f(0)/σⁿ (Cramér), and interpolation at the points of Chebyshev.
+        near = away / self.scale
+        log_missed = order * np.log(half / (2 * self.scale)) - math.lgamma(order + 1) / 2
+        smooth = 7 * np.exp(np.minimum(log_missed, 10.0)) * np.array([math.erfc(z / 2) for z in near.tolist()])
+        constant = np.array([2 * math.erfc(z / math.sqrt(2)) for z in near.tolist()])
+        missed: Floats = np.minimum(smooth, constant) * (1 + 1e-9)
+        return missed
 
     def reach(self, chance: float) -> float:
         return self.scale * math.sqrt(-2 * math.log(chance))

@@ -107,8 +107,18 @@ class Laplace(AdditiveNoise):
     def bends(self, density: Density, left: Floats, right: Floats, ends: Floats) -> Bends:
         # M'' = M/b² - 2π/b, and |M'| ≤ M/b.
         rate = np.full(len(left), 1 / self.scale)
-        largest = ends * np.exp(np.minimum((right - left) * rate / 2, 700.0))
+        largest = Bends.grown(ends, (right - left) * rate / 2)
         return Bends(rate, np.full(len(left), math.inf), -2 * density.steepness[0] * rate, largest * rate**2)
+
+    def steepest(self, distance: Floats) -> Floats:
+        return self.shape(distance) / self.scale
+
+    def remainder(self, half: Floats, away: Floats, order: int) -> Floats:
+        # Every derivative is a probability over a power of b; interpolation at the points of Chebyshev.
+        with np.errstate(over="ignore"):
+            log_missed = order * np.log(half / (2 * self.scale)) - math.lgamma(order + 1)
+            missed: Floats = 4 * np.exp(np.minimum(log_missed, 0.0) - away / self.scale)
+        return missed
 
     def reach(self, chance: float) -> float:
         return -self.scale * math.log(chance)

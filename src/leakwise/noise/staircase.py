@@ -44,7 +44,8 @@ class Staircase(OnDensity):
     """
 
     name: ClassVar[str] = "staircase"
-    nodes: ClassVar[int] = 1
+    smooth: ClassVar[bool] = False
+    smoothness: ClassVar[int] = 1
 
     def __init__(self, epsilon: Any, width: Any, step: Any = None) -> None:
         fall = self._positive(epsilon, "epsilon")
@@ -112,12 +113,17 @@ class Staircase(OnDensity):
         found: Floats = np.concatenate([(edges + radii).ravel(), (edges - radii).ravel()])
         return found
 
-    def near_cuts(self, cuts: Floats, step: float) -> Floats:
-        # Between the breaks of all cuts each probability is a straight line.
-        far = min(math.ceil((cuts[-1] - cuts[0]) / self.scale) + 1, max(_MOST_BREAKS // (2 * len(cuts)), 1))
+    def kinks(self, cuts: Floats) -> tuple[Floats, float]:
+        need = math.ceil((cuts[-1] - cuts[0]) / self.scale) + 1
+        far = min(need, max(_MOST_BREAKS // (2 * len(cuts)), 1))
         radii = np.array([float(self._radius(k)) for k in range(far)])
         found: Floats = np.concatenate([(cuts[:, None] + radii).ravel(), (cuts[:, None] - radii).ravel()])
-        return found
+        missed = 0.0 if far == need else 4 * len(cuts) * self.upper_tail(float(radii[-1]))
+        return found, missed
+
+    def remainder(self, half: Floats, away: Floats, order: int) -> Floats:
+        # Straight lines between the kinks.
+        return np.zeros(len(half))
 
     def bends(self, density: Density, left: Floats, right: Floats, ends: Floats) -> Bends:
         # M' = Σ_j Δk_j [π(y+r_j) - π(y-r_j)] with Σ_j Δk_j = 1. A break is known to the last digit of y only.

@@ -128,3 +128,27 @@ def test_narrow_noise_and_steep_densities_are_averaged_over_the_whole_bin(noise:
     for inside in (x < cut, x >= cut):
         rows.append(weights[inside] @ chances[inside] / weights[inside].sum())
     assert binned.mechanism.matrix == pytest.approx(np.array(rows), abs=2e-4)
+
+
+@pytest.mark.parametrize("noise", [Laplace(scale=20), Gaussian(scale=5), Staircase(1, 30)], ids=lambda one: one.name)
+@pytest.mark.parametrize("density", [UNIFORM, NORMAL], ids=["uniform", "normal"])
+def test_the_bound_is_above_all_partitions_of_the_grid_by_a_hair(noise: Any, density: Density) -> None:
+    """Every way to group six cells, with the outcomes in all intervals of the grid, averaged over many points."""
+    few = noise.best_bins(density, 3, 6, grid=6)
+    more = 0 if isinstance(noise, Laplace) else min(math.ceil(noise.reach(1e-6) / (100 / 6)), 6)
+    cuts = np.linspace(-more * 100 / 6, 100 + more * 100 / 6, 7 + 2 * more).tolist()
+    t, w = np.polynomial.legendre.leggauss(200 if isinstance(noise, Staircase) else 60)
+    rows = []
+    for a, b in itertools.pairwise(np.linspace(0, 100, 7).tolist()):
+        x = (a + b) / 2 + (b - a) / 2 * t
+        mass = density.pdf(x) * w * (b - a) / 2
+        ends = [-math.inf, *cuts, math.inf]
+        rows.append(mass @ [[noise.between(u - v, z - v) for u, z in itertools.pairwise(ends)] for v in x.tolist()])
+    joint = np.array(rows)
+    by_rows = max(
+        information(np.add.reduceat(joint, [0, *starts], axis=0)) for starts in itertools.combinations(range(1, 6), 2)
+    )
+    digits = 1e-4 if isinstance(noise, Staircase) else 1e-10
+    assert few.bound >= by_rows - digits
+    assert few.bound <= by_rows + digits or few.bound <= few.noise_information
+    assert few.value <= few.bound <= few.noise_information

@@ -75,3 +75,39 @@ def test_a_polynomial_may_touch_zero_and_vanish_at_its_ends() -> None:
     hill = Density.piecewise(["1/3", 2], [[0, 0, 1]])
     assert hill.probability(0, 2) == pytest.approx(1.0, abs=1e-15)
     assert Density.piecewise([0, 2], [[0, 2, -1]]).probability(0, 1) == pytest.approx(0.5, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        Density.truncated_normal(3, "0.7", 0, 10),
+        Density.truncated_normal(0, 1, 30, 40),
+        Density.piecewise([0, 1, 3], [[0, 0, 2, 1], [3, -1]]),
+        Density.mixture({Density.triangular(0, 1, 4): 1, Density.truncated_normal(2, "0.01", 0, 4): 3}),
+    ],
+    ids=["bell", "tail", "polynomials", "mixture"],
+)
+def test_slopes_bends_and_jumps_are_bounded_and_not_by_far(density: Density) -> None:
+    """Against differences of the density at close points, and on both sides of its edges."""
+    ends = np.unique(np.concatenate([np.linspace(density.low, density.high, 301), density.edges]))
+    left, right = ends[:-1], ends[1:]
+    bounds = density.largest(left, right)
+    share = np.linspace(0.02, 0.98, 97)
+    x = left[:, None] + (right - left)[:, None] * share
+    h = (right - left)[:, None] * 0.01
+    low, mid, high = density.pdf(x - h), density.pdf(x), density.pdf(x + h)
+    seen = (mid, np.abs(high - low) / (2 * h), np.abs(high - 2 * mid + low) / h**2)
+    for bound, value in zip(bounds, seen, strict=True):
+        most = value.max(axis=1)
+        assert (most <= bound * 1.001 + 1e-5 * bound.max()).all()
+        assert bound.max() <= 1.5 * most.max() + 1e-9
+    edges, tiny = np.array(density.edges), 1e-9
+    values, slopes = [], []
+    for side in (-1, 1):
+        at, step = edges + side * tiny, side * 1e-6
+        there = (at > density.low) & (at < density.high)
+        values.append(np.where(there, density.pdf(at), 0.0))
+        slopes.append(np.where(there, (density.pdf(at + step) - density.pdf(at)) / step, 0.0))
+    scale = density.steepness
+    for found, (before, after), size in zip(density.jumps, (values, slopes), (scale[0], bounds[2].max()), strict=True):
+        assert found == pytest.approx(np.abs(after - before), rel=1e-3, abs=2e-6 * size)

@@ -115,3 +115,47 @@ def test_what_was_seen_is_below_a_leakage_of_next_to_nothing(scale: float) -> No
         true = mpmath.log(1 / mpmath.mpf(scale) / -mpmath.expm1(-1 / mpmath.mpf(scale)))
         assert noise.envelope_bounds(unit, 0.5, grid=16)[0] <= true
         assert largest_leakage(noise, unit)[0] <= true <= noise.epsilon(unit)
+
+
+UNIT = Density.uniform(0, 1)
+TRIANGLE = Density.triangular(0, "0.3", 1)
+GAP = Density.mixture({Density.uniform(0, "0.1"): "0.3", Density.triangular("0.5", "0.6", 1): "0.7"})
+
+
+@pytest.mark.parametrize("kind", [Laplace, Gaussian], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("scale", [1e-5, 1e-4, 1e-3])
+def test_little_noise_on_a_level_density_has_a_closed_form(kind: Any, scale: float) -> None:
+    """Inside all outcomes have the lift f(0); twice that at the ends is too rare to matter, but takes others in."""
+    noise = kind(scale=scale)
+    for delta in (0.1, 0.5):
+        low, high = noise.envelope_bounds(UNIT, delta)
+        assert math.log(noise.peak) <= high <= math.log(noise.peak) + 2e-4
+        assert high - 2e-6 <= low <= high
+
+
+@pytest.mark.parametrize("kind", [Laplace, Gaussian], ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    ("density", "delta", "gap"),
+    [(TRIANGLE, 0.5, 0.02), (TRIANGLE, 0.05, 0.02), (NORMAL, 0.5, 3e-3), (GAP, 0.5, 0.03)],
+    ids=["triangle", "triangle-rare", "normal", "gap"],
+)
+def test_little_noise_is_enclosed_around_its_limit(kind: Any, density: Density, delta: float, gap: float) -> None:
+    """The smaller the noise, the more only the length of {π < s} counts: t·δ = f(0)·length and t·s = f(0)."""
+    noise = kind(scale=1e-4 * (density.high - density.low))
+    low, high = noise.envelope_bounds(density, delta)
+    assert 0 < high - low <= gap
+    points = density.low + (np.arange(400_000) + 0.5) / 400_000 * (density.high - density.low)
+    level = np.sort(density.pdf(points[density.distance(points) == 0]))
+    length = np.arange(1, len(level) + 1) / 400_000 * (density.high - density.low)
+    # An outcome with π(y) < s takes in others until its lift is f(0)/s.
+    s = float(level[np.searchsorted(level - delta / length, 0)])
+    assert low - 0.02 <= math.log(noise.peak / s) <= high + 0.02
+
+
+def test_a_cell_of_the_secret_beyond_a_gap_is_lifted_by_no_more_than_what_lies_between() -> None:
+    """Likelihoods of zero, on the far side of a gap, do not let every guess of an interval count."""
+    bounds = [Laplace(scale=scale).envelope_bounds(GAP, 0.01) for scale in (1e-4, 1e-5)]
+    for low, high in bounds:
+        assert high - low <= 0.15
+    # Ten times less noise: ten times the lift.
+    assert bounds[1][0] - bounds[0][1] <= math.log(10) <= bounds[1][1] - bounds[0][0]

@@ -261,3 +261,68 @@ def test_probabilities_of_narrow_intervals_keep_their_digits(noise: Any, near: f
         assert noise.between(-far, -near) == pytest.approx(float(true), rel=1e-13)
     assert noise.between(-near, math.inf) == pytest.approx(1 - noise.upper_tail(near), rel=1e-13)
     assert noise.between(1e4, math.inf) >= 0
+
+
+UNIT = [
+    Density.uniform(0, 1),
+    Density.triangular(0, "0.3", 1),
+    Density.truncated_normal("0.4", "0.12", 0, 1),
+    Density.mixture({Density.uniform(0, "0.1"): "0.3", Density.triangular("0.5", "0.6", 1): "0.7"}),
+]
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e-2, 0.3, 10])
+@pytest.mark.parametrize("kind", [Laplace, Gaussian], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("density", UNIT, ids=["uniform", "triangle", "normal", "gap"])
+def test_bounds_on_cells_hold_inside_them(density: Density, kind: Any, scale: float) -> None:
+    """At points inside, and their mean by Gauss-Legendre: from coarse cells to fine ones."""
+    weighing = Weighing(kind(scale=scale), density)
+    nodes, weights = np.polynomial.legendre.leggauss(9)
+    for count in (12, 200):
+        cells, _ = weighing.everything(count, 1e-6)
+        cells = cells[cells.left < cells.right]
+        cells = cells[:: max(1, len(cells) // 40)]
+        y = (cells.left + cells.right)[:, None] / 2 + (cells.right - cells.left)[:, None] / 2 * nodes
+        least, most = weighing.values(y.ravel())
+        least, most = least.reshape(y.shape), most.reshape(y.shape)
+        assert (cells.least[:, None] <= most).all()
+        assert (least <= cells.most[:, None]).all()
+        smooth = cells.right - cells.left <= kind(scale=scale).scale
+        mean = (least @ weights)[smooth] / 2
+        assert (cells.inside_least[smooth] <= mean * (1 + 1e-10) + 1e-300).all()
+        assert (mean <= cells.inside_most[smooth] * (1 + 1e-10) + 1e-300).all()
+        assert (cells.least <= cells.inside_least).all()
+        assert (cells.inside_least <= cells.inside_most).all()
+        assert (cells.inside_most <= cells.most).all()
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e-4, 1e-3])
+@pytest.mark.parametrize("density", UNIT, ids=["uniform", "triangle", "normal", "gap"])
+def test_little_noise_is_known_to_nine_digits(density: Density, scale: float) -> None:
+    noise = Laplace(scale=scale)
+    seen, proven = largest_leakage(noise, density)
+    assert seen <= proven <= seen * (1 + 2e-10) + 1e-9
+    # No outcome leaks more: not at the edges, nor next to them, nor anywhere between.
+    ends = np.array(density.edges)
+    outcomes = np.concatenate([ends, ends + scale / 3, ends - scale / 3, np.linspace(-0.1, 1.1, 60)])
+    assert noise.pml(outcomes, density).max() <= proven
+    low, high = information_between(noise, density)
+    assert low <= high <= low + 1e-4
+    if density is UNIT[0]:
+        with mpmath.workdps(40):
+            r = 1 / mpmath.mpf(noise.scale)
+            true = mpmath.log(r / -mpmath.expm1(-r))
+            assert true <= proven <= true * (1 + mpmath.mpf(10) ** -9)
+            assert seen <= true
+            b = mpmath.mpf(noise.scale)
+
+            def part(y: Any) -> Any:
+                m = 1 - (mpmath.exp(-y / b) + mpmath.exp((y - 1) / b)) / 2
+                return -m * mpmath.log(m)
+
+            places = [0, *(scale * z for z in (1, 3, 8, 20, 50)), mpmath.mpf(1) / 2]
+            inside = 2 * sum(mpmath.quad(part, pair) for pair in itertools.pairwise(places))
+            # Beyond the ends m = m(0)·e^{-s/b}.
+            m = -mpmath.expm1(-1 / b) / 2
+            entropy = inside + 2 * b * m * (1 - mpmath.log(m))
+            assert low <= entropy - (1 + mpmath.log(2 * b)) <= high

@@ -25,6 +25,7 @@ from leakwise.guarantee import at_least, at_most
 from leakwise.leakage import mutual_information
 from leakwise.mechanism import DenseKernel, Mechanism
 from leakwise.noise.continuous.density import Density
+from leakwise.noise.continuous.joint import joint_probabilities
 from leakwise.noise.continuous.leakage import information_between, largest_leakage
 from leakwise.priors import Box, Prior
 from leakwise.proof import Certificate, certify
@@ -37,8 +38,6 @@ __all__ = ["BinnedNoise", "best_bins"]
 
 _BITS = 60
 _RARE = 2.0**-50
-_NOTHING = 1e-14  # of the whole and of its mass: two ends that are one but for their last digits
-_BELL = np.arange(-16, 17) / 2
 _ROUNDS = 20
 
 
@@ -61,7 +60,7 @@ class BinnedNoise(Drawn):
     value
         The mutual information I(X';Y') of the mechanism, rounded down.
     bound
-        What no bins and intervals of these numbers on the grid exceed.
+        What no bins and intervals of these numbers on the grid exceed, proven.
     """
 
     mechanism: Mechanism
@@ -139,7 +138,7 @@ def best_bins(noise: OnDensity, density: Density, bins: int, outcomes: int | Non
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             raise InvalidInput(f"{name} must be a whole number from {least} to {most}. Got {value!r} instead.")
     left, right, cuts = _grid(noise, density, grid)
-    joint = _joint(noise, density, left, right, cuts)
+    joint, missed = joint_probabilities(noise, density, left, right, cuts)
     rows, bound = _best_groups(joint, bins)
     columns, other = _best_groups(joint.T, many)
     before = -math.inf
@@ -152,7 +151,20 @@ def best_bins(noise: OnDensity, density: Density, bins: int, outcomes: int | Non
     final = _merged(_merged(joint, rows).T, columns).T
     inputs = Bins([*left[rows], right[-1]])
     outputs = Bins([-math.inf, *cuts[columns[1:] - 1], math.inf])
-    return _certified(noise, density, final, inputs, outputs, min(bound, other))
+    return _certified(
+        noise, density, final, inputs, outputs, min(bound, other) + _apart(missed, joint.shape, max(bins, many))
+    )
+
+
+def _apart(missed: float, shape: tuple[int, int], groups: int) -> float:
+    """How far the information of two joint distributions can be apart, and of what a dynamic program makes of them.
+
+    -m log m changes by at most -e log e where m changes by e, and a sum of N of them by at most η log(N/η). The
+    information is three such sums. Sums over groups are differences of running sums, off by their last digits.
+    """
+    rows, columns = shape
+    rounded = missed + 2.0**-51 * groups * max(rows, columns)
+    return 3 * rounded * (math.log(rows * columns / rounded) + 2) + 2.0**-44
 
 
 def _grid(noise: OnDensity, density: Density, grid: int) -> tuple[Floats, Floats, Floats]:
@@ -168,29 +180,6 @@ def _grid(noise: OnDensity, density: Density, grid: int) -> tuple[Floats, Floats
     )
     cuts = np.concatenate([cuts, density.high + step * np.arange(1, more + 1)])
     return edges[:-1][there], edges[1:][there], cuts
-
-
-def _joint(noise: OnDensity, density: Density, left: Floats, right: Floats, cuts: Floats) -> Floats:
-    """P(secret in a cell, outcome between two cuts), by Gauss-Legendre: what is proven is proven of the integers."""
-    bells = [piece.bell for piece in density.pieces if piece.bell is not None]
-    fine = [float(mean) + float(sd) * _BELL for mean, sd in bells]  # a narrow bell is met between the edges, too
-    ends = np.unique(np.concatenate([left, right, *fine, noise.near_cuts(cuts, float((right - left).max()))]))
-    middle, half = (ends[:-1] + ends[1:]) / 2, (ends[1:] - ends[:-1]) / 2
-    cell = np.searchsorted(left, middle, side="right") - 1
-    inside = (cell >= 0) & (middle < right[cell])
-    inside &= (half > _NOTHING * (right[-1] - left[0])) | (density.pdf(middle) * half > _NOTHING)
-    degree = max(len(piece.coefficients) for piece in density.pieces)  # a polynomial takes half as many points more
-    nodes, weights = np.polynomial.legendre.leggauss((4 if bells else noise.nodes) + degree // 2)
-    x = middle[inside, None] + half[inside, None] * nodes
-    mass = density.pdf(x) * weights * half[inside, None]
-    borders = [-math.inf, *cuts.tolist(), math.inf]
-    chances = np.array(
-        [[noise.between(a - v, b - v) for a, b in itertools.pairwise(borders)] for v in x.ravel().tolist()]
-    )
-    joint: Floats = np.zeros((len(left), len(borders) - 1))
-    np.add.at(joint, np.repeat(cell[inside], len(nodes)), mass.ravel()[:, None] * chances)
-    joint /= joint.sum()
-    return joint
 
 
 def _merged(joint: Floats, starts: Any) -> Floats:
@@ -245,13 +234,14 @@ def _certified(
     apart = float((upper - lower).sum())
     slack = apart * (2 * math.log(len(outputs)) - math.log(apart)) + 1e-12
     value = max(float(mutual_information(mechanism, nominal)) - slack, 0.0)
+    information = information_between(noise, density)[1]
     return BinnedNoise(
         mechanism,
         tuple(inputs.edges.tolist()),
         box,
         certify(mechanism, box),
         largest_leakage(noise, density)[1],
-        information_between(noise, density)[1],
+        information,
         value,
-        max(bound + 1e-9, value),
+        max(min(bound, information), value),
     )

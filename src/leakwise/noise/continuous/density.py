@@ -24,6 +24,10 @@ __all__ = ["Density"]
 
 _LARGEST_DEGREE = 30
 _MOST_PIECES = 1000
+# What an operation on floats can lose, twice, and what many of them can.
+_DIGIT = 2.0**-52
+_ROUND = 2.0**-44
+_PARTS = 32
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,10 +184,59 @@ class Density(Drawn):
         """Itself, to be integrated."""
         return Pieces(self.pieces)
 
-    @property
+    @cached_property
     def steepness(self) -> tuple[float, float]:
         """Upper bounds on the density, and on the size of its slope inside the pieces."""
-        return self.weights.steepness
+        cuts = np.array(self.edges)
+        ends = np.unique(np.linspace(cuts[:-1], cuts[1:], _PARTS + 1))
+        peak, slope, _ = self.largest(ends[:-1], ends[1:])
+        return float(peak.max()), float(slope.max())
+
+    def largest(self, left: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return upper bounds on the density and on the sizes of its slope and its bend in the pieces, on intervals."""
+        found = np.zeros((3, len(left)))
+        for piece, unit in zip(self.pieces, self.weights.log_units, strict=True):
+            a, b = np.maximum(left, piece.low), np.minimum(right, piece.high)
+            met = a < b
+            if not met.any():
+                continue
+            middle, half = (a[met] + b[met]) / 2, (b[met] - a[met]) / 2 * (1 + _ROUND)
+            half += _ROUND * (piece.high - piece.low)
+            p = _derivatives(_shifted(piece.coefficients, Fraction(piece.low)), middle - piece.low, half)
+            if piece.bell is not None:
+                bell = _bell_derivatives(piece.bell, unit, middle, half)
+                p = (
+                    p[0] * bell[0],
+                    p[1] * bell[0] + p[0] * bell[1],
+                    p[2] * bell[0] + 2 * p[1] * bell[1] + p[0] * bell[2],
+                )
+            found[:, met] += p
+        found *= 1 + _ROUND
+        return found[0], found[1], found[2]
+
+    @cached_property
+    def jumps(self) -> tuple[Floats, Floats]:
+        """Upper bounds on the sizes of the jumps of the density and of its slope at each edge, outermost included."""
+        # Balls around the values on both sides: what the float rounding of a value can be is part of them.
+        ends = np.array(self.edges)
+        found = np.zeros((2, len(ends)))
+        sizes = np.zeros((2, len(ends)))
+        for piece, unit in zip(self.pieces, self.weights.log_units, strict=True):
+            for side, end in ((1.0, piece.low), (-1.0, piece.high)):
+                place = int(np.searchsorted(ends, end))
+                value, slope, *_ = *_shifted(piece.coefficients, Fraction(end)), 0.0
+                size = [abs(value), abs(slope)]
+                if piece.bell is not None:
+                    sd = float(piece.bell[1])
+                    t = float((Fraction(end) - piece.bell[0]) / piece.bell[1])
+                    height = math.exp(-t * t / 2 - unit)
+                    size = [abs(value) * height, (abs(slope) + abs(value * t / sd)) * height]
+                    value, slope = value * height, (slope - value * t / sd) * height
+                    size = [one * (1 + t * t + abs(unit)) for one in size]
+                found[:, place] += side * np.array([value, slope])
+                sizes[:, place] += size
+        bounds = np.abs(found) + _ROUND * sizes
+        return bounds[0], bounds[1]
 
     def mass(self, low: Any, high: Any) -> tuple[float, float]:
         """Return floats below and above the probability of [low, high]."""
@@ -201,19 +254,30 @@ class Density(Drawn):
 
     def pdf(self, x: npt.ArrayLike) -> Floats:
         """Return the density at each point, in floats; at an edge that of the piece to its right."""
+        return self.pdf_and_error(x)[0]
+
+    def pdf_and_error(self, x: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Return the same with a bound on its rounding, for points that are not next to an edge."""
         at = np.asarray(x, dtype=np.float64)
         total: Floats = np.zeros(at.shape)
+        error: Floats = np.zeros(at.shape)
         for piece, unit in zip(self.pieces, self.weights.log_units, strict=True):
             # In powers of x - low no large terms cancel.
-            there = np.zeros(at.shape)
+            there, size = np.zeros(at.shape), np.zeros(at.shape)
             for c in reversed(_shifted(piece.coefficients, Fraction(piece.low))):
                 there = there * (at - piece.low) + c
+                size = size * np.abs(at - piece.low) + abs(c)
+            digits = np.full(at.shape, 4.0 * len(piece.coefficients))
             if piece.bell is not None:
                 mean, sd = (float(part) for part in piece.bell)
-                there = there * np.exp(-(((at - mean) / sd) ** 2) / 2 - unit)
+                away = np.abs((at - mean) / sd)
+                bell = np.exp(-(away**2) / 2 - unit)
+                there, size = there * bell, size * bell
+                digits += 4 + away * abs(mean) / sd + 4 * away**2 + 2 * abs(unit)
             inside = (at >= piece.low) & ((at < piece.high) | ((at == piece.high) & (piece.high == self.high)))
             total += np.where(inside, np.maximum(there, 0.0), 0.0)
-        return total
+            error += np.where(inside, digits * size * _DIGIT, 0.0)
+        return total, error
 
     # -- looks --------------------------------------------------------------------------------------------------
 
@@ -277,3 +341,40 @@ def _shifted(coefficients: Sequence[Fraction], by: Fraction) -> list[float]:
         for place in range(len(left) - 2, k - 1, -1):
             left[place] += by * left[place + 1]
     return [float(c) for c in left]
+
+
+def _derivatives(coefficients: Sequence[float], at: Floats, half: Floats) -> tuple[Floats, Floats, Floats]:
+    """Upper bounds on the sizes of a polynomial and its first two derivatives within ``half`` of points."""
+    taylor = [np.full(at.shape, c) for c in coefficients]
+    sizes = [np.full(at.shape, abs(c)) for c in coefficients]
+    for k in range(len(taylor)):
+        for place in range(len(taylor) - 2, k - 1, -1):
+            taylor[place] = taylor[place] + at * taylor[place + 1]
+            sizes[place] = sizes[place] + np.abs(at) * sizes[place + 1]
+    bounds = [np.abs(one) + _ROUND * size for one, size in zip(taylor, sizes, strict=True)]
+    found = [np.zeros(at.shape) for _ in range(3)]
+    for k, bound in enumerate(bounds):
+        for order, factor in enumerate((1, k, k * (k - 1))):
+            if factor:
+                found[order] += factor * bound * half ** (k - order)
+    return found[0], found[1], found[2]
+
+
+def _bell_derivatives(
+    bell: tuple[Fraction, Fraction], unit: float, middle: Floats, half: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The same of a bell over its integral: t, t·e^{-t²/2} and (t²-1)·e^{-t²/2} have their extremes at 0, 1 and √3."""
+    mean, sd = float(bell[0]), float(bell[1])
+    centre = np.abs(middle - mean) / sd
+    off = half / sd + _ROUND * (centre + (np.abs(middle) + abs(mean)) / sd)
+    near, far = np.maximum(centre - off, 0.0), centre + off
+
+    def height(t: Floats) -> Floats:
+        exponent = -(t**2) / 2 - unit
+        exponent += _ROUND * (t**2 + abs(unit))
+        value: Floats = np.exp(np.minimum(exponent, 700.0))
+        return value
+
+    steepest = np.clip(1.0, near, far)
+    bent = [np.abs(t**2 - 1) * height(t) for t in (near, far, np.clip(math.sqrt(3), near, far))]
+    return height(near), steepest * height(steepest) / sd, np.max(bent, axis=0) / sd**2

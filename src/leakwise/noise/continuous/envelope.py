@@ -8,7 +8,8 @@ the dual of the envelope's linear program with an integral for the sum: a merged
 x, and there the sum of the lifts that it was merged from is at least t times their probability. So every t with
 V(t) < δ is above e^ε_c. A guess x that no outcome lifts to t does not count. Below, a post-processing of cells of
 outcomes is proven by the lifts of single guesses, of which no event around them has a smaller one in the limit. Both
-come from one finite linear program: its dual vector, carried over to all x, and its primal solution.
+come from one finite linear program: its dual vector, carried over to all x, and its primal solution. Under little noise
+outcomes are better left apart, each taking in others until its lift is t; v = 1/t proves that next to best.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from leakwise.leakage import envelope
 from leakwise.mechanism import Mechanism
 from leakwise.noise.continuous.density import Density
 from leakwise.noise.continuous.leakage import UP, largest_leakage, maximal_leakage_of
-from leakwise.noise.continuous.outcomes import SLACK, Cells, Weighing
+from leakwise.noise.continuous.outcomes import SLACK, Cells, Weighing, crowded
 from leakwise.priors import Prior
 from leakwise.types import Floats
 
@@ -42,7 +43,12 @@ _GRAIN = 2.0**-30
 _FINER = 8
 _NOTHING = 2.0**-56
 # The least inverse of the dual vector, as shares of t: the best of them is taken.
-_FLOORS = (0.01, 0.1)
+_FLOORS = (0.01, 0.1, 0.3, 1.0)
+# How often cells are halved whose lifts are next to what is reached, how far apart lifts must be for it, and of which
+# share of the cells.
+_HALVINGS = 8
+_CLOSE = 1e-4
+_SHARE = 0.2
 
 
 def envelope_between(noise: OnDensity, density: Density, delta: Fraction, grid: int) -> tuple[float, float]:
@@ -60,13 +66,12 @@ def envelope_between(noise: OnDensity, density: Density, delta: Fraction, grid: 
     inner = cells[cells.left < cells.right]
     fine = weighing.split(inner, _FINER)
     tails = cells[cells.left == cells.right]
-    guesses = _parts(density, grid)[0]
+    guesses = _parts(density, noise.scale, grid, inner[:0])[0]
     law = _law(noise, inner, fine, tails, reach)
     lower, dual = _program(_chances(noise, inner, reach, density, guesses), law, delta)
-    fine = fine + tails
-    untouched = _reached(fine.lift_least, noise.peak * fine.width * fine.inside_least / UP, chance)
+    fine, untouched = _settled(weighing, fine + tails, chance)
     lower = max(lower, untouched)
-    proof = _Proof(noise, density, fine, reach, _parts(density, _FINER * grid), guesses, dual)
+    proof = _Proof(noise, density, fine, reach, _parts(density, noise.scale, _FINER * grid, fine), guesses, dual)
     for floor in _FLOORS:
         start = last_that_holds(
             lambda t, floor=floor: proof.chance(t, floor) < chance,  # type: ignore[misc]
@@ -78,12 +83,32 @@ def envelope_between(noise: OnDensity, density: Density, delta: Fraction, grid: 
     return min(lower, upper), upper
 
 
-def _parts(density: Density, count: int) -> tuple[Floats, Floats, Floats]:
-    """About so many cells of the secret: one point of each, the ends of the support among them, and their ends."""
+def _settled(weighing: Weighing, cells: Cells, delta: float) -> tuple[Cells, float]:
+    """Return cells, smaller ones where the lift is next to what is reached, and what single outcomes in them reach."""
+    for _ in range(_HALVINGS):
+        reached = _reached(cells.lift_least, weighing.noise.peak * cells.width * cells.nearest_least / UP, delta)
+        lift = math.exp(reached)
+        unsure = (cells.lift_least < lift * (1 - _CLOSE)) & (cells.lift_most > lift * (1 + _CLOSE))
+        unsure &= cells.left < cells.right
+        if not 0 < unsure.sum() < len(cells) * _SHARE:
+            break
+        cells = cells[~unsure] + weighing.split(cells[unsure], 2)
+    return cells, reached
+
+
+def _parts(density: Density, scale: float, count: int, cells: Cells) -> tuple[Floats, Floats, Floats]:
+    """About so many cells of the secret: one point of each, the ends of the support among them, and their ends.
+
+    They are as small as the cells of outcomes where these are smaller.
+    """
     length = math.fsum(high - low for low, high in density.support)
+    edges = np.array(density.edges)
     lefts, rights = [], []
     for low, high in density.support:
-        cuts = np.linspace(low, high, max(1, round(count * (high - low) / length)) + 1)
+        cuts = crowded(low, high, max(1, round(count * (high - low) / length)), edges, scale)
+        small = cells[cells.right - cells.left < np.interp((cells.left + cells.right) / 2, cuts[:-1], np.diff(cuts))]
+        more = np.concatenate([small.left, small.right])
+        cuts = np.unique(np.concatenate([cuts, more[(more > low) & (more < high)]]))
         lefts.append(cuts[:-1])
         rights.append(cuts[1:])
     left, right = np.concatenate(lefts), np.concatenate(rights)
@@ -119,20 +144,22 @@ def _program(chances: Floats, law: tuple[Floats, Floats], delta: Fraction) -> tu
     more = delta * Fraction(1 + _MORE) + Fraction(float((most - least).sum()))
     found = envelope(finite, Prior(weights), min(more, (1 + delta) / 2))
     merged = found.post_processing.matrix
-    above, below = most @ merged * UP, least @ merged / UP
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lifts = np.where(above > 0, (chances @ merged / UP).max(axis=0) / above, 0.0)
+    above, gains = most @ merged * UP, (chances @ merged).max(axis=0) / UP
+    lifts = np.divide(gains, above, out=np.zeros_like(gains), where=above > 0)
     dual = np.array([float(one) for one in found.certificate.dual[:-1]])
-    return _reached(lifts, below, float(delta)), dual
+    return _reached(lifts, gains, float(delta)), dual
 
 
-def _reached(lifts: Floats, chances: Floats, delta: float) -> float:
-    """The largest leakage that outcomes with these lifts are proven to reach with probability δ."""
+def _reached(lifts: Floats, gains: Floats, delta: float) -> float:
+    """The largest leakage that outcomes with these lifts are proven to reach with probability δ.
+
+    An outcome with a lift above t takes in others until its lift is t: its probability becomes as many times larger.
+    ``gains`` are the products of lifts and probabilities.
+    """
     order = np.argsort(-lifts)
-    enough = np.cumsum(chances[order]) >= delta * UP
-    if not enough.any():
-        return 0.0
-    return max(math.log(max(float(lifts[order][enough.argmax()]), 1.0)) / UP - 2.0**-48, 0.0)
+    taken = np.cumsum(gains[order]) / (delta * UP)
+    best = float(np.minimum(lifts[order], taken).max(initial=1.0))
+    return max(math.log(max(best, 1.0)) / UP - 2.0**-48, 0.0)
 
 
 def _chances(noise: OnDensity, cells: Cells, reach: float, density: Density, guesses: Floats) -> Floats:
@@ -146,6 +173,19 @@ def _chances(noise: OnDensity, cells: Cells, reach: float, density: Density, gue
     ends = [[noise.upper_tail(x - density.low + far), noise.upper_tail(density.high + far - x)] for x in guesses]
     found = np.hstack([found, np.array(ends)])
     return found
+
+
+def _beside(density: Density, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """P(secret beside each cell of it), left and right, from below: within its interval of the support, and in all."""
+    mass = np.array([density.mass(a, b)[0] for a, b in zip(left.tolist(), right.tolist(), strict=True)]) / UP
+
+    def sums(mass: Floats) -> Floats:
+        before, after = np.cumsum(mass)[:-1], np.cumsum(mass[:0:-1])[::-1]
+        found: Floats = np.stack([np.append(0.0, before), np.append(after, 0.0)], axis=1)
+        return found
+
+    own = [sums(mass[(left >= low) & (right <= high)]) for low, high in density.support]
+    return np.concatenate(own), sums(mass)
 
 
 class _Proof:
@@ -174,10 +214,19 @@ class _Proof:
         self.beyond = 2 * noise.upper_tail(reach) * UP
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             each = self.shape / cells.least
-        # Of 0/0, far from the outcome, nothing is known: there a guess may be lifted to anything.
-        lifts = np.where(np.isnan(each), math.inf, each).max(axis=1) * UP
-        # Where ε is infinite outcomes beyond the cells could lift any guess.
-        self.lifts = np.full(len(left), math.inf) if noise.worst_ranges(density) is None else lifts
+        # P(X from the guess to the outcome) times the lift is at most 1: k falls with the distance. So much is known
+        # of outcomes beyond a gap, where floats are 0, and of those beyond the cells where ε is infinite.
+        own, in_all = _beside(density, left, right)
+        with np.errstate(divide="ignore"):
+            for low, high in density.support:
+                here = (left >= low) & (right <= high)
+                for side, gone in enumerate((cells.right <= low, cells.left >= high)):
+                    where = np.ix_(here, gone)
+                    each[where] = np.fmin(each[where], 1 / own[here, side, None])
+            lifts = np.where(np.isnan(each), math.inf, each).max(axis=1)
+            if noise.worst_ranges(density) is None:
+                lifts = np.maximum(lifts, (1 / in_all).max(axis=1))
+        self.lifts = lifts * UP
 
     def chance(self, t: float, floor: float) -> float:
         kept = self.lifts >= t

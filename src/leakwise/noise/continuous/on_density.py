@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OnDensity"]
 
-# In scales: how far from a cut the noise changes so much that a step of the secret is divided.
-_NEAR = np.concatenate([np.arange(0.5, 9, 0.5), [10, 12, 16, 20, 24, 32, 48]])
-
 
 class OnDensity(Shown):
     """Y = X + noise for a secret X with a density; f is symmetric and falls with the distance, k = f/f(0)."""
@@ -39,8 +36,10 @@ class OnDensity(Shown):
     repeated: float = 1.0
     # -log m in the tails, on average above that of the cell that stands for them.
     falling: float = 1.0
-    # Points of Gauss-Legendre that a piece of the secret between two near cuts takes.
-    nodes: ClassVar[int] = 4
+    # Whether k has no jumps.
+    smooth: ClassVar[bool] = True
+    # Half the number of coefficients of the polynomials that P(outcome in an interval | x) is taken for.
+    smoothness: ClassVar[int] = 8
     # How many times as many cells it takes as Laplace noise.
     fineness: ClassVar[int] = 2
 
@@ -68,6 +67,10 @@ class OnDensity(Shown):
     @abstractmethod
     def shape(self, distance: Floats) -> Floats:
         """Return k at distances, in floats."""
+
+    def steepest(self, distance: Floats) -> Floats:
+        """Return the largest size of the slope of k at these distances and beyond, for noise without jumps."""
+        raise NotImplementedError
 
     @abstractmethod
     def upper_tail(self, distance: float) -> float:
@@ -113,12 +116,20 @@ class OnDensity(Shown):
         """Return the outcomes at which M is not smooth, apart from the edges of the density."""
         return np.empty(0)
 
-    def near_cuts(self, cuts: Floats, step: float) -> Floats:
-        """Return values of the secret between which P(outcome below a cut) is next to a polynomial on every step."""
-        away = self.scale * _NEAR
-        away = away[away < step]
-        found: Floats = np.concatenate([(cuts[:, None] + away).ravel(), (cuts[:, None] - away).ravel()])
-        return found
+    def kinks(self, cuts: Floats) -> tuple[Floats, float]:
+        """Return where P(outcome between two cuts | x) is not smooth in x, but for the cuts themselves.
+
+        The number with it bounds what places that were left out can change, over all outcomes.
+        """
+        return np.empty(0), 0.0
+
+    @abstractmethod
+    def remainder(self, half: Floats, away: Floats, order: int) -> Floats:
+        """Return by how much polynomials of a degree below the order miss P(outcome between cuts | x) on panels.
+
+        That is, the sum over all intervals of the largest miss on the panel, at most. Panels are given by half of their
+        widths, and by how far from them the nearest cut is.
+        """
 
     # -- questions ----------------------------------------------------------------------------------------------
 

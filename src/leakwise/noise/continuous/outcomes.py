@@ -22,12 +22,28 @@ from leakwise.types import Bools, Floats
 if TYPE_CHECKING:
     from leakwise.noise.continuous.on_density import OnDensity
 
-__all__ = ["Bends", "Cells", "Weighing"]
+__all__ = ["Bends", "Cells", "Weighing", "crowded"]
 
 # Floats in between are rounded outwards by this much: many times what a few operations can lose.
 SLACK = 2.0**-44
 # Ends of cells that are this share of the noise's scale, or of the whole, apart count as one.
 MERGED = 1e-13
+# The probability of noise that reaches farther than what counts as near.
+_NEAR = 1e-12
+# Half of all ends are within about so many scales of an edge of the density, where the scale is small.
+_CROWD = 4.0
+
+
+def crowded(low: float, high: float, count: int, edges: Floats, scale: float) -> Floats:
+    """Return ends of so many cells from low to high, half of them in even steps, half near the edges."""
+    near = scale * _CROWD * np.geomspace(2.0**-10, 2.0**10, int(np.clip(4000 // len(edges), 3, 81)))
+    even = np.linspace(low, high, 8 * count + 1)
+    at = np.unique(np.concatenate([even, (edges[:, None] + near).ravel(), (edges[:, None] - near).ravel(), edges]))
+    at = at[(at >= low) & (at <= high)]
+    away = (at[:, None] - edges) / scale
+    rank = (at - low) / (high - low) + (away / (_CROWD + np.abs(away))).mean(axis=1) / 2
+    found: Floats = np.interp(np.linspace(rank[0], rank[-1], count + 1), rank, at)
+    return found
 
 
 class Bends(NamedTuple):
@@ -37,6 +53,13 @@ class Bends(NamedTuple):
     slope: Floats
     least_bend: Floats
     most_bend: Floats
+
+    @staticmethod
+    def grown(ends: Floats, exponent: Floats) -> Floats:
+        """Return what M can be at most where its logarithm is at most so much above that of a value; M ≤ 1."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            grown: Floats = np.fmin(ends * np.exp(exponent), 1.0)
+        return grown
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +151,7 @@ class Weighing:
         edges = np.array(self.density.edges)
         found: Floats = np.unique([low, *edges[(edges > low) & (edges < high)], high])
         apart = MERGED * min(self.noise.scale, high - low)
-        for more in (self.fixed, np.linspace(low, high, count + 1)):
+        for more in (self.fixed, crowded(low, high, count, edges, self.noise.scale)):
             # Of ends that are the same but for their last digits one is kept: an edge before any other.
             inner = np.unique(more[(more > low) & (more < high)])
             inner = inner[np.diff(inner, prepend=-math.inf) > apart]
@@ -154,14 +177,14 @@ class Weighing:
         """Return cells by their ends; no fixed place may lie inside one."""
         (a_low, a_high), (b_low, b_high) = self.values(left), self.values(right)
         wide = (right - left) * (1 + SLACK)
-        bends = self.noise.bends(self.density, left, right, np.maximum(a_high, b_high))
+        bends = self.bends(left, right, np.maximum(a_high, b_high))
         with np.errstate(over="ignore", invalid="ignore"):
-            swing = np.exp(np.minimum(bends.log_slope * wide / 2, 700.0))
+            swing = np.exp(bends.log_slope * wide / 2)
             sway = bends.slope * wide / 2
-            most = np.minimum(np.sqrt(a_high * b_high) * swing, (a_high + b_high) / 2 + sway)
+            most = np.fmin(np.sqrt(a_high) * np.sqrt(b_high) * swing, (a_high + b_high) / 2 + sway)
             most = np.minimum(most, np.maximum(a_high, b_high) + wide**2 / 8 * np.maximum(-bends.least_bend, 0))
             most = np.minimum(np.maximum(most, np.maximum(a_high, b_high)) * (1 + SLACK), 1.0)
-            least = np.maximum(np.sqrt(a_low * b_low) / swing, (a_low + b_low) / 2 - sway)
+            least = np.maximum(np.sqrt(a_low) * np.sqrt(b_low) / swing, (a_low + b_low) / 2 - sway)
             least = np.maximum(least, np.minimum(a_low, b_low) - wide**2 / 8 * np.maximum(bends.most_bend, 0))
             least = np.maximum(np.minimum(least, np.minimum(a_low, b_low)) * (1 - SLACK), 0.0)
             curve = wide**2 / 12
@@ -169,8 +192,44 @@ class Weighing:
             inside_most = np.minimum((a_high + b_high) / 2 - curve * bends.least_bend, most) * (1 + SLACK)
         near, far = self._nearest(left, right)
         beyond = self.beyond(left, right)
+        # There M falls with the distance.
+        least = np.where(beyond, np.minimum(a_low, b_low), least)
+        most = np.where(beyond, np.maximum(a_high, b_high), most)
+        inside_least, inside_most = np.clip(inside_least, least, most), np.clip(inside_most, least, most)
         width = (right - left) * np.where(beyond, self.noise.repeated, 1.0)
         return Cells(left, right, width, least, most, inside_least, inside_most, near, far)
+
+    def bends(self, left: Floats, right: Floats, ends: Floats) -> Bends:
+        """Return what the noise says of them, or what the density says where it is the smoother of the two.
+
+        By parts, M' = ∫ π'k and M'' = ∫ π''k next to the jumps of π and π' at the edges, which count with k and k' at
+        their distances. Far from an outcome π'' counts with what is left of the noise there.
+        """
+        found, noise = self.noise.bends(self.density, left, right, ends), self.noise
+        if not noise.smooth:
+            return found
+        edges = np.array(self.density.edges)
+        away = np.maximum(np.maximum(edges - right[:, None], left[:, None] - edges), 0.0) * (1 - SLACK)
+        (jump, bend), (_, slopes, curves) = self.density.jumps, self.far
+        window = noise.reach(_NEAR)
+        whole, rest = 1 / noise.peak, _NEAR / noise.peak
+        _, slope, curve = self.density.largest(left - window, right + window)
+        k = noise.shape(away)
+        most_slope = (k @ jump + slope * whole + slopes * rest) * (1 + SLACK)
+        most_bend = (noise.steepest(away) @ jump + k @ bend + curve * whole + curves * rest) * (1 + SLACK)
+        return Bends(
+            found.log_slope,
+            np.minimum(found.slope, most_slope),
+            np.maximum(found.least_bend, -most_bend),
+            np.minimum(found.most_bend, most_bend),
+        )
+
+    @cached_property
+    def far(self) -> tuple[float, float, float]:
+        """Upper bounds on the density, its slope and its bend, inside the pieces."""
+        ends = np.array(self.density.edges)
+        peak, slope, bend = self.density.largest(ends[:-1], ends[1:])
+        return float(peak.max()), float(slope.max()), float(bend.max())
 
     def beyond(self, left: Floats, right: Floats) -> Bools:
         """Return which cells lie beyond the ends of the density."""
