@@ -25,10 +25,12 @@ from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["has_levels", "search_levels"]
 
-_ROUNDS, _PATIENCE = 80, 4
-_SLOW = 1e-6  # of the value, what a round must bring
-_STARTS = 1200  # divided by the letters: sets that one round begins with
+_ROUNDS, _PATIENCE = 300, 8
+_SLOW = 1e-5  # of the value, what a round must bring
+_STARTS = 6000  # divided by the letters: sets that one round begins with
 _TABLE = 20_001
+_STEEPNESS = 32
+_NOISES = (0.003, 0.01, 0.03, 0.1, 1.0)  # of what letters ask for their mass, in the order in which they are raised
 _ABOVE = 1 + 2.0**-50  # from t₋ to t₊, and more
 _ENOUGH = 3e-3  # a relative gap that is not worth another proof
 _CLOSE = 1e-5  # the relative gap that is aimed at
@@ -47,6 +49,9 @@ class _Levels(Protocol):
     def parts(self) -> Floats:
         """What each letter adds to sums of the set's own, in each state (states × letters × sums)."""
 
+    def least(self, order: Indices) -> Floats:
+        """The least mass that a prior of the set gives to the first letters of an order, for each number of them."""
+
     def values(self, mass: Floats, own: Floats) -> tuple[Floats, Bools]:
         """The lifts of the states (… × states) from the masses in them and the set's own sums; whether they are any."""
 
@@ -59,13 +64,19 @@ class _BoxLevels:
         assert isinstance(box, Box)
         p = cone.prior.probabilities
         self.share = 1 / cone.ratio_float
-        self.down = p - np.array([float(end) for end in box.lower])
+        self.low = np.array([float(end) for end in box.lower])
+        self.down = p - self.low
         self.up = np.array([float(end) for end in box.upper]) - p
 
     def parts(self) -> Floats:
         parts = np.zeros((3, len(self.up), 2))
         parts[0, :, 0], parts[2, :, 1] = self.up, self.down
         return parts
+
+    def least(self, order: Indices) -> Floats:
+        low, high = self.low[order], self.low[order] + (self.up + self.down)[order]
+        least: Floats = np.maximum(np.cumsum(low), 1 - (high.sum() - np.cumsum(high)))
+        return least
 
     def values(self, mass: Floats, own: Floats) -> tuple[Floats, Bools]:
         at_level, raised = mass[..., 1], mass[..., 2]
@@ -79,33 +90,55 @@ class _BoxLevels:
 
 
 class _KLLevels:
-    states = 2
+    states = 3
 
     def __init__(self, cone: RobustCone) -> None:
         ball = cone.priors
         assert isinstance(ball, KLBall)
-        self.size, self.ratio, radius = len(cone.prior), cone.ratio_float, float_above(ball.radius)
+        self.p, self.share, self.radius = cone.prior.probabilities, 1 / cone.ratio_float, float_above(ball.radius)
         self.masses = np.linspace(0, 1, _TABLE)
         inner = self.masses[1:-1]
         low, high = np.zeros(len(inner)), inner.copy()
         for _ in range(60):
             middle = (low + high) / 2
             with np.errstate(divide="ignore"):
-                far = inner * np.log(inner / middle) + (1 - inner) * np.log((1 - inner) / (1 - middle)) > radius
+                far = inner * np.log(inner / middle) + (1 - inner) * np.log((1 - inner) / (1 - middle)) > self.radius
             low, high = np.where(far, middle, low), np.where(far, high, middle)
-        self.least = np.concatenate([[0.0], high, [np.exp(-radius)]])
+        self.least_masses = np.concatenate([[0.0], high, [np.exp(-self.radius)]])
+        self.steepness = np.geomspace(1e-3, 1 - 1e-4, _STEEPNESS) * cone.ratio_float
 
     def parts(self) -> Floats:
-        return np.zeros((2, self.size, 0))
+        return np.zeros((3, len(self.p), 0))
+
+    def least(self, order: Indices) -> Floats:
+        return self._least(np.cumsum(self.p[order]))
+
+    def _least(self, mass: Floats) -> Floats:
+        least: Floats = np.interp(mass, self.masses, self.least_masses)
+        return least
 
     def values(self, mass: Floats, own: Floats) -> tuple[Floats, Bools]:
-        raised = mass[..., 1]
-        least = np.interp(raised, self.masses, self.least)
+        between, raised = mass[..., 1], mass[..., 2]
         real = (raised > 1e-12) & (raised < 1 - 1e-12)
-        # M ≤ t(a + (M - a) q): the ratio a/M that it leaves.
-        share = np.clip((1 - self.ratio * least) / (self.ratio * (1 - least)), 0.0, 1.0)
-        top = 1 / np.where(real, raised + share * (1 - raised), 1.0)
-        return np.stack([share * top, top], axis=-1), real
+        level = np.where(between > 1e-12, self._between(between, raised), 0.0)
+        # M ≤ t(a + (M - a) q): the ratio a/M that is left to the others where all of these are at the top.
+        least = self._least(raised + np.where(level >= 1, between, 0.0))
+        low = np.clip((self.share - least) / (1 - least), 0.0, 1.0)
+        low = np.where((between > 1e-12) & (level < 1), 0.0, low)
+        level = np.clip(level, low, 1.0)
+        mean = np.where(real, raised + level * between + low * (1 - raised - between), 1.0)
+        return np.stack([low, level, np.ones(low.shape)], axis=-1) / mean[..., None], real
+
+    def _between(self, between: Floats, raised: Floats) -> Floats:
+        """The least level, as a part of the top, at which letters of a mass leave the others zero; none from one on."""
+        best = np.full(between.shape, np.inf)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            for kappa in self.steepness:
+                others = (1 - between - raised) * np.log1p(-kappa * self.share) + raised * np.log1p(
+                    kappa * (1 - self.share)
+                )
+                best = np.fmin(best, self.share + np.expm1((self.radius - others) / between) / kappa)
+        return best
 
 
 class _Sets:
@@ -171,9 +204,9 @@ def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
         for _ in range(number):
             if limits.exhausted:
                 break
-            order = np.argsort(rate + generator.choice([0.1, 0.3, 1.0, 3.0]) * generator.standard_normal(size))
+            order = np.argsort(rate + generator.choice(_NOISES) * generator.standard_normal(size))
             state = np.zeros(size, dtype=np.intp)
-            taken = np.cumsum(p[order]) <= generator.uniform(0.8, 1.1) / cone.ratio_float
+            taken = levels.least(order) <= generator.uniform(0.8, 1.1) / cone.ratio_float
             state[order[taken]] = levels.states - 1
             state[order[min(int(taken.sum()), size - 1)]] = 1
             state, worth = sets.improved(y, state)

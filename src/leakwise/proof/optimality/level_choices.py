@@ -1,0 +1,221 @@
+r"""What the letters of a column may be, where its largest lift M and one level of a box or a KL ball are known.
+
+A letter of a box is at 0, at the level τ or at M: these are the vertices of the cone, and f is convex between them. One
+of a KL ball is compared at a list of lifts, between which f lies below its chords and the logarithm below tangents. A
+cell is a rectangle of the two numbers with a range for each letter: states of a box, shares of M in a ball.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from leakwise.exact import float_below
+from leakwise.priors import Box, KLBall
+from leakwise.proof.optimality.functions import Function
+from leakwise.types import Bools, Floats, Indices
+
+__all__ = ["BoxShape", "Choices", "KLShape", "Shape"]
+
+_LARGEST_LEVEL = 40.0  # of κ: beyond it only the least lift that it allows counts
+_STEEP = 1e-2  # tangents of the logarithm are taken no closer to zero
+_STEPS = 9  # lifts of a letter that are tried in a KL ball
+_ABOVE = 1 + 2.0**-50
+_ENDS = (slice(None, -1), slice(1, None))
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What each letter may be at the four corners of each cell (4 × cells × letters × choices)."""
+
+    worth: Floats
+    mass: Floats
+    cost: Floats
+    most: Floats  # what the costs may add up to (4 × cells)
+    moves: tuple[Floats, Floats]  # the mass that a choice gains along each side of its cell
+
+    def total(self, mu: Floats, nu: Floats) -> tuple[Floats, Floats]:
+        """Return the bounds that prices of mass, one for each corner, and of cost prove of the corners, rounded up.
+
+        Also what each choice is worth at these prices, which says what the bounds are without the others of its letter.
+        """
+        # The price of mass may rise along a side by as much: mass that rises with it pays at least this much less.
+        first = np.maximum(0.0, np.maximum(mu[2] - mu[0], mu[3] - mu[1]))[:, None, None] / 4
+        second = np.maximum(0.0, np.maximum(mu[1] - mu[0], mu[3] - mu[2]))[:, None, None] / 4
+        left = self.worth - mu[..., None, None] * self.mass - nu[:, None, None] * self.cost
+        left += first * self.moves[0] + second * self.moves[1]
+        size = np.abs(self.worth).max(axis=3).sum(axis=2) + nu * np.abs(self.cost).max(axis=3).sum(axis=2)
+        size += np.abs(mu) * (1 + self.mass.max(axis=3).sum(axis=2)) + nu * np.abs(self.most)
+        paid = left.max(axis=3).sum(axis=2) + mu + nu * self.most
+        return paid + size * (self.worth.shape[2] + 64) * 2.0**-50, left
+
+
+class Shape(Protocol):
+    letters: int
+    whole: tuple[float, float]  # the range of a letter of which nothing is known
+
+    def start(self) -> tuple[Floats, Floats]:
+        """Return the first cells: the least and the largest of both numbers (2 × cells)."""
+
+    def choices(self, low: Floats, high: Floats, least: Floats, most: Floats) -> Choices:
+        """Return the choices at the corners of cells, the second number differing from the first to the second one."""
+
+    def narrowed(self, low: Floats, high: Floats, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
+        """Return what is left of the ranges of letters of which only some choices are to be kept."""
+
+    def parted(self, first: Indices, second: Indices, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        """Return where the lower part of a letter's range ends and the upper one begins, to tell two choices apart."""
+
+
+class BoxShape:
+    """A box of priors: levels τ, and how far M is above them. The states of a letter are 0, 1 (at τ) and 2 (at M)."""
+
+    whole = (0.0, 2.0)
+
+    def __init__(self, f: Function, p: Floats, y: Floats, priors: Box, ratio: float) -> None:
+        self.f, self.p, self.y, self.ratio, self.letters = f, p, y, ratio, len(p)
+        here, places = priors.nominal.fractions, np.flatnonzero(priors.support)
+        self.up = np.array([float_below(priors.upper[i] - here[i]) for i in places])
+        self.down = np.array([float_below(here[i] - priors.lower[i]) for i in places])
+        self.cap = _caps(p)
+
+    def start(self) -> tuple[Floats, Floats]:
+        low, high = _grid(*2 * [np.linspace(0, self.ratio, 9)])
+        kept = (low.sum(axis=0) <= self.ratio) & (high.sum(axis=0) >= 1)
+        return low[:, kept], high[:, kept]
+
+    def choices(self, low: Floats, high: Floats, least: Floats, most: Floats) -> Choices:
+        tau, rise = _corners(low, high)
+        tau, rise = tau[:, :, None], rise[:, :, None]
+        # No letter costs more than all of them may: that is how far from τ it can be. And no lift exceeds 1/π_i.
+        budget = np.maximum(0.0, 1 - low.sum(axis=0)[:, None] / self.ratio) + 2.0**-50
+        with np.errstate(divide="ignore"):
+            cap = np.minimum(self.cap, (high[0][:, None] + budget / self.down) * _ABOVE)
+            floor = np.maximum(_floors(self.p, high.sum(axis=0)), (low[0][:, None] - budget / self.up) / _ABOVE)
+        # Where that is below M, or below τ, on the whole cell it takes their place.
+        capped, below = cap <= low.sum(axis=0)[:, None], cap <= low[0][:, None]
+        top = np.where(capped, cap, tau + rise)
+        lifted = floor >= high[0][:, None]  # above τ, which then is no choice
+        level = np.where(below, cap, np.where(lifted, floor, tau))
+        lifts = np.stack([np.broadcast_to(floor, top.shape), level, top], axis=3)
+        over = self.up * (tau - cap)
+        lowest = np.where(floor <= low[0][:, None], self.up * (tau - floor), 0.0)
+        lowest = np.where(lifted, self.down * (floor - tau), lowest)
+        costs = [lowest, np.where(below, over, np.where(lifted, lowest, 0.0))]
+        costs.append(np.where(below, over, self.down * np.where(capped, cap - tau, rise)))
+        width = (high - low)[:, :, None]
+        moving = [np.zeros(capped.shape), np.where(below | lifted, 0.0, self.p), np.where(capped, 0.0, self.p)]
+        along = np.stack(moving, axis=2) * width[0][:, :, None], np.stack([0 * moving[0], 0 * moving[0], moving[2]], 2)
+        # A state that is out of a letter's range is replaced by the nearest that is in it.
+        state = np.clip(np.arange(3), least.T[:, :, None], most.T[:, :, None]).astype(np.intp)
+
+        def within(values: Floats) -> Floats:
+            return np.take_along_axis(values, state if values.ndim == 3 else state[None], axis=-1)
+
+        return Choices(
+            within(self.p[:, None] * self.f(lifts) - self.y[:, None] * lifts),
+            within(self.p[:, None] * lifts),
+            within(np.stack(costs, axis=3)),
+            1 - (tau + rise)[:, :, 0] / self.ratio,
+            (within(along[0]), within(along[1] * width[1][:, :, None])),
+        )
+
+    def narrowed(self, low: Floats, high: Floats, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
+        return kept.argmax(axis=2).T.astype(np.float64), 2.0 - kept[:, :, ::-1].argmax(axis=2).T
+
+    def parted(self, first: Indices, second: Indices, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        end = np.clip(np.minimum(first, second), least, np.maximum(most - 1, least))
+        return end, np.minimum(end + 1, most)
+
+
+class KLShape:
+    """A KL ball: levels κ and largest lifts M. The range of a letter is one of shares of M."""
+
+    whole = (0.0, 1.0)
+
+    def __init__(self, f: Function, p: Floats, y: Floats, priors: KLBall, ratio: float) -> None:
+        self.f, self.p, self.y, self.ratio, self.letters = f, p, y, ratio, len(p)
+        self.radius, self.cap = float_below(priors.radius), _caps(p)
+        self.parts = (1 - np.cos(np.linspace(0, math.pi, _STEPS))) / 2
+
+    def start(self) -> tuple[Floats, Floats]:
+        levels = np.concatenate([[0.0], np.geomspace(_LARGEST_LEVEL / 4**8, _LARGEST_LEVEL, 9), [math.inf]])
+        return _grid(levels, np.linspace(1, self.ratio, 9))
+
+    def choices(self, low: Floats, high: Floats, least: Floats, most: Floats) -> Choices:
+        last = np.isinf(high[0])
+        level, top = _corners(low, np.where(np.isinf(high), low, high))
+        first, further = low[0][:, None, None], (level - low[0])[:, :, None, None]
+        # 1 + κ(λ - M/t) is positive for the κ and M of the column, hence for the least ones of its cell.
+        with np.errstate(divide="ignore"):
+            floor = np.maximum(0.0, low[1] / self.ratio - 1 / low[0])[:, None] * (1 - 2.0**-50)
+        floor = np.maximum(np.maximum(floor, _floors(self.p, high[1])), least.T * low[1][:, None] / _ABOVE)
+        cap = np.minimum(self.cap, np.where(most.T < 1, most.T * high[1][:, None] * _ABOVE, math.inf))
+        capped = cap <= low[1][:, None]
+        end = np.where(capped, cap, low[1][:, None])
+        steps = floor[:, :, None] + np.maximum(end - floor, 0.0)[:, :, None] * self.parts
+        # The last choice is M itself, which differs between the corners, or what no lift of the letter exceeds.
+        moving = np.where(capped, cap, top[:, :, None])[..., None]
+        lifts = np.concatenate([np.broadcast_to(steps, (4, *steps.shape)), moving], axis=3)
+        highest = np.where(capped, cap, high[1][:, None])
+        beyond = np.concatenate([steps[:, :, 1:], highest[:, :, None]], axis=2)
+        middle = (steps + beyond) / 2 - ((low[1] + high[1]) / 2 / self.ratio)[:, None, None]
+        # Tangents: in κ at the least κ of the cell, and of that in λ - M/t at the middle of each step.
+        z = np.maximum(1 + first * middle, _STEEP)
+        middle = np.where(first > 0, (z - 1) / np.where(first > 0, first, 1.0), middle)
+        here, slope = np.log(z) + further * middle / z, first / z + further / z**2
+        distance = lifts - (top / self.ratio)[..., None, None]
+        before, after = (here + slope * (part - middle) for part in (distance[..., :-1], distance[..., 1:]))
+        log = np.concatenate([before, after[..., -1:]], axis=3)
+        log[..., 1:-1] = np.maximum(log[..., 1:-1], after[..., :-1])
+        log += ((np.abs(here) + np.abs(slope) * (self.ratio + np.abs(middle))) * 2.0**-48).max(axis=3, keepdims=True)
+        cost = np.where(last[:, None, None], 0.0, -self.p[:, None] * log)
+        gained = np.zeros((*steps.shape[:2], _STEPS + 1))
+        gained[:, :, -1] = np.where(capped, 0.0, self.p * (high - low)[1][:, None])
+        room = np.broadcast_to(np.where(last, 0.0, -self.radius), top.shape)
+        worth = self.p[:, None] * self.f(lifts) - self.y[:, None] * lifts
+        return Choices(worth, self.p[:, None] * lifts, cost, room, (np.zeros_like(gained), gained))
+
+    def narrowed(self, low: Floats, high: Floats, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
+        # Lifts between two choices that are out are out as well; next to one that is in they are in.
+        lifts = np.divide(choices.mass, self.p[:, None], out=np.zeros_like(choices.mass), where=self.p[:, None] > 0)
+        last = kept.shape[2] - 1
+        first, final = (
+            np.maximum(kept.argmax(axis=2) - 1, 0),
+            np.minimum(last - kept[:, :, ::-1].argmax(axis=2) + 1, last),
+        )
+        lightest = np.take_along_axis(lifts.min(axis=0), first[..., None], axis=2)[..., 0]
+        heaviest = np.take_along_axis(lifts.max(axis=0), final[..., None], axis=2)[..., 0]
+        least, most = lightest / high[1][:, None] / _ABOVE, heaviest / low[1][:, None] * _ABOVE
+        return np.where(self.p > 0, least, 0.0).T, np.where((self.p > 0) & (final < last), most, 1.0).T
+
+    def parted(self, first: Indices, second: Indices, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        shares = np.append(self.parts, 1.0)
+        middle = least + (most - least) * (shares[first] + shares[second]) / 2
+        return middle, middle
+
+
+def _caps(p: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        caps: Floats = 1 / p * _ABOVE
+    return caps
+
+
+def _floors(p: Floats, tops: Floats) -> Floats:
+    """The least lift of each letter where no other exceeds a top (tops × letters): the mean is one."""
+    rest = (1 - tops[:, None] * (1 - p)) * (1 - 2.0**-40)
+    floors: Floats = np.where((rest > 2.0**-30) & (p > 0), rest / np.where(p > 0, p, 1.0), 0.0)
+    return floors
+
+
+def _grid(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    low, high = (np.stack([each.ravel() for each in np.meshgrid(first[part], second[part])]) for part in _ENDS)
+    return low, high
+
+
+def _corners(low: Floats, high: Floats) -> Floats:
+    """Both numbers at the four corners of cells (2 × 4 × cells), the second one differing first."""
+    return np.stack([np.stack([low[0], low[0], high[0], high[0]]), np.stack([low[1], high[1], low[1], high[1]])])
