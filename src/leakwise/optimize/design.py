@@ -131,7 +131,8 @@ def design(
         generation; ``"enumeration"`` lists all vertices as in [EX] Algorithm 1: for a single prior, few values and
         utilities whose outputs have no labels.
     tolerance
-        The gap to stop at.
+        The gap to stop at; for f-informations under limits on lifts that no mechanism takes above 1e-3, a share of
+        the most that they can be.
     time_limit
         Seconds after which the best mechanism so far is returned with its proven gap and a warning. A gap above 1%
         (5% for ``"frequencies"``, whose outcomes are limited in number) warns in any case.
@@ -384,9 +385,9 @@ def _closed(priors: PriorSet, limits: AskedLimits, utility: Utility, cone: Cone)
     above = None if found is None else closed_form(prior, asked.above, symmetric=utility.symmetric)
     if found is None or above is None or above.theorem != found.theorem:
         return None  # or ε within 2^-64 of the border of a region: the engine proves its own bound
-    # Its optimum at t₊ ≥ e^ε bounds every mechanism; integers lose N units of 2^-60, which the interval covers many
+    # Its optimum at t₊ ≥ e^ε bounds every mechanism; integers lose N units of 2^-60, which the margin covers many
     # times.
     bound = utility.interval(above.kernel, prior)[1]
     duals, root = utility.closed_form_proof(found.kernel, prior, cone.entry_box(), bound)
-    bound += margin(cone, duals if root is None else np.empty(0))
+    bound += margin(cone, duals if root is None else np.empty(0), bound)
     return Solution(found.kernel, bound, found.theorem, duals, root)

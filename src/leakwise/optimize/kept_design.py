@@ -186,7 +186,7 @@ def _searched(cone: Cone, gains: Floats, masks: Masks, limits: Limits) -> Soluti
 
     try:
         found = search_transport(cone, gains, masks, 0.0, limits)
-        bound = found.bound + margin(cone, found.duals)
+        bound = found.bound + margin(cone, found.duals, found.bound)
         for lifts in tried():
             for matrix in kept_integers(lifts, prior, inside):
                 fit = _Fit(matrix, _worth(matrix, prior, gains), miss(matrix, prior))

@@ -13,7 +13,7 @@ import numpy as np
 
 from leakwise.types import Floats
 
-__all__ = ["chord_duals", "chord_maxima", "chord_maximum", "chord_slopes", "knapsack"]
+__all__ = ["chord_duals", "chord_maxima", "chord_maximum", "chord_slopes", "flattened", "knapsack"]
 
 _AT_ONCE = 1 << 20  # numbers in memory
 
@@ -24,6 +24,20 @@ def chord_slopes(f: Function, low: Floats, high: Floats) -> Floats:
     """Return the slopes of the chords of f on [low, high]; zero where both ends are the same."""
     width, rise = high - low, f(high) - f(low)
     return np.divide(rise, width, out=np.zeros_like(rise), where=width > 0)
+
+
+def flattened(f: Function, p: Floats, low: Floats, high: Floats) -> Function:
+    """Return f less the multiple of x - 1 that makes the heaviest letter's chord flat: as lifts average to 1, the same.
+
+    A letter with nearly all of the mass has lifts of nearly 1, whose roundings would be more than all others are worth.
+    """
+    slope = float(chord_slopes(f, low, high)[p.argmax()])
+
+    def flat(x: Floats) -> Floats:
+        turned: Floats = f(x) - slope * (x - 1)
+        return turned
+
+    return flat
 
 
 def chord_maximum(f: Function, p: Floats, low: Floats, high: Floats, y: Floats) -> float:

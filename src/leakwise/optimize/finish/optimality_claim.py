@@ -19,24 +19,31 @@ from leakwise.types import Floats
 __all__ = ["bound_of", "close_to", "margin", "optimality_claim"]
 
 _SLACKS = (0.0, 1e-11, 1e-9)
+_TERMS = 64  # times the bound: more than the terms of a small one add up to
 _CUT = 2e-8  # where the checker cuts boxes for a set of priors it looks no closer: more slack would show the same
+_NEARLY = 1e-7  # of a bound, what the checker's may be above the search's to be given in its place
 _LOGARITHMIC = (6e-8, 1e-6)  # sets that rest on logarithms are designed for a slightly smaller ratio
 
 
-def margin(cone: Cone, duals: Floats) -> float:
-    """Return what the checker's own roundings, and the step from t₋ to t₊, may add to a bound."""
+def margin(cone: Cone, duals: Floats, bound: float) -> float:
+    """Return what the checker's own roundings, and the step from t₋ to t₊, may add to a bound.
+
+    It is little where the bound is: the checker's terms are no larger than what they add up to, but for a few of them,
+    and where t is nearly 1 a step of it counts for more.
+    """
     _, high = cone.entry_box()
     # A lift is at most 1/π_i: what a letter weighs in the sums is bounded, however large e^ε is.
     p = cone.prior.probabilities
     letters = np.abs(duals) if len(duals) == len(p) else np.zeros(len(p))
     logs = np.log(np.maximum(high, 2.0))
     size = float(letters @ high) + float((p * high * np.minimum(high, 1e3) + p * high * logs).sum()) + 1
-    return size * (len(p) + 48) * 2.0**-49
+    top = max(float(high.max()), 1 + 2.0**-52)
+    return min(size, _TERMS * bound * top / (top - 1) if bound > 0 else math.inf) * (len(p) + 48) * 2.0**-49
 
 
 def bound_of(cone: Cone, found: Found) -> float:
     """Return the bound that a search has proven, with the margin where it rests on duals."""
-    return found.bound + (margin(cone, found.duals) if found.proven is None else 0.0)
+    return found.bound + (margin(cone, found.duals, found.bound) if found.proven is None else 0.0)
 
 
 @one_blas_thread()
@@ -65,7 +72,7 @@ def optimality_claim(
     cut = claim.utility in DIVERGENCES and not isinstance(priors, Prior)
     for slack in _SLACKS if is_exact(priors) else _LOGARITHMIC:
         # Where the checker's roundings are in the way, a bound that is hardly larger is shown without its fallbacks.
-        claim = replace(claim, bound=bound + slack * (1 + abs(bound)))
+        claim = replace(claim, bound=bound + slack * (abs(bound) if isinstance(priors, Prior) else 1 + abs(bound)))
         if not shown <= claim.bound:
             shown = proven_bound(claim, priors, lambda: limits.exhausted, box)
         if shown <= claim.bound:
@@ -89,4 +96,4 @@ def close_to(claim: OptimalityClaim | None, priors: PriorSet, bound: float) -> f
     """
     if claim is None:
         return bound if is_exact(priors) else bound + 1e-6 * (1 + abs(bound))
-    return bound if is_exact(priors) and claim.bound - bound > 1e-6 * max(1.0, abs(bound)) else claim.bound
+    return bound if is_exact(priors) and claim.bound - bound > _NEARLY * abs(bound) else claim.bound

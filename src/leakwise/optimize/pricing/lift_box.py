@@ -77,6 +77,11 @@ class LiftPricing:
         first = [group[0] for group in self.groups.letters]
         self.box_low, self.box_high = low[first], high[first]
         self.target = (1 - self.low) / (self.high - self.low)
+        # A letter that can be at neither end, as the others do not weigh enough, is always the one in between: what it
+        # is worth is counted from the end of its own box, which it may not be far from.
+        self.always = (self.box_low > self.low) & (self.box_high < self.high)
+        self.start = np.where(self.always, self.box_low, self.low)
+        self.f_start = f(self.start)
 
     def _patterns(self, counts: Counts, free: Counts, lifts: Floats) -> Patterns:
         return Patterns(counts, free, lifts, np.full(len(free), self.low), np.full(len(free), self.high))
@@ -104,10 +109,10 @@ class LiftPricing:
         """
         p, sizes = self.groups.masses, self.groups.sizes
         lifts, fits, below = self._free_lifts(counts)
-        gain = p * (self.f_high - self.f_low) - y * (self.high - self.low)
-        base = float(sizes @ (p * self.f_low - y * self.low)) + counts @ gain
+        gain = p * (self.f_high - self.f_start) - y * (self.high - self.start)
+        base = float(sizes @ (p * self.f_start - y * self.start)) + counts @ gain
         safe = np.where(fits, lifts, 1.0)
-        free = p * (self.f(safe) - self.f_low) - y * (safe - self.low)
+        free = p * (self.f(safe) - self.f_start) - y * (safe - self.start)
         # Above the target the free letter was counted as high: take that away.
         costs = base[:, None] + free - np.where(below[:, None], 0.0, gain)
         return np.where(fits, costs, -np.inf), lifts, below
@@ -186,7 +191,7 @@ class LiftPricing:
         # Outside the windows the loss exceeds the chord maximum: the reduced cost is negative there.
         windows = self._windows(chord)
         listed = self._listed(windows, y, above, largest_window)
-        error = (float(np.abs(self.groups.sizes * y).sum()) + abs(self.f_high) + 1) * (len(p) + 16) * 2.0**-50
+        error = self._rounding(y) * (len(p) + 16) * 2.0**-50
         if listed is not None:
             vertices, largest = self.best_vertices(listed, y, most, above)
             return Priced(vertices, True, max(largest, above, 0.0) + error)
@@ -197,6 +202,13 @@ class LiftPricing:
             around = self.from_linear(self._around_chord(y, most))
             vertices = vertices.joined(self.best_vertices(near, y, most, above)[0], around)
         return Priced(vertices.take(np.flatnonzero(self.costs_of(vertices, y) > above)), complete, bound)
+
+    def _rounding(self, y: Floats) -> float:
+        """What the terms of a reduced cost add up to at most, and what a unit of mass makes of the free letter."""
+        p, sizes, low, high = self.groups.masses, self.groups.sizes, self.box_low, self.box_high
+        terms = np.abs(y) * high + p * np.abs([self.f(low), self.f(high), self.f_start]).max(axis=0)
+        between = self.always if self.always.any() else ~self.always
+        return float(sizes @ terms) + float((np.abs(y) / p)[between].max())
 
     def _listed(
         self, windows: list[tuple[float, float]], y: Floats, above: float, largest_window: int
@@ -221,7 +233,11 @@ class LiftPricing:
         found, free, bound, exact = heaviest_first(letters, most=most, above=above, branches=_BRANCHES)
         counts = np.empty_like(found)
         counts[:, order] = found
-        return self.completed(counts, order[free]), bound, exact
+        # Which letter is in between is chosen again: a rare one may not be able to take what roundings have left.
+        raised = counts.copy()
+        raised[np.arange(len(free)), order[free]] += 1
+        subsets = np.unique(np.concatenate([counts, raised]), axis=0)
+        return self.best_vertices(subsets, y, most, above)[0], bound, exact
 
     def completed(self, counts: Counts, free: Counts) -> Patterns:
         """Return the vertices with these letters raised and one of these groups in between, where that exists."""
@@ -239,13 +255,14 @@ class LiftPricing:
         """
         p, sizes = self.groups.masses, self.groups.sizes
         span = self.high - self.low
-        gain = p * (self.f_high - self.f_low) - y * span
-        rate = gain / (p * span)
-        base = float(sizes @ (p * self.f_low - y * self.low))
+        gain = p * (self.f_high - self.f_start) - y * (self.high - self.start)
+        rate = gain / (p * (self.high - self.start))
+        base = float(sizes @ (p * self.f_start - y * self.start))
+        whole = 1 - float(sizes @ (p * self.start))
         best, worst = float(rate.max()), float(rate.min())
 
         def keep(mass: Floats, value: Floats) -> Bools:
-            rest = (1 - self.low) - span * mass
+            rest = whole - span * mass
             promising: Bools = base + value + np.where(rest >= 0, best, worst) * rest > above
             return promising
 

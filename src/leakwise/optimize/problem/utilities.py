@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,7 +14,7 @@ from leakwise.errors import InvalidInput, did_you_mean
 from leakwise.exact import float_above, float_below, inverse_trace, rank_of, ratio_array
 from leakwise.leakage.measures.divergences import DIVERGENCES, as_convex
 from leakwise.mechanism import CommonLawKernel, Kernel
-from leakwise.optimize.bounds.chord import chord_duals, chord_slopes
+from leakwise.optimize.bounds.chord import chord_duals, chord_slopes, flattened
 from leakwise.optimize.problem.labelled_utilities import Expected, Gain, Guessing, LinearUtility
 from leakwise.optimize.problem.utility import Utility, seen, summed
 from leakwise.priors import Prior, PriorSet
@@ -35,6 +35,7 @@ __all__ = [
 
 # Larger alphabets are proven by chords, without duals.
 _MOST_LETTERS = 4096
+_MOST_ENTRIES = 4096  # of a matrix whose lifts are compared with 1 in integers
 LITTLE = 1e-9  # of a value, which nobody misses
 _LOST = 1e-8  # of a value, what floats may lose before long numbers are taken
 _LARGEST_EXACT = 64  # letters whose information matrix is inverted in long numbers
@@ -92,6 +93,21 @@ class FInformation(Utility):
         return gaps
 
     def interval(self, kernel: Kernel, prior: Prior, says: Indices | None = None) -> tuple[float, float]:
+        low, high = self._in_floats(kernel, prior)
+        beside = next((_BESIDE_ONE[name] for name, f in DIVERGENCES.items() if f is self.f), None)
+        if high - low <= LITTLE * high or beside is None or math.prod(kernel.shape) > _MOST_ENTRIES:
+            return low, high
+        # Where nearly all lifts are nearly 1 floats leave little of what they differ by: the integers do.
+        law, total = np.array(kernel.output_law(prior.weights), dtype=np.object_), prior.denominator
+        used = law > 0
+        differences = kernel.weights[:, used].astype(np.object_) * total - law[used]
+        d = (differences / law[used]).astype(np.float64)
+        mass = prior.probabilities[:, None] * (law[used] / (total * kernel.denominator)).astype(np.float64)
+        worth = beside(d)
+        value, slack = math.fsum((mass * worth).ravel()), float((mass * (np.abs(worth) + np.abs(d))).sum()) * 2.0**-47
+        return max(value - slack, 0.0), value + slack
+
+    def _in_floats(self, kernel: Kernel, prior: Prior) -> tuple[float, float]:
         if not isinstance(kernel, CommonLawKernel):
             return super().interval(kernel, prior)
         # A column of a common law plus a diagonal has two values only: no matrix at any size.
@@ -115,7 +131,8 @@ class FInformation(Utility):
         """The chords of Theorems 2 and 3, equal shares for Theorem 4."""
         if len(set(prior.weights.tolist())) == 1:
             return np.full(len(prior), bound / len(prior)), None
-        return chord_duals(self.f, prior.probabilities, *box), None
+        p = prior.probabilities
+        return chord_duals(flattened(self.f, p, *box), p, *box), None
 
     def claim(self, claim: OptimalityClaim, priors: PriorSet) -> tuple[OptimalityClaim | None, str | None]:
         # The checker knows the function by its own name, whatever the user calls it.
@@ -124,6 +141,21 @@ class FInformation(Utility):
             return None, "a Python function cannot be stored"
         many = int(priors.support.sum()) > _MOST_LETTERS
         return replace(claim, utility=name, duals=np.empty(0) if many else claim.duals), None
+
+
+def _entropy_beside_one(d: Floats) -> Floats:
+    logarithm = np.log1p(np.where(d > -1, d, 0.0))
+    entropy: Floats = (1 + d) * logarithm - d
+    return entropy
+
+
+# f(1 + d) of the named ones, but for a multiple of d, which adds nothing: within a few roundings of |f| + |d|.
+_BESIDE_ONE: dict[str, Callable[[Floats], Floats]] = {
+    "mutual_information": _entropy_beside_one,
+    "total_variation": lambda d: np.abs(d) / 2,
+    "chi_square": lambda d: d * d,
+    "hellinger": lambda d: (d / (1 + np.sqrt(1 + d))) ** 2,
+}
 
 
 class Frequencies(Utility):

@@ -9,6 +9,7 @@ from typing import Any
 
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.lp.blas_threads import one_blas_thread
+from leakwise.optimize.bounds.chord import Function, chord_duals, flattened
 from leakwise.optimize.pricing.vertex_list import list_vertices, vertex_count
 from leakwise.optimize.problem.cones import Cone, LiftBox
 from leakwise.optimize.problem.utilities import FInformation, Frequencies
@@ -39,6 +40,8 @@ _OPEN, _CLOSED = 1e-4, 1e-5
 _LARGEST_LIFT = 1e12
 # So many vertices make a linear program of less than a second.
 _SHORT = 20_000
+# Utilities below this are searched for in their own units.
+_LITTLE = 1e-3
 
 
 @one_blas_thread()
@@ -63,8 +66,33 @@ def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
 
 
 def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
-    """Bounds on lifts: windows of subset masses for few letters, near-perfect columns for more where they do."""
-    f = utility.f
+    """Bounds on lifts; where no mechanism is worth much, in units of what none exceeds.
+
+    Beside a letter with nearly all of the mass the tolerances of a search, which are absolute, would be more than all
+    that there is to find.
+    """
+    p, box = cone.prior.probabilities, cone.entry_box()
+    unit = float(chord_duals(utility.f, p, *box).sum())
+    if not 0 < unit < _LITTLE:
+        return _lifts(cone, utility.f, limits)
+    flat = flattened(utility.f, p, *box)
+
+    def f(x: Floats) -> Floats:
+        worth: Floats = flat(x) / unit
+        return worth
+
+    def tell(stage: str, value: float, bound: float) -> None:
+        limits.tell(stage, unit * value, unit * bound)
+
+    within = replace(limits, progress=tell)
+    answer = _lifts(cone, f, within)
+    limits.stopped |= within.stopped
+    found = replace(answer.found, duals=unit * answer.found.duals, largest=unit * answer.found.largest)
+    return replace(answer, found=found)
+
+
+def _lifts(cone: LiftBox, f: Function, limits: Limits) -> Answer:
+    """Windows of subset masses for few letters, near-perfect columns for more where they do."""
     fits = windows_fit(cone)
     if fits and len(cone.prior) < _MANY:
         return Answer(search_windows(cone, f, limits), "columns, priced by subset masses")
@@ -72,7 +100,7 @@ def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
         return Answer(search_blocks(cone, f, limits), "blocks of columns of nearly perfect mass, chord bound")
 
     def worth(found: Found) -> float:
-        return utility.value(found.lifts, found.weights, cone.prior)
+        return float(cone.prior.probabilities @ f(found.lifts) @ found.weights)
 
     near = search_near_perfect(cone, f, limits)
     if near.bound - worth(near) <= (_CLOSED if fits else _OPEN) * abs(near.bound):

@@ -81,13 +81,19 @@ def _all_listed_below(
     dual = np.array([y[group[0]] for group in groups])
     count = np.array([len(group) for group in groups])
     at_low, at_high = (float(f(np.array([end]))[0]) for end in ends)
-    gain = mass * (at_high - at_low) - dual * (high - low)
-    base = float(count @ (mass * at_low - dual * low))
+    # A letter that can be at neither end is always the free one: what it is worth is counted from its own floor.
+    starts = np.where((box[0] > low) & (box[1] < high), box[0], low)
+    begin = starts[[group[0] for group in groups]]
+    at_begin = f(begin)
+    gain = mass * (at_high - at_begin) - dual * (high - begin)
+    base = float(count @ (mass * at_begin - dual * begin))
     listed = 0
     units = (len(p) + 32) * 2.0**-50
     # A raised letter has a mass of at most 1/high, so that its terms are bounded by those at the ends of its own range.
-    error = (float(np.abs(y) @ box[1]) + float(p @ (np.abs(f(box[0])) + np.abs(f(box[1])))) + 1) * units
-    ends_of_f = _close_ends(f, p, *box, chord - room + error)
+    terms = float(np.abs(y) @ box[1]) + float(p @ (np.abs(f(box[0])) + np.abs(f(box[1])) + np.abs(f(starts))))
+    # The masses of the others are known to units of 1: so is what is left for the free letter.
+    errors = (terms + 4 * np.abs(y) / p) * units
+    ends_of_f = _close_ends(f, p, *box, chord - room + errors)
     for free, group in enumerate(groups):
         if late():
             return False
@@ -115,9 +121,9 @@ def _all_listed_below(
             raised = first[0][one] + second[0][other]
             lift = np.clip(low + (1 - low - (high - low) * raised) / p[letter], low, high)
             most_of_f = np.minimum(largest_nearby(f, lift, high * units / p[letter]), max(at_low, at_high, 0.0))
-            own = p[letter] * (most_of_f - at_low) - y[letter] * (lift - low)
+            own = p[letter] * (most_of_f - at_begin[free]) - y[letter] * (lift - begin[free])
             cost = base + first[1][one] + second[1][other] + own
-            if total and not float(cost.max()) + error <= room:
+            if total and not float(cost.max()) + float(errors[letter]) <= room:
                 return False
     return True
 
@@ -135,7 +141,7 @@ def _choices(mass: Floats, gain: Floats, sizes: Counts) -> tuple[Floats, Floats]
     return masses[order], gains[order]
 
 
-def _close_ends(f: Function, p: Floats, start: Floats, stop: Floats, limit: float) -> Floats:
+def _close_ends(f: Function, p: Floats, start: Floats, stop: Floats, limit: Floats) -> Floats:
     """How far from each end π(chord - f) stays within ``limit``, rounded outwards: (end of the first part, start of the
     second) for each letter; the whole range where it never exceeds the limit."""
     at_start, at_stop = f(start), f(stop)

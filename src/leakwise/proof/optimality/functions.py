@@ -28,8 +28,8 @@ def _entropy(x: Floats) -> Floats:
 FUNCTIONS: dict[str, Function] = {
     "mutual_information": _entropy,
     "total_variation": lambda x: np.abs(x - 1) / 2,
-    "chi_square": lambda x: x * x - 2 * x + 1,
-    "hellinger": lambda x: 1 + x - 2 * np.sqrt(x),
+    "chi_square": lambda x: (x - 1) * (x - 1),
+    "hellinger": lambda x: np.square((1 - x) / (1 + np.sqrt(x))),
 }
 
 

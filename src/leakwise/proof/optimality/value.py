@@ -54,7 +54,9 @@ def proven_value(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> 
     if claim.utility in FUNCTIONS:
         # By Jensen's inequality every column of an f-information is worth at least f(1) = 0.
         if isinstance(kernel, CommonLawKernel):
-            return max(0.0, _structured(FUNCTIONS[claim.utility], kernel, prior))
+            rough = _structured(FUNCTIONS[claim.utility], kernel, prior)
+            if rough >= claim.value or kernel.shape[0] > _LARGEST_EXACT:
+                return max(0.0, rough)
         return max(0.0, _enclosed(_BALLS[claim.utility], kernel, prior))
     if claim.gains is None and isinstance(kernel, CommonLawKernel):
         return float_below(_guessed(kernel, prior))
