@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 import leakwise as lw
-from leakwise.priors.sample import coarse_prior, rounding_cell
+from leakwise.priors.sample import cell_of, coarse_prior, rounded_parts
 from leakwise.report import Facts, RowFacts, page
 
 __all__ = ["roundings"]
@@ -40,7 +40,7 @@ def roundings(generator: Generator) -> None:
 
 def _neighbour(generator: Generator, counts: list[int]) -> list[int] | None:
     """Another table with the same rounded frequencies: a few rows changed, at an end of the cell half of the time."""
-    low, high = rounding_cell(counts)
+    low, high = cell_of(rounded_parts(counts), sum(counts))
     letters = lw.Prior.uniform(len(counts)).alphabet
     for _ in range(20):
         giver, taker = generator.choice(len(counts), 2, replace=False).tolist()

@@ -98,9 +98,9 @@ def every() -> list[Any]:
     heat = specs.heatmap(names, names, square, row_title="value", column_title="outcome", **words)
     curves = {name: ([0.0, 1.0], [share, 1.0]) for name, share in zip(names, shares, strict=True)}
     marks = [(0.02, "first"), (0.99, "the largest of all leakages")]
-    over = {"title": title, "x_title": "leakage (nats)", "y_title": "mutual information (nats)", "rules": marks}
+    over = {"title": title, "x_title": "leakage (nats)", "y_title": "mutual information (nats)"}
     note = "A note of many words which takes the whole of the line that it is wrapped at: MMMMMMMMM WWWWWWWWW."
-    line = specs.lines(curves, note=note, **over)
+    line = specs.lines(curves, note=note, rules=marks, **over)
     dots = specs.dots_with_intervals(names, shares, shares, [1.0] * 4, **mark, **words)
     charts = {
         "heat map": heat,

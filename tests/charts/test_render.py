@@ -53,7 +53,7 @@ def test_every_kind_of_chart_draws(part: dict[str, Any]) -> None:
     assert (root.get("role"), root.get("aria-label")) == ("img", part["description"])
     assert "T" in [text.text for text in root.iter(f"{SVG}text")]
     assert "NaN" not in ElementTree.tostring(root, encoding="unicode")
-    assert render.png(part, scale=1).startswith(b"\x89PNG\r\n\x1a\n")
+    assert render.png(part).startswith(b"\x89PNG\r\n\x1a\n")
 
 
 def test_bars_are_as_long_as_their_values(spec: dict[str, Any]) -> None:
@@ -122,11 +122,6 @@ def test_an_unknown_suffix_names_the_known_ones(spec: dict[str, Any], tmp_path: 
     with pytest.raises(InvalidInput, match=r"\.json, \.html, \.svg, \.png"):
         render.save(spec, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_bad_scale_is_refused(spec: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match="scale"):
-        render.png(spec, scale=0)
 
 
 def test_nan_in_a_spec_of_ones_own_is_refused(spec: dict[str, Any], tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def every() -> list[Any]:
         "heatmap": heat(),
         "heatmap diverging": heat(diverging_at=0.5, exact=[["1/3"] * len(NASTY)] * len(NASTY)),
         "bars": bar(reference=0.5, reference_label="</b> & more"),
-        "grouped bars": group(reference=0.2),
+        "grouped bars": group(),
         "lines": line(),
         "steps": line(step=True, bands=None, rules=()),
         "log lines": line(x_log=True, y_log=True),

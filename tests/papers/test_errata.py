@@ -175,12 +175,15 @@ def test_the_page_has_the_errata_as_they_are() -> None:
 
 
 def test_registration_is_checked() -> None:
+    def xx_name() -> list[object]:
+        return []
+
     with pytest.raises(InvalidInput, match="one of EX, WC, ED, PR, EN"):
         errata("XX")
     with pytest.raises(InvalidInput, match="kind must be one of erratum, warning, beyond"):
         errata(kind="slip")
     with pytest.raises(InvalidInput, match="weight must be one of safety-critical"):
-        erratum(paper="EX", where="x", weight="funny", says="a", truth="b")
+        erratum(where="x", weight="funny", says="a", truth="b")
     for kind in (warning, beyond):
-        with pytest.raises(InvalidInput, match="paper must be one of"):
-            kind(paper="XX", where="x", says="a", truth="b")
+        with pytest.raises(InvalidInput, match="xx_name must begin with one of ex, wc, ed, pr, en"):
+            kind(where="x", says="a", truth="b")(xx_name)

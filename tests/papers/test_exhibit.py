@@ -143,7 +143,7 @@ def test_a_finding_that_disagrees_says_why() -> None:
 
 
 def test_an_exhibit_must_keep_to_the_form() -> None:
-    words: dict[str, Any] = {"paper": "WC", "number": "Figure 9", "title": "t", "shows": "s", "printed": "p"}
+    words: dict[str, Any] = {"paper": "WC", "title": "t", "shows": "s", "printed": "p"}
 
     def figure_9(*, fast: bool = False, progress: Any = None, n: int = 3, seed: int = 1) -> Result:
         return Result([{"n": n}])

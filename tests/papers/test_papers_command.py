@@ -74,7 +74,7 @@ def test_a_failure_is_an_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(frame, "_REGISTRY", dict(frame._REGISTRY))
     monkeypatch.setattr("leakwise.papers.gallery.write_gallery", lambda directory: directory)
 
-    @frame.exhibit(paper="WC", number="Figure 99", title="t", shows="s", printed="p")
+    @frame.exhibit(paper="WC", title="t", shows="s", printed="p")
     def figure_99(*, fast: bool = False, progress: Any = None) -> Result:
         raise ValueError("no such picture")
 

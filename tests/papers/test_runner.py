@@ -101,7 +101,7 @@ def test_one_failure_does_not_end_the_others(tmp_path: Path, monkeypatch: pytest
     registry = dict(frame._REGISTRY)
     monkeypatch.setattr(frame, "_REGISTRY", registry)
 
-    @frame.exhibit(paper="WC", number="Figure 99", title="t", shows="s", printed="p")
+    @frame.exhibit(paper="WC", title="t", shows="s", printed="p")
     def figure_99(*, fast: bool = False, progress: Any = None) -> Result:
         raise InvalidInput("nothing to see")
 
@@ -121,7 +121,7 @@ def test_warnings_of_an_exhibit_are_kept_as_notes(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(frame, "_REGISTRY", dict(frame._REGISTRY))
 
-    @frame.exhibit(paper="WC", number="Figure 98", title="t", shows="s", printed="p")
+    @frame.exhibit(paper="WC", title="t", shows="s", printed="p")
     def figure_98(*, fast: bool = False, progress: Any = None, scale: float = float("inf")) -> Result:
         warnings.warn("mind the gap", stacklevel=1)
         return Result([{"n": 1}], None, [frame.stated("it is infinite", None, float("inf"), True)])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import leakwise as lw
-from leakwise.priors.sample import coarse_prior, rounding_cell
+from leakwise.priors.sample import cell_of, coarse_prior, rounded_parts
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.report import Facts, page
 from leakwise.sampling import geometric
@@ -91,7 +91,7 @@ def receives_rows(monkeypatch, counts, **options):
 def test_whole_rows_tell_nothing_beyond_the_rounded_counts_of_strata(monkeypatch, options):
     """Three tables with the same stratum sizes and the same rounded frequencies; a fourth has others."""
     rounded, small = [1501, 899, 600], [300, 60, 40]
-    low, high = rounding_cell(rounded)
+    low, high = cell_of(rounded_parts(rounded), sum(rounded))
     step = min(rounded[0] - low[0], high[1] - rounded[1])
     assert step > 3
     first = receives_rows(monkeypatch, {"u": rounded, "v": small}, **options)
@@ -127,7 +127,7 @@ def test_the_cell_of_a_rounding(seed):
     generator = np.random.default_rng(seed)
     size, rows = int(generator.integers(2, 6)), int(generator.integers(8, 3000))
     counts = generator.multinomial(rows, generator.dirichlet(np.ones(size))).tolist()
-    low, high = rounding_cell(counts)
+    low, high = cell_of(rounded_parts(counts), sum(counts))
     assert all(a <= c <= b for a, c, b in zip(low, counts, high, strict=True))
     letters = lw.Prior.uniform(size).alphabet
 
@@ -136,7 +136,7 @@ def test_the_cell_of_a_rounding(seed):
         other = (place + 1) % size
         moved[place], moved[other] = count, moved[other] + counts[place] - count
         same = coarse_prior(moved, letters) if min(moved) >= 0 else None
-        return None if same is None else rounding_cell(moved)[0][place] == low[place]
+        return None if same is None else cell_of(rounded_parts(moved), sum(moved))[0][place] == low[place]
 
     for place in range(size):
         assert rounds_to(place, low[place]) in (True, None)

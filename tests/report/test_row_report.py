@@ -13,7 +13,7 @@ import pytest
 
 import leakwise as lw
 from leakwise.exact import exp_lower
-from leakwise.priors.sample import coarse_prior, rounding_cell
+from leakwise.priors.sample import cell_of, coarse_prior, rounded_parts
 from leakwise.priors.sets.noisy import NoisyLayerCake
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.report import Protection, RowFacts, page, write_report
@@ -113,7 +113,7 @@ def test_what_is_not_guaranteed(certificate):
 
 def test_the_report_says_nothing_beyond_the_rounded_counts(certificate):
     """Two tables with the same sizes and the same rounded frequencies have the same report, to the byte."""
-    low, high = rounding_cell(COUNTS["f", "low"])
+    low, high = cell_of(rounded_parts(COUNTS["f", "low"]), sum(COUNTS["f", "low"]))
     step = min(3011 - low[0], high[1] - 1502)
     moved = {**COUNTS, ("f", "low"): [3011 - step, 1502 + step, 487]}
     assert step > 10

@@ -14,7 +14,7 @@ from leakwise.alphabet import Alphabet, GivenColumns
 from leakwise.data import adult_table
 from leakwise.optimize import by_stratum
 from leakwise.priors import AllPriors
-from leakwise.priors.sample import rounded_parts, rounding_cell
+from leakwise.priors.sample import cell_of, rounded_parts
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.priors.stratum_tables import counts_of_table
 from leakwise.workflow.limits import release_limits
@@ -72,7 +72,7 @@ def test_mechanism_and_receivers_certificate_follow_from_rounded_frequencies_alo
     _, certificate, shown = small_strata_fall_back
     moved = {key: list(row) for key, row in COUNTS.items()}
     for key in (("f", "n"), ("f", "s")):
-        low, high = rounding_cell(COUNTS[key])
+        low, high = cell_of(rounded_parts(COUNTS[key]), sum(COUNTS[key]))
         step = min(COUNTS[key][0] - low[0], high[1] - COUNTS[key][1])
         assert step > 0
         moved[key] = [COUNTS[key][0] - step, COUNTS[key][1] + step, COUNTS[key][2]]

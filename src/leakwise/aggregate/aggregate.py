@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,7 +13,7 @@ import numpy as np
 
 from leakwise.aggregate.arguments import read_noise, read_unknown
 from leakwise.charts.shown import Drawn, Parts, Table
-from leakwise.charts.specs import bars
+from leakwise.charts.specs import Spec, bars
 from leakwise.charts.table import number
 from leakwise.charts.words import Broken, Kept, Notice
 from leakwise.errors import InvalidInput
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from leakwise.aggregate.least_noise import LeastNoise
     from leakwise.sampling import SecureStream
 
-__all__ = ["Aggregate"]
+__all__ = ["Aggregate", "finite_bars"]
 
 # The probabilities at which a picture shows the leakage.
 _SHOWN = ("0", "1e-9", "1e-6", "1e-3")
@@ -253,13 +254,8 @@ class Aggregate(Drawn):
         """The leakage at several probabilities of exception as a Vega-Lite bar chart."""
         found = [self.envelope(delta).epsilon for delta in _SHOWN]
         names = ["any outcome", *(f"except with probability {delta}" for delta in _SHOWN[1:])]
-        kept = [(name, value) for name, value in zip(names, found, strict=True) if math.isfinite(value)]
-        return bars(
-            [name for name, _ in kept],
-            [value for _, value in kept],
-            title=f"What a {self.kind} of {self.unknown:,} unknown records tells about one",
-            value_title="nats",
-        )
+        pairs = list(zip(names, found, strict=True))
+        return finite_bars(pairs, f"What a {self.kind} of {self.unknown:,} unknown records tells about one")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -276,3 +272,9 @@ class Aggregate(Drawn):
             "anyone": self.anyone,
             "sentence": self.sentence,
         }
+
+
+def finite_bars(pairs: Sequence[tuple[str, float]], title: str, **reference: Any) -> Spec:
+    """Return leakages, in nats, as a Vega-Lite bar chart; what is infinite has no bar."""
+    kept = {name: value for name, value in pairs if math.isfinite(value)}
+    return bars(kept, kept.values(), title=title, value_title="nats", **reference)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from leakwise.aggregate.aggregate import Aggregate
+from leakwise.aggregate.aggregate import Aggregate, finite_bars
 from leakwise.aggregate.side import Measured, Side, attained_lift, proven_lift
 from leakwise.charts.shown import Drawn, Parts, Table
-from leakwise.charts.specs import bars
 from leakwise.charts.words import Broken, Kept, Notice
 from leakwise.errors import CertificateRejected
 from leakwise.exact import as_typed, float_above, log_lower, log_upper
@@ -97,12 +96,8 @@ class AggregateEnvelope(Drawn):
     def chart(self) -> dict[str, Any]:
         """The leakage with and without the exception as a Vega-Lite bar chart."""
         pairs = [("any outcome", self.aggregate.epsilon), ("proven", self.epsilon), ("attained", self.attained)]
-        kept = [(name, value) for name, value in pairs if math.isfinite(value)]
-        return bars(
-            [name for name, _ in kept],
-            [value for _, value in kept],
-            title=f"What the {self.aggregate.kind} tells, except with probability {at_most(as_typed(self.delta))}",
-            value_title="nats",
+        return finite_bars(
+            pairs, f"What the {self.aggregate.kind} tells, except with probability {at_most(as_typed(self.delta))}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from leakwise.aggregate.aggregate import Aggregate
+from leakwise.aggregate.aggregate import Aggregate, finite_bars
 from leakwise.aggregate.arguments import read_delta
 from leakwise.aggregate.envelope import AggregateEnvelope
 from leakwise.charts.shown import Drawn, Parts, Table
-from leakwise.charts.specs import bars
 from leakwise.charts.words import Kept
 from leakwise.errors import Infeasible
 from leakwise.exact import Level, as_typed, float_above, float_below, last_that_holds, level
@@ -89,12 +88,9 @@ class LeastNoise(Drawn):
     def chart(self) -> dict[str, Any]:
         """The leakage without noise and with the least as a Vega-Lite bar chart, beside the limit."""
         pairs = [("without noise", self.without.epsilon), ("with the least noise", self.found.epsilon)]
-        kept = [(name, value) for name, value in pairs if math.isfinite(value)]
-        return bars(
-            [name for name, _ in kept],
-            [value for _, value in kept],
-            title=f"What the {self.aggregate.kind} tells, except with probability {at_most(as_typed(self.delta))}",
-            value_title="nats",
+        return finite_bars(
+            pairs,
+            f"What the {self.aggregate.kind} tells, except with probability {at_most(as_typed(self.delta))}",
             reference=self.asked.epsilon,
             reference_label="limit",
         )

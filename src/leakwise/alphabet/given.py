@@ -11,14 +11,7 @@ import msgspec
 
 from leakwise.alphabet.bins import Bins, alphabet_with_edges, edges_of
 from leakwise.alphabet.columns import encode_column, found_domain
-from leakwise.alphabet.labels import (
-    Alphabet,
-    Label,
-    alphabet_from_plain,
-    as_alphabet,
-    label_from_plain,
-    label_to_plain,
-)
+from leakwise.alphabet.labels import Alphabet, Label, alphabet_from_plain, as_alphabet, label_from_plain, label_to_plain
 from leakwise.errors import InvalidInput, did_you_mean, label_text, some_of
 from leakwise.types import Codes
 

@@ -38,11 +38,7 @@ def bars(
     layers: list[Spec] = [
         {
             "mark": {"type": "bar", "color": PALETTE[0]},
-            "encoding": {
-                "y": y,
-                "x": x,
-                "tooltip": _tips(("label", label_title or "label"), ("t", value_title)),
-            },
+            "encoding": {"y": y, "x": x, "tooltip": _tips(("label", label_title or "label"), ("t", value_title))},
         }
     ]
     if len(rows) <= _MOST_WITH_TEXT:
@@ -51,11 +47,7 @@ def bars(
                 {
                     "transform": [{"filter": f"datum.end {sign}"}],  # a None ends at 0 and shows its dash there
                     "mark": {"type": "text", "align": anchor, "dx": offset, "baseline": "middle"},
-                    "encoding": {
-                        "y": y,
-                        "x": {**x, "field": "end"},
-                        "text": {"field": "t", "type": "nominal"},
-                    },
+                    "encoding": {"y": y, "x": {**x, "field": "end"}, "text": {"field": "t", "type": "nominal"}},
                 }
             )
     layers += _reference(reference, reference_label)
@@ -77,8 +69,6 @@ def grouped_bars(
     title: str,
     value_title: str,
     label_title: str | None = None,
-    reference: float | None = None,
-    reference_label: str | None = None,
     note: str | None = None,
 ) -> Spec:
     """For each label a bar of every series, with the interval (low, high) of a series drawn over its bars."""
@@ -111,13 +101,12 @@ def grouped_bars(
         "field": "series",
         "type": "nominal",
         "title": None,
-        "scale": {"domain": groups, "range": _colours(len(groups))},
+        "scale": {"domain": groups, "range": [PALETTE[k % len(PALETTE)] for k in range(len(groups))]},
     }
     encoding = {**place, "x": x, "color": colour, "tooltip": _tips(*tips)}
     layers: list[Spec] = [{"mark": {"type": "bar"}, "encoding": encoding}]
     if limits:
         layers += _whiskers(place, x, _tips(*tips, ("interval", "interval")), over_bars=True)
-    layers += _reference(reference, reference_label)
     return chart(
         {"data": {"values": records}, "layer": layers},
         title=title,
@@ -267,10 +256,6 @@ def _ends(known: list[float]) -> dict[str, float]:
 
 def _tips(*fields: tuple[str, str]) -> list[Spec]:
     return [{"field": field, "type": "nominal", "title": printable(title)} for field, title in fields]
-
-
-def _colours(count: int) -> list[str]:
-    return [PALETTE[k % len(PALETTE)] for k in range(count)]
 
 
 def _height(count: int, step: int) -> int:

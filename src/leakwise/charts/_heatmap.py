@@ -103,10 +103,7 @@ def heatmap(
         for field, name in [("r", row_title), ("c", column_title), *tooltip]
     ]
     layers: list[Spec] = [
-        {
-            "mark": {"type": "rect", "invalid": "filter"},
-            "encoding": {**place, "color": fill, "tooltip": tips},
-        }
+        {"mark": {"type": "rect", "invalid": "filter"}, "encoding": {**place, "color": fill, "tooltip": tips}}
     ]
     if np.isnan(table).any():
         layers.append(
@@ -171,14 +168,7 @@ def _blocks(
         for j, column_name in enumerate(column_names):
             block = table[i * high : (i + 1) * high, j * wide : (j + 1) * wide]
             known = block[~np.isnan(block)]
-            record: Spec = {
-                "r": row_name,
-                "c": column_name,
-                "v": None,
-                "t": "—",
-                "least": "—",
-                "largest": "—",
-            }
+            record: Spec = {"r": row_name, "c": column_name, "v": None, "t": "—", "least": "—", "largest": "—"}
             # A block with a gap in it has no mean; its known entries still have a least and a largest.
             if known.size:
                 record |= {"least": number(float(known.min())), "largest": number(float(known.max()))}

@@ -66,7 +66,7 @@ def lines(
         "scale": {"domain": groups, "range": [_DASHES[k % len(_DASHES)] for k in range(len(groups))]},
     }
     keys = dict(zip([*series, *extra], groups, strict=True))
-    points, heights = _points(series, keys, x_title, y_title, note)
+    points, heights = _points(series, keys, note)
     areas = _areas(bands or {}, keys, note)
     marks = [{"at": real(x, "rules", None), "name": printable(label)} for x, label in rules]
     _check_positive(x_log, "x_log", [p["x"] for p in (*points, *areas)] + [m["at"] for m in marks])
@@ -81,12 +81,7 @@ def lines(
             {
                 "data": {"values": areas},
                 "mark": {"type": "area", "opacity": 0.22, **shape},
-                "encoding": {
-                    "x": x,
-                    "y": {**y, "field": "low"},
-                    "y2": {"field": "high"},
-                    "color": colours,
-                },
+                "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": colours},
             }
         )
     few = len(points) <= _MOST_WITH_DOTS * len(series)
@@ -98,12 +93,7 @@ def lines(
         {
             "data": {"values": points},
             "mark": {"type": "line", "strokeWidth": 2, "invalid": "break-paths-show-path-domains", **shape},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": colours,
-                **({"strokeDash": dashes} if len(groups) > 1 else {}),
-            },
+            "encoding": {"x": x, "y": y, "color": colours, **({"strokeDash": dashes} if len(groups) > 1 else {})},
         }
     )
     # Dots carry the tooltip; on a dense curve they are there for the pointer and not for the eye.
@@ -127,11 +117,7 @@ def lines(
 
 
 def _points(
-    series: Mapping[str, tuple[Iterable[object], Iterable[object]]],
-    keys: Mapping[str, str],
-    x_title: str,
-    y_title: str,
-    note: str | None,
+    series: Mapping[str, tuple[Iterable[object], Iterable[object]]], keys: Mapping[str, str], note: str | None
 ) -> tuple[list[Spec], list[float | None]]:
     points: list[Spec] = []
     heights: list[float | None] = []
@@ -142,9 +128,7 @@ def _points(
             raise InvalidInput(f"series[{key!r}] has no points. Give at least one, or leave the series out.")
         heights += ys
         for a, b in zip(xs, ys, strict=True):
-            points.append(
-                {"series": keys[key], "x": a, "y": b, "tx": cell_text(a), "ty": cell_text(b)},
-            )
+            points.append({"series": keys[key], "x": a, "y": b, "tx": cell_text(a), "ty": cell_text(b)})
     if len(points) > _MOST_POINTS:
         raise InvalidInput(
             f"series holds {len(points)} points; a chart takes at most {_MOST_POINTS}. "
@@ -161,10 +145,7 @@ def _areas(
     areas: list[Spec] = []
     for key, (across, below, above) in bands.items():
         xs = column(across, f"bands[{key!r}] (x)")
-        low, high = (
-            column(below, f"bands[{key!r}] (low)", note),
-            column(above, f"bands[{key!r}] (high)", note),
-        )
+        low, high = (column(below, f"bands[{key!r}] (low)", note), column(above, f"bands[{key!r}] (high)", note))
         same_length(len(xs), f"x values of band {key!r}", low=low, high=high)
         for at, a, b in zip(xs, low, high, strict=True):
             if a is not None and b is not None and a > b:

@@ -108,12 +108,10 @@ def _own_names(drawn: str, spec: Spec) -> str:
     return re.sub(r'(="(?:url\(#)?)([\w-]+)(\)?")', renamed, drawn)
 
 
-def png(spec: Spec, *, scale: float = 2.0) -> bytes:
-    """Return the chart as a PNG, at twice the resolution of a plain screen unless told otherwise."""
-    if not 0 < scale <= 10:
-        raise InvalidInput(f"scale must be above 0 and at most 10. Got {scale!r} instead.")
+def png(spec: Spec) -> bytes:
+    """Return the chart as a PNG, at twice the resolution of a plain screen."""
     convert = require("vl_convert", extra=_EXTRA, purpose="Drawing a chart as PNG")
-    return bytes(convert.vegalite_to_png(plain(spec), scale=scale, allowed_base_urls=[]))
+    return bytes(convert.vegalite_to_png(plain(spec), scale=2.0, allowed_base_urls=[]))
 
 
 def inline(spec: Spec) -> str:

@@ -103,6 +103,12 @@ def _checked(headers: Iterable[object], rows: Iterable[Sequence[object]]) -> tup
     return names, body
 
 
+def _kept(body: list[Sequence[object]], most: int) -> tuple[list[Sequence[object]], int, int]:
+    """The rows to show, at most `most`, how many of them come before those that are hidden, and how many are hidden."""
+    head, tail = _ends(len(body), most)
+    return body[:head] + (body[-tail:] if tail else []), head, len(body) - head - tail
+
+
 def _ends(count: int, most: int) -> tuple[int, int]:
     """How many rows to keep at the head and at the tail, so that at most `most` are shown."""
     if most < 2:
@@ -160,9 +166,7 @@ def text_table(
     b       0.2500
     """
     names, body = _checked(headers, rows)
-    head, tail = _ends(len(body), max_rows)
-    hidden = len(body) - head - tail
-    kept = body[:head] + (body[-tail:] if tail else [])
+    kept, head, hidden = _kept(body, max_rows)
     sides = _sides(align, kept, len(names))
     lines = [names, *([cell_text(value, digits) for value in row] for row in kept)]
     if not wrap:
@@ -295,9 +299,7 @@ def html_table(
     '<tr><th scope="row" ...>&lt;b&gt;</th></tr></tbody></table>'
     """
     names, body = _checked(headers, rows)
-    head, tail = _ends(len(body), max_rows)
-    hidden = len(body) - head - tail
-    kept = body[:head] + (body[-tail:] if tail else [])
+    kept, head, hidden = _kept(body, max_rows)
     right = _right_aligned(kept, len(names))
 
     def tag(name: str, text: str, j: int, scope: str = "") -> str:

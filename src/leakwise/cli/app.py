@@ -46,9 +46,9 @@ COMMANDS = {
 """The commands in the order of the help, with their folders. A module is loaded when its command or the help is asked
 for.
 
-To add a command: write ``leakwise/cli/commands/<folder>/<name>.py`` (underscores for hyphens) with a function
-``register(app: typer.Typer) -> None``, and add the name here. Import what is heavy inside the command, so that the help
-stays quick.
+To add a command: write ``leakwise/cli/commands/<folder>/<name>.py`` (underscores for hyphens) with a function of that
+name, and add the name here; for a group of commands, or one with settings of its own, write a function
+``register(app: typer.Typer) -> None``. Import what is heavy inside the command, so that the help stays quick.
 """
 
 REJECTED, WRONG = 1, 2
@@ -68,8 +68,12 @@ class _Commands(TyperGroup):
         for name in (cmd_name,) if cmd_name in COMMANDS else COMMANDS:
             if name not in self.commands:
                 loaded = typer.Typer(callback=_nothing)  # with a callback Typer makes a group even of one command
-                place = f"leakwise.cli.commands.{COMMANDS[name]}.{name.replace('-', '_')}"
-                importlib.import_module(place).register(loaded)
+                own = name.replace("-", "_")
+                module = importlib.import_module(f"leakwise.cli.commands.{COMMANDS[name]}.{own}")
+                if hasattr(module, "register"):
+                    module.register(loaded)
+                else:
+                    loaded.command(name)(getattr(module, own))
                 group = typer.main.get_group(loaded)
                 _flow(group)
                 _tell_defaults(group)

@@ -15,15 +15,7 @@ from leakwise.exact.inverse_trace import inverse_trace, rank_of
 from leakwise.exact.lattice_sums import clamped_noisy_law, law_of_sum
 from leakwise.exact.level import Level, level, typed
 from leakwise.exact.log_sums import LogSum
-from leakwise.exact.logarithm import (
-    exp_lower,
-    exp_upper,
-    float_above,
-    float_below,
-    log_at_most,
-    log_lower,
-    log_upper,
-)
+from leakwise.exact.logarithm import exp_lower, exp_upper, float_above, float_below, log_at_most, log_lower, log_upper
 from leakwise.exact.noisy_binomial import noisy_binomial_tails
 from leakwise.exact.rational_functions import Linear, RationalFunction, ones_as_mixture
 from leakwise.exact.rationals import (

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from flint import arb, arb_poly, ctx, fmpq, fmpq_poly
 
 from leakwise.exact.logarithm import float_above, float_below
+from leakwise.exact.rationals import from_ball, to_flint
 
 __all__ = ["Factor", "Piece", "Pieces", "negative_somewhere"]
 
@@ -62,7 +63,7 @@ class Pieces:
     def against(self, factors: Sequence[Factor]) -> tuple[float, float]:
         """Return floats below and above the integral of the sum times the factors, which is at least 0."""
         parts = [
-            (_rational(start), _rational(stop), tuple(_rational(e) for e in exponent))
+            (to_flint(start), to_flint(stop), tuple(to_flint(e) for e in exponent))
             for start, stop, exponent in factors
             if start < stop
         ]
@@ -109,8 +110,8 @@ def negative_somewhere(coefficients: Sequence[Fraction], low: float, high: float
     >>> negative_somewhere([Fraction(1), Fraction(-1)], 0.0, 2.0), negative_somewhere([Fraction(1), Fraction(-1)], 0, 1)
     (True, False)
     """
-    poly = fmpq_poly([_rational(c) for c in coefficients])
-    a, b, steps = _rational(Fraction(low)), _rational(Fraction(high)), max(poly.degree(), 0) + 3
+    poly = fmpq_poly([to_flint(c) for c in coefficients])
+    a, b, steps = to_flint(Fraction(low)), to_flint(Fraction(high)), max(poly.degree(), 0) + 3
     # FLINT's stubs forget that each root comes with its multiplicity.
     roots: list[Any] = list(poly.complex_roots()) if poly.degree() > 0 else []
     for root, times in roots:
@@ -126,17 +127,13 @@ def negative_somewhere(coefficients: Sequence[Fraction], low: float, high: float
 
 
 def _ready(piece: Piece) -> _Ready:
-    poly = fmpq_poly([_rational(c) for c in piece.coefficients])
-    low, high = _rational(Fraction(piece.low)), _rational(Fraction(piece.high))
+    poly = fmpq_poly([to_flint(c) for c in piece.coefficients])
+    low, high = to_flint(Fraction(piece.low)), to_flint(Fraction(piece.high))
     if piece.bell is None:
         return _Ready(low, high, poly, (fmpq(0), fmpq(0), fmpq(0)), None)
-    mean, sd = (_rational(part) for part in piece.bell)
+    mean, sd = (to_flint(part) for part in piece.bell)
     twice = 2 * sd * sd
     return _Ready(low, high, poly, (-mean * mean / twice, 2 * mean / twice, -1 / twice), mean)
-
-
-def _rational(value: Fraction) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
 
 
 def _on_ball(here: list[tuple[_Ready, arb]], ball: arb) -> tuple[arb, arb]:
@@ -207,13 +204,8 @@ def _enclosed(compute: Callable[[], arb]) -> tuple[float, float]:
 
 
 def _float_above(ball: arb) -> float:
-    return max(float_above(_exact(ball.upper())), 0.0) if ball.is_finite() else math.inf
+    return max(float_above(from_ball(ball.upper())), 0.0) if ball.is_finite() else math.inf
 
 
 def _float_below(ball: arb) -> float:
-    return float_below(_exact(ball.lower()))
-
-
-def _exact(end: arb) -> Fraction:
-    mantissa, exponent = end.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return float_below(from_ball(ball.lower()))

@@ -16,7 +16,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from leakwise.exact.logarithm import float_above, float_below
-from leakwise.exact.rationals import to_flint
+from leakwise.exact.rationals import from_ball, to_ball, to_flint
 
 __all__ = ["LogSum"]
 
@@ -102,9 +102,9 @@ class LogSum:
     def ball(self, precision: int = _FIRST_PRECISION) -> arb:
         """Return an interval that the number is in."""
         with ctx.workprec(precision):
-            found = arb(to_flint(self.constant))
+            found = to_ball(self.constant)
             for base, times in self.logs.items():
-                found += arb(to_flint(base)).log() * to_flint(times)
+                found += to_ball(base).log() * to_flint(times)
             return found
 
     def sign(self) -> int:
@@ -132,13 +132,13 @@ class LogSum:
 
     def near(self) -> Fraction:
         """Return a fraction within 2^-200 or so of the number."""
-        return self.constant if not self.logs else _end(self.ball().mid())
+        return self.constant if not self.logs else from_ball(self.ball().mid())
 
     def interval(self) -> tuple[float, float]:
         """Return the number rounded down and up to floats."""
         ball = self.ball()
         with ctx.workprec(4 * _FIRST_PRECISION):
-            return float_below(_end(ball.lower())), float_above(_end(ball.upper()))
+            return float_below(from_ball(ball.lower())), float_above(from_ball(ball.upper()))
 
     def __float__(self) -> float:
         return float(self.near())
@@ -151,11 +151,6 @@ class LogSum:
 
 def _sum(number: LogSum | Fraction | int) -> LogSum:
     return number if isinstance(number, LogSum) else LogSum(Fraction(number))
-
-
-def _end(ball: arb) -> Fraction:
-    mantissa, exponent = ball.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def _coprime(numbers: Iterable[int]) -> list[int]:

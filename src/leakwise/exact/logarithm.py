@@ -5,32 +5,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
 
 from leakwise.errors import InvalidInput
+from leakwise.exact.rationals import from_ball, to_ball
 
-__all__ = [
-    "exp_lower",
-    "exp_upper",
-    "float_above",
-    "float_below",
-    "log_at_most",
-    "log_lower",
-    "log_upper",
-]
+__all__ = ["exp_lower", "exp_upper", "float_above", "float_below", "log_at_most", "log_lower", "log_upper"]
 
 _FIRST_PRECISION = 128
 _LAST_PRECISION = 1 << 16
-
-
-def _ball(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))
-
-
-def _end(ball: arb) -> Fraction:
-    """The exact value of a ball of radius zero."""
-    mantissa, exponent = ball.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def float_above(value: Fraction) -> float:
@@ -51,15 +34,15 @@ def float_below(value: Fraction) -> float:
     return 0.0 - float_above(-value)  # not -x: zero has no sign here
 
 
-def _log_ball(value: Fraction, precision: int) -> arb:
+def _log_ball(value: Fraction) -> arb:
     if value <= 0:
         raise InvalidInput(f"a logarithm needs a positive number. Got {value} instead.")
     # Near 1 the leading digits cancel: enough bits for the difference to 1 come on top.
-    closeness = abs(value - 1)
+    closeness, precision = abs(value - 1), _FIRST_PRECISION
     if closeness:
         precision += max(0, closeness.denominator.bit_length() - closeness.numerator.bit_length())
     with ctx.workprec(precision):
-        return _ball(value).log()
+        return to_ball(value).log()
 
 
 def log_upper(value: Fraction) -> float:
@@ -70,18 +53,18 @@ def log_upper(value: Fraction) -> float:
     """
     if value == 1:
         return 0.0
-    ball = _log_ball(value, _FIRST_PRECISION)
+    ball = _log_ball(value)
     with ctx.workprec(2 * _FIRST_PRECISION):
-        return float_above(_end(ball.upper()))
+        return float_above(from_ball(ball.upper()))
 
 
 def log_lower(value: Fraction) -> float:
     """Return a float that is not above log(value), at most one step below the nearest."""
     if value == 1:
         return 0.0
-    ball = _log_ball(value, _FIRST_PRECISION)
+    ball = _log_ball(value)
     with ctx.workprec(2 * _FIRST_PRECISION):
-        return float_below(_end(ball.lower()))
+        return float_below(from_ball(ball.lower()))
 
 
 def log_at_most(value: Fraction, epsilon: Fraction) -> bool:
@@ -96,7 +79,7 @@ def log_at_most(value: Fraction, epsilon: Fraction) -> bool:
     precision = _FIRST_PRECISION
     while precision <= _LAST_PRECISION:
         with ctx.workprec(precision):
-            difference = _ball(value) - _ball(epsilon).exp()
+            difference = to_ball(value) - to_ball(epsilon).exp()
             if difference > 0:
                 return False
             if difference < 0:
@@ -112,7 +95,7 @@ def exp_lower(epsilon: Fraction, bits: int = 64) -> Fraction:
     precision = _FIRST_PRECISION + bits + max(0, int(2 * epsilon))
     while True:
         with ctx.workprec(precision):
-            floor = (_ball(epsilon).exp() * (arb(2) ** bits)).floor().unique_fmpz()
+            floor = (to_ball(epsilon).exp() * (arb(2) ** bits)).floor().unique_fmpz()
         if floor is not None:
             return Fraction(int(floor), 1 << bits)
         precision *= 2

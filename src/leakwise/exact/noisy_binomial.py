@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from flint import arb, ctx, fmpq
+from flint import arb, ctx
+
+from leakwise.exact.rationals import from_ball, to_ball
 
 __all__ = ["noisy_binomial_tails"]
 
@@ -49,16 +51,16 @@ def _sides(trials: int, chance: Fraction, ratio: Fraction, place: int) -> Sides:
         with ctx.workprec(precision + 2 * trials.bit_length()):
             ball = _noisy_tail(trials, chance, ratio, place)
             if ball.is_exact() or ball.rel_accuracy_bits() >= _GOOD or precision >= _LAST:
-                low, high = _end(ball.lower()), _end(ball.upper())
+                low, high = from_ball(ball.lower()), from_ball(ball.upper())
                 return max(low, Fraction(0)), min(high, Fraction(1))
         precision *= 2
 
 
 def _noisy_tail(trials: int, chance: Fraction, ratio: Fraction, place: int) -> arb:
-    p, q = _ball(chance), _ball(1 - chance)
+    p, q = to_ball(chance), to_ball(1 - chance)
     if ratio == 0:
         return _tail(trials, p, q, place)
-    alpha, one = _ball(ratio), arb(1)
+    alpha, one = to_ball(ratio), arb(1)
     steep, flat = q + p / alpha, q + p * alpha
     below = _tail(trials, q / steep, p / alpha / steep, trials - place)  # P(Bin ≤ place), by its failures
     above = _tail(trials, p * alpha / flat, q / flat, place + 1)
@@ -95,12 +97,3 @@ def _term(trials: int, p: arb, q: arb, place: int) -> arb:
     """P(Bin(trials, p) = place)."""
     log_ways = arb(trials + 1).lgamma() - arb(place + 1).lgamma() - arb(trials - place + 1).lgamma()
     return log_ways.exp() * p**place * q ** (trials - place)
-
-
-def _ball(value: Fraction) -> arb:
-    return arb(fmpq(value.numerator, value.denominator))
-
-
-def _end(ball: arb) -> Fraction:
-    mantissa, exponent = ball.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

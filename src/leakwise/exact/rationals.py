@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-from flint import fmpq
+from flint import arb, fmpq
 
 from leakwise.errors import InvalidInput
 from leakwise.types import Floats
@@ -18,9 +18,11 @@ __all__ = [
     "as_typed",
     "exact_fraction",
     "floats_over_power_of_two",
+    "from_ball",
     "from_flint",
     "is_exact_kind",
     "over_common_denominator",
+    "to_ball",
     "to_flint",
 ]
 
@@ -35,6 +37,17 @@ def to_flint(value: Fraction) -> fmpq:
 def from_flint(value: fmpq) -> Fraction:
     """Return a fraction of FLINT as Python's."""
     return Fraction(int(value.p), int(value.q))
+
+
+def to_ball(value: Fraction) -> arb:
+    """Return a ball around a fraction, as small as the precision of the moment allows."""
+    return arb(to_flint(value))
+
+
+def from_ball(ball: arb) -> Fraction:
+    """Return the exact value of a ball of radius zero, such as an end of another."""
+    mantissa, exponent = ball.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
 def is_exact_kind(value: object) -> bool:

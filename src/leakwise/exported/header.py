@@ -39,14 +39,7 @@ _NOT_COVERED = {
 
 
 def header(
-    kind: str,
-    name: str,
-    guarantee: str,
-    checksum: str,
-    shape: str,
-    rounded: bool,
-    given: list[str],
-    coarse: bool,
+    kind: str, name: str, guarantee: str, checksum: str, shape: str, rounded: bool, given: list[str], coarse: bool
 ) -> str:
     """Return the first lines, each a comment, in ASCII.
 

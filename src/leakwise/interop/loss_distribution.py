@@ -38,9 +38,7 @@ _ROUNDING = 2.0**-50
 def to_pld(mechanism: Mechanism, interval: float = 1e-4) -> Any:
     """Return the privacy loss distribution that dominates every pair of values, on a grid of losses."""
     module = require(
-        "dp_accounting.pld.privacy_loss_distribution",
-        extra="interop",
-        purpose="A privacy loss distribution",
+        "dp_accounting.pld.privacy_loss_distribution", extra="interop", purpose="A privacy loss distribution"
     )
     if not isinstance(interval, (int, float)) or isinstance(interval, bool) or not 1e-9 <= interval <= 100:
         raise InvalidInput(

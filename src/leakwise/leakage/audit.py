@@ -229,10 +229,6 @@ class Audit(Drawn):
         }
 
 
-def _law(mechanism: Mechanism, prior: Prior) -> Floats:
-    return mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
-
-
 def audit(
     mechanism: Mechanism,
     prior: Any,
@@ -332,7 +328,7 @@ def _outcomes(
     mechanism: Mechanism, prior: Prior, leakage: Floats, ratios: list[Fraction | float]
 ) -> tuple[Outcome, ...]:
     letters = np.where(prior.support[:, None], mechanism.matrix, -1.0).argmax(axis=0)
-    law = _law(mechanism, prior)
+    law = mechanism.kernel.output_law_floats(prior.weights, prior.denominator)
     return tuple(
         Outcome(label, float(mass), float(value), mechanism.inputs[letter], ratio)
         for label, mass, value, letter, ratio in zip(mechanism.outputs, law, leakage, letters, ratios, strict=True)

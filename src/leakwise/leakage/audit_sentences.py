@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING
 
 from leakwise.charts.words import Broken, Kept
 from leakwise.errors import some_of, written
-from leakwise.guarantee import (
-    at_most,
-    never_certain,
-    no_guess,
-    percent,
-    percent_at_most,
-)
+from leakwise.guarantee import at_most, never_certain, no_guess, percent, percent_at_most
 from leakwise.leakage.measures.differential import ldp_ratio
 from leakwise.proof import FOR_ANYONE
 

@@ -20,12 +20,7 @@ def _rows(audit: Audit) -> list[list[object]]:
     level_words, delta = audit.level.words, f"{audit.delta:g}"
     every, nominal, none = "every prior of the set", "the nominal prior", "every prior"
     rows: list[list[object]] = [
-        [
-            "ε of PML (worst outcome)",
-            at_most(audit.epsilon),
-            f"at most {at_most(audit.ratio)} times as likely",
-            every,
-        ],
+        ["ε of PML (worst outcome)", at_most(audit.epsilon), f"at most {at_most(audit.ratio)} times as likely", every],
         ["maximal leakage", at_most(audit.maximal_leakage), "average of e^ℓ, any adversary", every],
         ["min-entropy leakage", at_most(audit.min_entropy_leakage), "guessing the value at one try", nominal],
         ["mutual information", at_most(audit.mutual_information), "average information density", nominal],

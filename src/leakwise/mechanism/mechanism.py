@@ -54,10 +54,7 @@ class Mechanism(Drawn):
     """By what :func:`leakwise.estimate` recognizes the released table, if the file of this mechanism contains it."""
 
     def __init__(
-        self,
-        matrix: Any,
-        inputs: int | Iterable[Label] | None = None,
-        outputs: int | Iterable[Label] | None = None,
+        self, matrix: Any, inputs: int | Iterable[Label] | None = None, outputs: int | Iterable[Label] | None = None
     ) -> None:
         given = read_matrix(matrix)
         self._fill(
@@ -69,19 +66,12 @@ class Mechanism(Drawn):
     def _fill(self, kernel: Kernel, inputs: Any, outputs: Any) -> None:
         rows, columns = kernel.shape
         sides = []
-        for name, labels, size, what in (
-            ("inputs", inputs, rows, "rows"),
-            ("outputs", outputs, columns, "columns"),
-        ):
+        for name, labels, size, what in (("inputs", inputs, rows, "rows"), ("outputs", outputs, columns, "columns")):
             alphabet = Alphabet.numbered(size) if labels is None else as_alphabet(labels, name=name)
             if len(alphabet) != size:
                 raise InvalidInput(f"{name} must be as many as the {what}. Got {len(alphabet)} for {size} {what}.")
             sides.append(alphabet)
-        for attribute, value in (
-            ("kernel", kernel),
-            ("input_alphabet", sides[0]),
-            ("output_alphabet", sides[1]),
-        ):
+        for attribute, value in (("kernel", kernel), ("input_alphabet", sides[0]), ("output_alphabet", sides[1])):
             object.__setattr__(self, attribute, value)
 
     @classmethod
@@ -209,15 +199,19 @@ class Mechanism(Drawn):
 
         ``unsafe_seed`` makes the draws repeatable, for tests only: anyone who knows the seed can undo the release.
         """
+        codes, stream = self._to_draw(letter, size, unsafe_seed)
+        drawn = [self.outputs[place] for place in self.sampler.draw(codes, stream)]
+        return drawn[0] if size is None else drawn
+
+    def _to_draw(self, letter: Label, size: int | None, unsafe_seed: int | None) -> tuple[Array, Any]:
+        """The value's code, as often as it is to be drawn for, and where the random words come from."""
         from leakwise.sampling import SecureStream
 
         code = self.input_alphabet.code(letter, name="letter")
         if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0):
             raise InvalidInput(f"size must be a whole number of draws, at least 0. Got {size!r} instead.")
         stream = None if unsafe_seed is None else SecureStream(unsafe_seed=unsafe_seed)
-        codes = np.full(1 if size is None else size, code, dtype=np.uint32)
-        drawn = [self.outputs[place] for place in self.sampler.draw(codes, stream)]
-        return drawn[0] if size is None else drawn
+        return np.full(1 if size is None else size, code, dtype=np.uint32), stream
 
     # -- files --------------------------------------------------------------------------------------------------
 

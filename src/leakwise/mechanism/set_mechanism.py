@@ -223,13 +223,7 @@ class SetMechanism(Mechanism):
 
     def sample(self, letter: Label, size: int | None = None, *, unsafe_seed: int | None = None) -> Any:
         """Draw a set for a value (or ``size`` of them, as a list), from the operating system's randomness."""
-        from leakwise.sampling import SecureStream
-
-        code = self.input_alphabet.code(letter, name="letter")
-        if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0):
-            raise InvalidInput(f"size must be a whole number of draws, at least 0. Got {size!r} instead.")
-        stream = None if unsafe_seed is None else SecureStream(unsafe_seed=unsafe_seed)
-        names, places = self.drawn(np.full(1 if size is None else size, code, dtype=np.uint32), stream)
+        names, places = self.drawn(*self._to_draw(letter, size, unsafe_seed))
         outcomes = [names.labels[place] for place in places]
         return outcomes[0] if size is None else outcomes
 

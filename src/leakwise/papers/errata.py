@@ -70,8 +70,8 @@ class Entry:
 
     Attributes
     ----------
-    paper, where
-        The short name of the paper, and the place in it.
+    where
+        The place in the paper.
     kind
         A key of :data:`KINDS`.
     weight
@@ -82,7 +82,6 @@ class Entry:
         Gives what is printed with what is true.
     """
 
-    paper: str
     where: str
     kind: str
     weight: str
@@ -95,6 +94,11 @@ class Entry:
         """The name of the demonstration, such as ``ed_linear_composition``."""
         return str(self.demonstrate.__name__)
 
+    @property
+    def paper(self) -> str:
+        """The short name of the paper, with which that of the demonstration begins."""
+        return self.name.partition("_")[0].upper()
+
 
 _ENTRIES: dict[str, Entry] = {}
 # The modules register what they hold.
@@ -104,29 +108,28 @@ _MODULES = ("errata_mechanisms", "errata_data", "errata_records", "empirical_dis
 Register = Callable[[Demonstration], Demonstration]
 
 
-def erratum(*, paper: str, where: str, weight: str, says: str, truth: str) -> Register:
+def erratum(*, where: str, weight: str, says: str, truth: str) -> Register:
     """Register a demonstration as an erratum of a paper; the function itself stays as it is."""
     if weight not in WEIGHTS:
         raise InvalidInput(f"weight must be one of {', '.join(WEIGHTS)}. Got {weight!r} instead.")
-    return _registering("erratum", paper, where, weight, says, truth)
+    return _registering("erratum", where, weight, says, truth)
 
 
-def warning(*, paper: str, where: str, says: str, truth: str) -> Register:
+def warning(*, where: str, says: str, truth: str) -> Register:
     """Register a demonstration as a warning to implementers: not an error of the paper."""
-    return _registering("warning", paper, where, "", says, truth)
+    return _registering("warning", where, "", says, truth)
 
 
-def beyond(*, paper: str, where: str, says: str, truth: str) -> Register:
+def beyond(*, where: str, says: str, truth: str) -> Register:
     """Register a demonstration as a result that goes beyond a paper that is right."""
-    return _registering("beyond", paper, where, "", says, truth)
+    return _registering("beyond", where, "", says, truth)
 
 
-def _registering(kind: str, paper: str, where: str, weight: str, says: str, truth: str) -> Register:
-    if paper not in PAPERS:
-        raise InvalidInput(f"paper must be one of {', '.join(PAPERS)}. Got {paper!r} instead.")
-
+def _registering(kind: str, where: str, weight: str, says: str, truth: str) -> Register:
     def register(demonstrate: Demonstration) -> Demonstration:
-        entry = Entry(paper, where, kind, weight, says, truth, demonstrate)
+        entry = Entry(where, kind, weight, says, truth, demonstrate)
+        if entry.paper not in PAPERS:
+            raise InvalidInput(f"{entry.name} must begin with one of {', '.join(PAPERS).lower()}, the paper it is on.")
         _ENTRIES[entry.name] = entry
         return demonstrate
 

@@ -17,7 +17,6 @@ __all__: list[str] = []
 
 
 @warning(
-    paper="ED",
     where='Section II-A, "linear composition"',
     says="PML satisfies linear composition; the reference given has the details.",
     truth="What adds up is the conditional leakage: that of the second release for anyone who knows the first "
@@ -40,7 +39,6 @@ def ed_linear_composition() -> Sequence[Finding]:
 
 
 @warning(
-    paper="ED",
     where="Section III, the radius with φ(κ)",
     says='β ≥ 2 sqrt((log(2^N-2) - log δ) / (m φ(κ_{P_X}))) holds with probability 1-δ, and "still requires knowledge '
     'of the underlying distribution"; the paper goes on with φ ≥ 2, which does not.',
@@ -74,7 +72,6 @@ def ed_plugged_in_estimate() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="ED",
     where="Section VI-B, Gaussian noise, ε*",
     says="The guarantee around an estimate is (ε*, δ*) with ε* = ε - log(1 - (β/2) e^ε), δ_1 being taken from (17).",
     truth="The guarantee holds, and more: (17) is already the supremum over the ball at ε, so that ε itself holds "
@@ -92,7 +89,6 @@ def ed_sensitivity_twice() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="ED",
     where="Appendix C",
     weight="harmless",
     says="p_11 = e^ε (1 - p - β/2) / (1 + β e^ε).",
@@ -117,7 +113,6 @@ def ed_sign_in_appendix_c() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="ED",
     where="Theorem 3, the Lipschitz constant",
     says="|ε_min(P) - ε_min(Q)| ≤ exp(C) ‖P - Q‖_1.",
     truth="Half of the constant suffices: the differences of two priors sum to zero, so that a column can only gain "
@@ -137,7 +132,6 @@ def ed_half_the_constant() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="ED",
     where="Proposition 2, larger radii",
     says="The mechanisms that are ε-PML for the whole ball are described by (10)–(12), for β < 2 min p.",
     truth="A description for every β: the least mass over the ball, by moving β/2 from the largest entries as far as "
@@ -168,7 +162,6 @@ def ed_large_radius() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="ED",
     where="Proposition 3, a secret with a density",
     says="Laplace noise of scale b on the values -1 and 1 has ε = 2/b - log(e^{2/b} p_min + 1 - p_min).",
     truth="For a density on an interval the sum is an integral: ε = sup_y -log ∫ π(x) e^{-|x-y|/b} dx over the "

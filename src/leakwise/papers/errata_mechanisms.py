@@ -21,7 +21,6 @@ _SAME = 1e-9
 
 
 @beyond(
-    paper="EX",
     where="Theorem 5, the assumption on μ",
     says='The linear program over extremal lift vectors is optimal "assuming that μ is permutation-symmetric".',
     truth="The theorem holds for every sublinear μ: convexity and homogeneity put the optimum on extreme rays of the "
@@ -49,7 +48,6 @@ def ex_symmetry() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="EX",
     where="Section IV-B, a last privacy region, and Theorem 5",
     says="The regions are k = 1, …, N-1, the last one ending at ε_{N-1} = -log P(x1); Theorem 5 is for ε in one of "
     "them.",
@@ -69,7 +67,6 @@ def ex_last_region() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="EX",
     where="Example 3",
     weight="wrong",
     says="In region 2 the extremal lift vectors of three letters include (e^ε, e^ε, r_3(3)).",
@@ -82,7 +79,6 @@ def ex_last_vector() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="EX",
     where="Remark 2, (14)",
     weight="wrong",
     says="The number of extremal lift vectors is at most Σ_{l≤k} (N-l+1) C(N, l-1), with equality for a uniform prior.",
@@ -103,7 +99,6 @@ def ex_number_of_vertices() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="EX",
     where="Section III-D",
     weight="wrong",
     says="The matrix of randomized response is doubly stochastic, hence P_Y = P_X.",
@@ -121,7 +116,6 @@ def ex_output_law() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="EX",
     where="Section IV-F, the empirical mutual information",
     weight="harmless",
     says="Î = Σ f(x,y)/N log(N f(x,y) / (f(x) f(y))) with N the size of the alphabet.",
@@ -148,7 +142,6 @@ def ex_empirical_information() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="WC",
     where="Corollary 1, extended to value thresholds and ties",
     says="With strict orders, the setting of the paper, the utility-safe mechanism leaks -log min_j π(A_j).",
     truth="Value thresholds and ties, our extension, allow some letters more outputs than others. The mechanism that "
@@ -169,7 +162,6 @@ def wc_unequal_rows() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="WC",
     where="(11)",
     weight="harmless",
     says="The utility matrix has -9 at the four places below the diagonal, in rows 4 to 7, where the released value "
@@ -193,7 +185,6 @@ def wc_matrix() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="WC",
     where="Section IV, the optimum for the counting query of Figure 1",
     says="The utility-safe mechanism is optimal where every output must be used, and can be suboptimal otherwise "
     '(section III-B; "in some rare situations", section IV-B). Figure 1 compares it with other mechanisms.',
@@ -212,7 +203,6 @@ def wc_counting_query() -> Sequence[Finding]:
 
 
 @warning(
-    paper="WC",
     where="Proposition 1 and Figure 1, from ε = -log π_min on",
     says="When ε ≥ -log p_min any mechanism satisfies ε-PML; otherwise ε̄ is given by a formula. Figure 1 has the "
     "exponential mechanism and randomized response up to ε = 2, which is above log 7 = 1.946, and does not say which "
@@ -234,7 +224,6 @@ def wc_beyond_the_largest() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="EN",
     where="Theorem 5 and the conjecture after it",
     says="h is a lower bound under a condition on the prior, and conjectured to be the envelope there.",
     truth="The conjecture is right. h is a lower bound for every prior; without the condition, where nothing is "
@@ -255,7 +244,6 @@ def en_without_the_condition() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="EN",
     where="Section IV, the exact envelope",
     says='Computing the envelope is "in general, a challenging task"; bounds are given.',
     truth="It is a linear program with one flow for each letter and outcome, because N+1 post-processed outcomes "

@@ -19,7 +19,6 @@ __all__: list[str] = []
 
 
 @erratum(
-    paper="PR",
     where="Table 3",
     weight="safety-critical",
     says="The maximal per-record leakage, computed by Algorithm 1, of the Laplace mechanism on the parity of four "
@@ -50,7 +49,6 @@ def pr_local_optima() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="Figure 4, caption, and section 7.2, the exponential mechanism",
     weight="wrong",
     says="At b = 0 the symmetric channel with flip 0.3 leaks 0.0931 nats (the caption), the exponential mechanism "
@@ -76,7 +74,6 @@ def pr_capacities() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="PR",
     where="Problems 2 and 3, convexity",
     says="For a fixed adversary the leakage is convex in the mechanism. Because of the maximization over adversaries "
     "the design problems are treated as non-convex, and solved by alternating to a stationary point.",
@@ -113,7 +110,6 @@ def _mixed(flip: float, entropy: float) -> float:
 
 
 @erratum(
-    paper="PR",
     where="(37)",
     weight="wrong",
     says="∂I/∂p(x_-i|x_i) = p(x_i) + p(x_i) Σ_y q log(p(y|x_i)/p(y)) - p(x_i)² Σ_y p(y|x_i) q / p(y).",
@@ -145,7 +141,6 @@ def pr_derivative() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="(18)",
     weight="harmless",
     says="c_i^k = (b - H(X_i))/p(x_ik) - Σ_{ℓ=1}^{n_i} p(x_iℓ)/p(x_ik) H(X_-i|x_iℓ).",
@@ -170,7 +165,6 @@ def pr_required_entropy() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="Algorithm 5",
     weight="wrong",
     says="softmax_β(v) with a root β of H = t projects v onto the distributions of entropy t.",
@@ -190,7 +184,6 @@ def pr_ties() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="Algorithms 7 and 10, the penalty",
     weight="wrong",
     says="The penalty λ is multiplied or divided by 1.5 where the constraint is missed by more than 0.01, until it is "
@@ -221,7 +214,6 @@ def pr_frozen_penalty() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="EN",
     where="Section IV, counts of many records",
     says="For a mechanism with many outcomes the envelope lies between the bounds of Theorem 3 and (14).",
     truth="For a count of independent records, with two-sided geometric noise or none, it is exact for any number of "

@@ -12,7 +12,7 @@ import inspect
 import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -34,11 +34,14 @@ __all__ = [
     "exhibits",
     "find",
     "further",
+    "one_by_one",
     "stated",
 ]
 
 Progress = Callable[[float, str], None]
 """Called with the share done, in [0, 1], and a few words on what is being done."""
+
+_Item = TypeVar("_Item")
 
 # Enough to see any difference that means something, and short of the digits that change with a library's version.
 _DIGITS = 10
@@ -176,6 +179,20 @@ def further(claim: str, printed: float | str | None, ours: float | str, why: str
     return Finding(claim, printed, ours, True, why, beyond=True)
 
 
+def one_by_one(items: Sequence[_Item], progress: Progress | None, words: str) -> Iterator[_Item]:
+    """Yield the items, and tell after each which share is done; ``words`` are about the item, such as ``"m = {:,}"``.
+
+    >>> list(one_by_one([10, 2000], lambda share, words: print(share, words), "m = {:,}"))
+    0.5 m = 10
+    1.0 m = 2,000
+    [10, 2000]
+    """
+    for done, item in enumerate(items, 1):
+        yield item
+        if progress is not None:
+            progress(done / len(items), words.format(item))
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """What an exhibit gives back.
@@ -284,7 +301,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Result])
 
 
 def exhibit(
-    *, paper: str, number: str, title: str, shows: str, printed: str, seed: int | None = None
+    *, paper: str, title: str, shows: str, printed: str, number: str | None = None, seed: int | None = None
 ) -> Callable[[_Function], _Function]:
     """Register a function as a figure, table or example of a paper; the function itself stays as it is.
 
@@ -292,10 +309,10 @@ def exhibit(
     ----------
     paper
         The short name of the paper: a key of :data:`SHOWN`.
-    number
-        What the paper calls it, such as ``"Figure 1a"``.
     title, shows, printed
         A heading, a paragraph on what it shows, and what the paper prints.
+    number
+        What the paper calls it, where that is not the name of the function: ``figure_1a`` is Figure 1a.
     seed
         The seed of its random draws. The function then has a parameter ``seed`` with this default.
     """
@@ -303,7 +320,8 @@ def exhibit(
         raise InvalidInput(f"paper must be one of {', '.join(SHOWN)}. Got {paper!r} instead.")
 
     def register(function: _Function) -> _Function:
-        made = Exhibit(paper, number, title, shows, printed, seed, function)
+        called = function.__name__.replace("_", " ").capitalize() if number is None else number
+        made = Exhibit(paper, called, title, shows, printed, seed, function)
         parameters = inspect.signature(function).parameters
         loose = [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY or p.default is p.empty]
         if not _NAME.fullmatch(made.name) or loose or not {"fast", "progress"} <= parameters.keys():

@@ -30,7 +30,6 @@ _SHARES = (0.1, 0.4, 0.7, 1.0, 1.5)
 
 @exhibit(
     paper="EX",
-    number="Figure 4a",
     title="The polytope of binary mechanisms, no active box constraint",
     shows="A binary mechanism is a point (p_11, p_21). Those with ε-PML for ε = log 1.5 form a polytope with four "
     "corners: two constant mechanisms, and two stars that are one mechanism up to the names of the outputs. The "
@@ -52,7 +51,6 @@ def figure_4a(
 
 @exhibit(
     paper="EX",
-    number="Figure 4b",
     title="The polytope of binary mechanisms, an active box constraint",
     shows="As Figure 4a where e^ε P(x1) ≥ 1: the likelier letter may be disclosed outright, and the stars lie on the "
     "border of the square, p_21 = 0 or p_21 = 1. The text of the paper does not give the prior; we take (0.75, 0.25), "
@@ -198,10 +196,7 @@ def _chart(
     # The names of the contours stand to the right of the square, where the legend would be.
     spec |= {"width": 400, "height": 400}
     spec["config"]["legend"]["orient"] = "bottom"
-    place = {
-        "x": {"field": "x", "type": "quantitative"},
-        "y": {"field": "y", "type": "quantitative"},
-    }
+    place = {"x": {"field": "x", "type": "quantitative"}, "y": {"field": "y", "type": "quantitative"}}
     curves = [
         {
             "x": row["p_11"],

@@ -11,7 +11,7 @@ import numpy as np
 from leakwise.charts.specs import Spec, lines
 from leakwise.leakage import mutual_information
 from leakwise.mechanism import Mechanism, randomized_response
-from leakwise.papers.exhibit import Finding, Progress, Result, exhibit, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, exhibit, one_by_one, stated
 from leakwise.priors import Prior
 from leakwise.types import Floats
 
@@ -70,7 +70,6 @@ def correlation(joint: Floats) -> float:
 
 @exhibit(
     paper="EX",
-    number="Figure 2a",
     title="Empirical mutual information of the binary mechanism",
     shows="A thousand letters are drawn from (0.55, 0.45) and released through the optimal binary mechanism (10), and "
     "through randomized response with the same PML; ten times for each ε. The line is the mean of the ten, the band "
@@ -96,7 +95,6 @@ def figure_2a(
 
 @exhibit(
     paper="EX",
-    number="Figure 2b",
     title="Empirical mutual information of the high-privacy mechanism",
     shows="As Figure 2a for five letters with the prior (0.3, 0.2, 0.2, 0.2, 0.1), the mechanism of Theorem 3, and ε "
     "up to ε_1 = -log 0.9. The caption calls the mechanism (7), which is the leakage of randomized response. An "
@@ -141,7 +139,6 @@ def figure_2b(
 
 @exhibit(
     paper="EX",
-    number="Figure 3a",
     title="Empirical correlation of the binary mechanism",
     shows="As Figure 2a with Pearson's coefficient of correlation, letters and outputs numbered 1 and 2. It is no "
     "sub-convex utility.",
@@ -166,7 +163,6 @@ def figure_3a(
 
 @exhibit(
     paper="EX",
-    number="Figure 3b",
     title="Empirical correlation of the high-privacy mechanism",
     shows="As Figure 2b with Pearson's coefficient. The mechanism of Theorem 3 gives a letter's own output less often "
     "than the others; its outputs are numbered backwards here, which the paper allows (a mechanism stands for all that "
@@ -228,7 +224,7 @@ def _simulated(
     grid = [k * step for k in range(int(end / step) + 1) if k * step < end]
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
-    for done, epsilon in enumerate(grid):
+    for epsilon in one_by_one(grid, progress, "ε = {:.4f}"):
         row: dict[str, Any] = {"epsilon": epsilon}
         released = {
             "optimal": mechanism(prior, epsilon),
@@ -247,8 +243,6 @@ def _simulated(
                 f"{name}_exact": mutual_information(made, prior) if measure is information else measure(joint),
             }
         rows.append(row)
-        if progress is not None:
-            progress((done + 1) / len(grid), f"ε = {epsilon:.4f}")
     what = "mutual information (nats)" if measure is information else "correlation"
     return Result(rows, _chart(rows, f"Empirical {what}", what), _findings(rows, what))
 

@@ -9,24 +9,10 @@ from typing import Any
 import numpy as np
 
 from leakwise.charts.specs import lines
-from leakwise.leakage import (
-    envelope,
-    event_leakage,
-    failure_probability,
-    pml,
-    pml_quantiles,
-    psi1,
-    tail_probability,
-)
+from leakwise.leakage import envelope, event_leakage, failure_probability, pml, pml_quantiles, psi1, tail_probability
 from leakwise.mechanism import Mechanism
-from leakwise.papers.exhibit import Progress, Result, compared, exhibit, stated
-from leakwise.papers.leakage_envelopes_response import (
-    figure_2a,
-    figure_2b,
-    figure_2c,
-    figure_2d,
-    theorem_5_conjecture,
-)
+from leakwise.papers.exhibit import Progress, Result, compared, exhibit, one_by_one, stated
+from leakwise.papers.leakage_envelopes_response import figure_2a, figure_2b, figure_2c, figure_2d, theorem_5_conjecture
 from leakwise.priors import Prior
 
 __all__ = [
@@ -42,12 +28,7 @@ __all__ = [
     "theorem_5_conjecture",
 ]
 
-FOUR = (
-    ("0", "0", "1/2", "1/2"),
-    ("0", "0", "1/2", "1/2"),
-    ("0", "1/5", "2/5", "2/5"),
-    ("1/5", "0", "2/5", "2/5"),
-)
+FOUR = (("0", "0", "1/2", "1/2"), ("0", "0", "1/2", "1/2"), ("0", "1/5", "2/5", "2/5"), ("1/5", "0", "2/5", "2/5"))
 """The mechanism (7) of Example 1, for a uniform prior."""
 
 ERASURE = (("9/10", "0", "1/10"), ("0", "9/10", "1/10"))
@@ -58,7 +39,6 @@ _SAME = 1e-12
 
 @exhibit(
     paper="EN",
-    number="Example 1",
     title="A guarantee that post-processing breaks",
     shows="Two rare outcomes leak log 4, two frequent ones log 10/9. With probability 0.9 the leakage is at most log "
     "10/9; but merging a rare with a frequent outcome gives two outcomes that leak log 6/5 each. Each row is an "
@@ -116,7 +96,6 @@ def _merging(outcomes: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
 
 @exhibit(
     paper="EN",
-    number="Example 2",
     title="The two quantiles of the leakage",
     shows="For the mechanism of Example 1 and δ = 0.1: the lower quantile is the best bound that holds with "
     "probability 1-δ, the upper one the largest that fails with probability at least δ. After post-processing the two "
@@ -166,17 +145,13 @@ def example_2(
 
 @exhibit(
     paper="EN",
-    number="Example 3",
     title="The leakage of a union of events",
     shows='A fair bit is released with probability 0.9 and erased with probability 0.1. The events "0 was released" '
     'and "1 was released" leak log 2 each, their union nothing. Each row is an event.',
     printed="log 2, log 2 and 0.",
 )
 def example_3(
-    *,
-    fast: bool = False,
-    progress: Progress | None = None,
-    mechanism: Sequence[Sequence[Any]] = ERASURE,
+    *, fast: bool = False, progress: Progress | None = None, mechanism: Sequence[Sequence[Any]] = ERASURE
 ) -> Result:
     """The leakage of the events of [EN] Example 3."""
     found = _events(Mechanism(mechanism), ((1,), (2,), (1, 2)))
@@ -193,17 +168,13 @@ def example_3(
 
 @exhibit(
     paper="EN",
-    number="Example 4",
     title="The leakage of an event is not monotone",
     shows="The mechanism of Example 3: {3} ⊂ {1, 3} leaks less than the larger event, {1} ⊂ {1, 3} more. Each "
     "row is an event.",
     printed="0 for {3}, log 1/0.55 for {1, 3}, log 2 for {1}.",
 )
 def example_4(
-    *,
-    fast: bool = False,
-    progress: Progress | None = None,
-    mechanism: Sequence[Sequence[Any]] = ERASURE,
+    *, fast: bool = False, progress: Progress | None = None, mechanism: Sequence[Sequence[Any]] = ERASURE
 ) -> Result:
     """The leakage of the events of [EN] Example 4."""
     found = _events(Mechanism(mechanism), ((3,), (1, 3), (1,)))
@@ -233,7 +204,6 @@ def _event_rows(found: dict[tuple[int, ...], float]) -> list[dict[str, Any]]:
 
 @exhibit(
     paper="EN",
-    number="Figure 1",
     title="The distribution of the leakage, and its two quantiles",
     shows="The distribution function of ℓ(Y) for the mechanism of Example 1 with the two quantiles at δ = 0.1, and, "
     "as a further curve, 1 - δ_c: the probability that no post-processing can bring below it. The gap between the two "
@@ -254,7 +224,7 @@ def figure_1(
     corners = sorted(set(pml(released, prior).tolist()))
     grid = sorted({*np.linspace(0.0, 1.05 * corners[-1], 20 if fast else points).tolist(), *corners})
     rows = []
-    for done, t in enumerate(grid):
+    for t in one_by_one(grid, progress, "t = {:.3f}"):
         within = t <= prior.epsilon_max
         rows.append(
             {
@@ -263,8 +233,6 @@ def figure_1(
                 "after_post_processing": 1.0 - failure_probability(released, prior, t) if within else 1.0,
             }
         )
-        if progress is not None:
-            progress((done + 1) / len(grid), f"t = {t:.3f}")
     quantiles = pml_quantiles(released, prior, delta)
     between = [row["distribution"] for row in rows if corners[0] <= row["t"] < corners[-1] - 1e-9]
     at = [row["t"] for row in rows]

@@ -11,7 +11,7 @@ import numpy as np
 from leakwise.charts.specs import lines
 from leakwise.leakage import EnvelopeCurve, envelope, envelope_curve, ldp
 from leakwise.mechanism import Mechanism, randomized_response
-from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, one_by_one, stated
 from leakwise.priors import Prior
 from leakwise.types import Floats
 
@@ -41,11 +41,7 @@ def four_level_prior(letters: int, rho: float) -> Prior:
 
 
 @exhibit(
-    paper="EN",
-    number="Figure 2a",
-    title="The envelope of 3-ary randomized response, prior (0.2, 0.3, 0.5)",
-    shows=_SHOWS,
-    printed=_PRINTED,
+    paper="EN", title="The envelope of 3-ary randomized response, prior (0.2, 0.3, 0.5)", shows=_SHOWS, printed=_PRINTED
 )
 def figure_2a(
     *,
@@ -61,7 +57,6 @@ def figure_2a(
 
 @exhibit(
     paper="EN",
-    number="Figure 2b",
     title="The envelope of 5-ary randomized response, prior (0.1, 0.2, 0.2, 0.2, 0.3)",
     shows=_SHOWS,
     printed=_PRINTED,
@@ -79,11 +74,7 @@ def figure_2b(
 
 
 @exhibit(
-    paper="EN",
-    number="Figure 2c",
-    title="The envelope of 12-ary randomized response, four-level prior",
-    shows=_SHOWS,
-    printed=_PRINTED,
+    paper="EN", title="The envelope of 12-ary randomized response, four-level prior", shows=_SHOWS, printed=_PRINTED
 )
 def figure_2c(
     *,
@@ -100,7 +91,6 @@ def figure_2c(
 
 @exhibit(
     paper="EN",
-    number="Figure 2d",
     title="The envelope of 20-ary randomized response, four-level prior",
     shows=_SHOWS + "For the same kind of prior a larger k brings the bounds closer together.",
     printed=_PRINTED + " As k grows the gap between the bounds shrinks.",
@@ -253,7 +243,7 @@ def theorem_5_conjecture(
     many = 10 if fast else instances
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
-    for done, k in enumerate(letters):
+    for k in one_by_one(letters, progress, "k = {}"):
         found = [_instance(k, rng) for _ in range(many)]
         under = [one for one in found if one["condition"]]
         other = [one for one in found if not one["condition"]]
@@ -269,8 +259,6 @@ def theorem_5_conjecture(
                 "closed_form_against_program": max(abs(o["exact"] - o["program"]) for o in found),
             }
         )
-        if progress is not None:
-            progress((done + 1) / len(letters), f"k = {k}")
     conjecture = max((row["largest_difference_under_condition"] or 0.0) for row in rows)
     programs = max(row["closed_form_against_program"] for row in rows)
     return Result(

@@ -25,7 +25,6 @@ _CLOSE = 1e-9
 
 @exhibit(
     paper="LW",
-    number="Theorem 5",
     title="Two limits at once: what the limit for anyone costs",
     shows="Marital status of the Adult table, released within a lift of 2 for anyone who knows its frequencies and "
     "within a looser limit a for anyone, whatever they know. Each row is a limit a: the least variance of the "
@@ -57,10 +56,7 @@ def theorem_5(
     free = rows[-1]["variance"]
     at = [row["anyone"] for row in rows[:-1]]
     chart = lines(
-        {
-            "both limits": (at, [row["variance"] for row in rows[:-1]]),
-            "the lift alone": (at, [free] * len(at)),
-        },
+        {"both limits": (at, [row["variance"] for row in rows[:-1]]), "the lift alone": (at, [free] * len(at))},
         title=f"{column.replace('_', ' ').capitalize()} at lift {lift:g}: what a limit for anyone costs",
         x_title="limit for anyone, a",
         y_title="variance from one row",
@@ -88,7 +84,6 @@ def _between(m: Mechanism) -> int:
 
 @exhibit(
     paper="LW",
-    number="Theorem 7",
     title="Maximal leakage against leakage outcome by outcome",
     shows="The largest mutual information when the maximal leakage is at most L, an average over outcomes, and when "
     "no outcome leaks more than L. Under the first limit each outcome says that the secret is in a set of values, and "
@@ -151,7 +146,6 @@ def theorem_7(
 
 @exhibit(
     paper="LW",
-    number="Theorem 12",
     title="Every guess about a record, and the average",
     shows="A noisy parity of bits, and adversaries who know less and less about the dataset. The pointwise leakage "
     "bounds every guess after every answer, against beliefs of min-entropy at least b; the mutual information of [PR] "
@@ -198,7 +192,6 @@ def theorem_12(
 
 @exhibit(
     paper="LW",
-    number="Theorem 13",
     title="What a count tells about one of its records",
     shows="A count of independent records, of which the adversary does not know m, with two-sided geometric noise and "
     "without. The largest lift of an outcome does not fall with m; what survives except with probability δ does, and "

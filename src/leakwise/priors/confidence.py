@@ -20,7 +20,7 @@ from leakwise.priors.sets.kl import KLBall
 from leakwise.priors.sets.layer_cake import LayerCake
 from leakwise.priors.sets.rounded import RoundedLayerCake
 
-__all__ = ["confidence", "kl_radius", "phi", "weissman_phi_radius", "weissman_radius"]
+__all__ = ["confidence", "kl_radius", "log_union", "phi", "weissman_phi_radius", "weissman_radius"]
 
 # Every radius is raised by this relative amount: some hundred times what its few float operations can lose.
 _UP = 1 + 2.0**-44
@@ -50,12 +50,12 @@ def weissman_radius(letters: int, samples: int, failure: object) -> Fraction:
     """
     if letters < 2:
         return Fraction(0)
-    total = _log_union(letters, checked_failure(failure))
+    total = log_union(letters, checked_failure(failure))
     return Fraction(math.sqrt(2 * total / samples) * _UP)
 
 
-def _log_union(letters: int, failure: Fraction) -> float:
-    """log(2^N - 2) - log δ, rounded up."""
+def log_union(letters: int, failure: Fraction) -> float:
+    """Return log(2^N - 2) - log δ, rounded up."""
     return (log_subsets_upper(letters) + log_up(1 / failure)) * (1 + 2.0**-50)
 
 
@@ -78,7 +78,7 @@ def weissman_phi_radius(counts: tuple[int, ...], failure: object) -> Fraction:
     radius = weissman_radius(letters, samples, failure)
     if letters < 2:
         return radius
-    total = _log_union(letters, checked_failure(failure))
+    total = log_union(letters, checked_failure(failure))
     middle = float(half_of_counts(counts))
     beta = float(radius)
     for _ in range(_ITERATIONS):

@@ -29,13 +29,7 @@ from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import InvalidInput, label_text
-from leakwise.exact import (
-    IntegerArray,
-    integer_array,
-    level,
-    log_upper,
-    ratio_array,
-)
+from leakwise.exact import IntegerArray, integer_array, level, log_upper, ratio_array
 from leakwise.priors.prior_set import PriorSet, member_rows
 from leakwise.priors.reading import exact_values, refuse_negative, values_and_alphabet, whole_numbers
 from leakwise.types import Bools, Floats, Indices
@@ -89,11 +83,7 @@ class Prior(Shown, PriorSet):
     denominator: int
     sample_size: int | None
 
-    def __init__(
-        self,
-        probabilities: Mapping[Any, Any] | Iterable[Any],
-        labels: Iterable[Label] | None = None,
-    ) -> None:
+    def __init__(self, probabilities: Mapping[Any, Any] | Iterable[Any], labels: Iterable[Label] | None = None) -> None:
         values, alphabet = values_and_alphabet(probabilities, labels, "probabilities")
         numerators, denominator = exact_values(values, alphabet, "probability")
         refuse_negative(numerators, alphabet, "probabilities")

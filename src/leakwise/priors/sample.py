@@ -11,16 +11,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import log_upper
 from leakwise.priors.prior import Prior
 
-__all__ = [
-    "cell_of",
-    "coarse_prior",
-    "counts_of",
-    "half_of_counts",
-    "log_subsets_upper",
-    "log_up",
-    "rounded_parts",
-    "rounding_cell",
-]
+__all__ = ["cell_of", "coarse_prior", "counts_of", "half_of_counts", "log_subsets_upper", "log_up", "rounded_parts"]
 
 # The subset sums of a sample are kept as the bits of one integer, shifted once per letter.
 _MOST_BIT_SHIFTS = 4_000_000_000
@@ -100,17 +91,12 @@ def rounded_parts(counts: Sequence[int]) -> list[int]:
     return [max(1, (2 * count * whole + rows) // (2 * rows)) for count in counts]
 
 
-def rounding_cell(counts: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the least and the largest count of each letter among tables of as many rows that round to the same.
+def cell_of(parts: Sequence[int], rows: int) -> tuple[list[int], list[int]]:
+    """Return the least and the largest count of each letter that rounds to its parts in a table of so many rows.
 
-    >>> rounding_cell([700, 300, 0])
+    >>> cell_of(rounded_parts([700, 300, 0]), 1000)
     ([694, 275, 0], [725, 306, 48])
     """
-    return cell_of(rounded_parts(counts), sum(counts))
-
-
-def cell_of(parts: Sequence[int], rows: int) -> tuple[list[int], list[int]]:
-    """Return the least and the largest count of each letter that rounds to its parts in a table of so many rows."""
     whole = _whole(rows, len(parts))
     # (2 c whole + rows) // (2 rows) = w from c = rows (2w - 1) / (2 whole) on; without any row, one part all the same.
     low = [0 if weight == 1 else -(-rows * (2 * weight - 1) // (2 * whole)) for weight in parts]

@@ -185,8 +185,7 @@ class Facts(ReleaseFacts):
         readable = certainty(self.mechanism, self.certificate.prior)
         if readable.readable:
             words.insert(
-                0,
-                f"Rows can be read, which the owner of the table allowed: {readable_words(readable, self.mechanism)}",
+                0, f"Rows can be read, which the owner of the table allowed: {readable_words(readable, self.mechanism)}"
             )
         if self.unsafe_seed:
             words.insert(0, SEEDED)

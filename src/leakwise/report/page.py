@@ -6,14 +6,7 @@ from html import escape
 
 from leakwise.charts.page import html_page, paragraph, section
 from leakwise.exact import log_upper
-from leakwise.guarantee import (
-    at_most,
-    misleads,
-    never_certain,
-    percent,
-    percent_at_least,
-    percent_at_most,
-)
+from leakwise.guarantee import at_most, misleads, never_certain, percent, percent_at_least, percent_at_most
 from leakwise.optimize.finish.outcome_names import coded, legend
 from leakwise.priors import AllPriors
 from leakwise.report.facts import Facts
@@ -21,17 +14,7 @@ from leakwise.report.pictures import bar, heat_table
 from leakwise.report.release_facts import ReleaseFacts
 from leakwise.report.row_facts import RowFacts
 from leakwise.report.row_page import of_secret, row_sections
-from leakwise.report.sections import (
-    MOST_ROWS,
-    back,
-    columns,
-    exact_over,
-    head,
-    html_rows,
-    limits,
-    proof,
-    worth,
-)
+from leakwise.report.sections import MOST_ROWS, back, columns, exact_over, head, html_rows, limits, proof, worth
 from leakwise.report.several_facts import SeveralFacts
 from leakwise.report.several_page import several_sections
 from leakwise.report.style import STYLE

@@ -10,16 +10,7 @@ from leakwise.exact import log_upper
 from leakwise.guarantee import at_most, never_certain, percent, percent_at_most
 from leakwise.report.pictures import heat_table
 from leakwise.report.row_facts import RowFacts, StratumFacts
-from leakwise.report.sections import (
-    MOST_ROWS,
-    back,
-    columns,
-    exact_over,
-    html_rows,
-    limits,
-    proof,
-    worth,
-)
+from leakwise.report.sections import MOST_ROWS, back, columns, exact_over, html_rows, limits, proof, worth
 
 __all__ = ["of_secret", "row_sections"]
 

@@ -13,17 +13,7 @@ from leakwise.optimize.finish.outcome_names import coded
 from leakwise.report.comparison import Comparison
 from leakwise.report.release_facts import SEEDED, ReleaseFacts
 
-__all__ = [
-    "MOST_ROWS",
-    "back",
-    "columns",
-    "exact_over",
-    "head",
-    "html_rows",
-    "limits",
-    "proof",
-    "worth",
-]
+__all__ = ["MOST_ROWS", "back", "columns", "exact_over", "head", "html_rows", "limits", "proof", "worth"]
 
 MOST_ROWS = 60
 _USES = {

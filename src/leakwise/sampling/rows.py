@@ -180,14 +180,7 @@ class RowSampler:
             self._settle(flat[part], first, low[part].take, target[part], scratch)
         return result
 
-    def _settle(
-        self,
-        codes: Array,
-        first: Array,
-        rest: RestOfWords,
-        target: Array,
-        scratch: _Scratch,
-    ) -> None:
+    def _settle(self, codes: Array, first: Array, rest: RestOfWords, target: Array, scratch: _Scratch) -> None:
         """Write the outcomes of one block to ``target``."""
         count = codes.size
         places = self._unsettled(first)

@@ -203,12 +203,7 @@ class StructuredSampler:
         return letters
 
     def _with_cut(
-        self,
-        codes: Array,
-        cells: Indices,
-        guess: NDArray[np.uint32],
-        mixed: Bools,
-        rest: RestOfWords,
+        self, codes: Array, cells: Indices, guess: NDArray[np.uint32], mixed: Bools, rest: RestOfWords
     ) -> NDArray[np.uint32]:
         # Only the last letter can have lost all its weight, so a place in the table is the letter itself.
         last = self.inputs - 1

@@ -15,7 +15,7 @@ from leakwise.tables.release.secret_columns import columns_among
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["counted", "counts"]
+__all__ = ["collected", "counted", "counts"]
 
 # Beyond this many different values the column was not the one that was meant.
 _MOST = 1 << 22
@@ -61,12 +61,13 @@ def counted(df: DataFrame, names: Sequence[str], column: Any) -> dict[Any, int]:
         )
     found: dict[Any, int] = {}
     for row in grouped:
-        values = tuple(_plain(value) for value in row[:-1])
+        values = tuple(collected(value) for value in row[:-1])
         found[values] = found.get(values, 0) + int(row[-1])
     return found
 
 
-def _plain(value: Any) -> Any:
+def collected(value: Any) -> Any:
+    """Return a value that Spark collected as Python has it elsewhere: bytes, and None for what is missing."""
     if isinstance(value, bytearray):
         return bytes(value)
     return None if is_missing(value) else value

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from leakwise.alphabet import Alphabet, Bins, GivenColumns, encode_column
-from leakwise.alphabet.labels import is_missing
 from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import AnyMechanism
+from leakwise.spark.counting import collected
 from leakwise.spark.driver import release_or_find
 from leakwise.spark.finished import quoted
 from leakwise.spark.order import check_order
 from leakwise.spark.sessions import check_frame
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
+from leakwise.tables.release.checking import CheckedSecret, StrataCounts
 from leakwise.tables.release.exchange import Look, Watch
-from leakwise.tables.release.file import StrataCounts
 from leakwise.tables.source import Opened
 from leakwise.tables.strata.columns_in_memory import listed
 from leakwise.tables.strata.given_codes import GivenCodes, bins_of, coarse_codes
@@ -89,20 +88,6 @@ def protect(
     return protect_source(SparkSource(df, path, order, table, partition_by), column, **options)
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """A secret that was counted."""
-
-    names: tuple[str, ...]
-    counts: Counts
-    strata: StrataCounts | None
-    order: None = None
-
-    @property
-    def rows(self) -> int:
-        return int(self.counts.sum())
-
-
 class SparkSource(Opened):
     """A DataFrame whose secrets are to be released."""
 
@@ -126,7 +111,7 @@ class SparkSource(Opened):
         self.names: Sequence[Hashable] = list(df.columns)
         self.drop: Sequence[Hashable] = ()
         self.coarsen: Mapping[Any, Bins] = {}
-        self._checked: list[_Counted] = []
+        self._checked: list[CheckedSecret] = []
 
     @property
     def table(self) -> Any:
@@ -152,7 +137,7 @@ class SparkSource(Opened):
         rows = self._df.groupBy(*(self._df[quoted(name)] for name in names)).count().limit(most + 1).collect()
         if len(rows) > most:
             return None
-        columns = {name: [_plain(row[place]) for row in rows] for place, name in enumerate(names)}
+        columns = {name: [collected(row[place]) for row in rows] for place, name in enumerate(names)}
         return columns, np.array([int(row[-1]) for row in rows], dtype=np.int64)
 
     def check(
@@ -163,7 +148,7 @@ class SparkSource(Opened):
         given: GivenColumns | None = None,
         *,
         strict: bool = False,
-    ) -> _Counted:
+    ) -> CheckedSecret:
         """Count a secret and refuse values that were not declared."""
         beside = () if given is None else given.names
         frames.check_names(self.names, [*names, *beside, *self.drop, *self.coarsen])
@@ -189,7 +174,7 @@ class SparkSource(Opened):
         *,
         strict: bool,
         watch: Callable[[Mapping[Hashable, Array]], None] | None = None,
-    ) -> _Counted:
+    ) -> CheckedSecret:
         beside = () if given is None else tuple(map(str, given.names))
         grouped = self._grouped([*names, *beside])
         if grouped is None:
@@ -201,7 +186,7 @@ class SparkSource(Opened):
         codes: Array = encode_columns([columns[name] for name in names], names, letters, "inputs")
         counts = np.bincount(codes, sizes, minlength=len(letters)).astype(np.int64)
         if given is None:
-            return _Counted(names, counts, None)
+            return CheckedSecret(names, int(counts.sum()), counts, None, None)
         bins = bins_of([given], self.coarsen)
         coarse = coarse_codes(columns, bins, encode_column)
         read = GivenCodes(given, bins, strict=strict).read(columns, coarse, encode_column)
@@ -215,7 +200,7 @@ class SparkSource(Opened):
             own = [int(column[place]) for column in read]
             if min(own) >= 0:
                 strata.setdefault(given.coded(own), [0] * len(letters))[code] += size
-        return _Counted(names, counts, strata)
+        return CheckedSecret(names, int(counts.sum()), counts, strata, None)
 
     def draw(self, mechanism: AnyMechanism, stream: SecureStream | None) -> None:
         """Draw nothing: executors draw for all secrets of a row in one pass."""
@@ -271,9 +256,3 @@ def _shown(each: Any, counts: Counts) -> None:
 def _blocks(count: int) -> Iterator[int]:
     for start in range(0, count, _BLOCK):
         yield min(_BLOCK, count - start)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytearray):
-        return bytes(value)
-    return None if is_missing(value) else value

@@ -21,14 +21,7 @@ from leakwise.studio.figures import between, first_figures, gap_words, more_figu
 from leakwise.studio.limits import LIMITS
 from leakwise.studio.mechanism_picture import mechanism_picture
 from leakwise.studio.parts import compared, to_try, what_is_lost, what_leaks, what_to_release
-from leakwise.studio.pictures import (
-    beliefs,
-    envelope,
-    outcomes,
-    which_outcomes,
-    which_values,
-    without_envelope,
-)
+from leakwise.studio.pictures import beliefs, envelope, outcomes, which_outcomes, which_values, without_envelope
 from leakwise.studio.reading import level_arguments, limit_arguments, read_mechanism, read_prior, read_utility
 from leakwise.studio.seal import about_prior, promise, seal
 from leakwise.studio.state import DesignGoal, Distance, Named, Part, PriorState, State, WorstCaseGoal

@@ -12,17 +12,7 @@ from leakwise.errors import InvalidInput
 from leakwise.exact import exact_fraction
 from leakwise.mechanism import Mechanism
 from leakwise.priors import Prior, PriorSet
-from leakwise.studio.state import (
-    Catalog,
-    DesignGoal,
-    Distance,
-    Level,
-    Matrix,
-    Named,
-    PriorState,
-    State,
-    WorstCaseGoal,
-)
+from leakwise.studio.state import Catalog, DesignGoal, Distance, Level, Matrix, Named, PriorState, State, WorstCaseGoal
 
 __all__ = [
     "VALUE_LIMITS",

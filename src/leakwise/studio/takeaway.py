@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leakwise.leakage import Audit
 from leakwise.priors import Prior
 from leakwise.studio.limits import LIMITS
-from leakwise.studio.reading import (
-    are_numbers,
-    further_arguments,
-    label,
-    matrix_entries,
-    utility_matrix,
-)
+from leakwise.studio.reading import are_numbers, further_arguments, label, matrix_entries, utility_matrix
 from leakwise.studio.state import (
     Catalog,
     DesignGoal,

@@ -12,8 +12,8 @@ from leakwise.types import Array, Counts
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
     from leakwise.tables.memo.draws import Memo
+    from leakwise.tables.release.checking import StrataCounts
     from leakwise.tables.release.exchange import Look, Watch
-    from leakwise.tables.release.file import StrataCounts
     from leakwise.tables.strata.order import StratifiedOrder
 
 __all__ = ["Checked", "Opened", "Source"]

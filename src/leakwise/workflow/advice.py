@@ -196,21 +196,10 @@ class _Search:
 
     def _option(self, columns: _Columns, error: float) -> Option:
         row = self._request.row
-        new = {name: bins for name, bins in columns.bins.items() if name not in row.coarsened}
-        return Option(
-            tuple(columns.codes),
-            row.unrelated,
-            tuple(name for name in (*row.dropped, *self._by.names) if name not in columns.codes),
-            {
-                **{
-                    name: bins
-                    for name, bins in row.coarsened.items()
-                    if name not in self._by.names or name in columns.codes
-                },
-                **new,
-            },
-            error,
-        )
+        coarse = {one: bins for one, bins in row.coarsened.items() if one not in self._by.names or one in columns.codes}
+        coarse |= {one: bins for one, bins in columns.bins.items() if one not in row.coarsened}
+        dropped = tuple(one for one in (*row.dropped, *self._by.names) if one not in columns.codes)
+        return Option(tuple(columns.codes), row.unrelated, dropped, coarse, error)
 
 
 def _factors() -> Iterator[np.int64]:

@@ -190,10 +190,7 @@ def _for_all_rows(
 
 
 def _by_stratum(
-    request: Request,
-    counts: Mapping[Label, Sequence[int]],
-    by: GivenColumns,
-    stream: SecureStream | None,
+    request: Request, counts: Mapping[Label, Sequence[int]], by: GivenColumns, stream: SecureStream | None
 ) -> Choice:
     secret = request.row.secret
     if isinstance(request.public, PriorByStratum):

@@ -17,7 +17,7 @@ from leakwise.priors import AllPriors, Prior, PriorSet
 from leakwise.priors.sample import counts_of
 from leakwise.priors.sets.around_estimate import checked_failure
 from leakwise.priors.sets.noisy import NoisyLayerCake, checked_cost, noisy_counts
-from leakwise.proof import AskedLimits, Certificate, certify, limits_in_stratum
+from leakwise.proof import AskedLimits, Certificate, StratifiedCertificate, certify, limits_in_stratum
 
 if TYPE_CHECKING:
     from leakwise.optimize import Design, Utility
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
 __all__ = [
-    "WAY_OUT",
     "Kept",
     "Sample",
     "certified_mechanism",
     "drawable",
     "how_found",
     "kept_in_reading",
+    "refuse_broken",
     "release_utility",
     "spread",
     "warn_of_nothing",
 ]
 
-WAY_OUT = (
+_WAY_OUT = (
     "Nothing was released. Ask for a larger lift (lift=, --lift), or leave the mechanism out (mechanism=, --mechanism, "
     "or 'mechanism' in the settings) to have one designed for this table."
 )
@@ -150,11 +150,9 @@ def certified_mechanism(
         certificate = replace(certificate, optimality=proven.optimality, remark=proven.remark)
     # Whether a release is made is seen, too: the rounded frequencies decide it.
     shown = certificate if public is known else certify(mechanism, public, asked)
-    if not (certificate.holds and shown.holds):
-        refused = certificate if shown.holds else shown
-        raise CertificateRejected(f"{refused.sentence} {WAY_OUT}")
+    refuse_broken(certificate, shown)
     if certificate.ratio == 1 and len(known.nominal) > 1:
-        warn_of_nothing(4)
+        warn_of_nothing()
     return found, certificate, shown
 
 
@@ -184,13 +182,20 @@ def _from_noise(known: NoisyLayerCake, asked: AskedLimits, utility: Any, time_li
     return everywhere
 
 
-def warn_of_nothing(stacklevel: int) -> None:
+def refuse_broken(*certificates: Certificate | StratifiedCertificate) -> None:
+    """Refuse a mechanism of which a certificate does not hold."""
+    for one in reversed(certificates):
+        if not one.holds:
+            raise CertificateRejected(f"{one.sentence} {_WAY_OUT}")
+
+
+def warn_of_nothing() -> None:
     """Warn of a mechanism whose outcomes say nothing."""
     warnings.warn(
         "The best mechanism within this limit reveals nothing about the secret: all rows draw their outcomes from the "
         "same distribution. Allow a larger lift, or release for statistics.",
         LeakwiseWarning,
-        stacklevel=stacklevel,
+        stacklevel=4,
     )
 
 

@@ -28,13 +28,7 @@ from leakwise.workflow.arguments import (
     public_prior,
 )
 from leakwise.workflow.choice import Request
-from leakwise.workflow.columns import (
-    columns_that_go_out,
-    given_columns,
-    refuse_copies,
-    refuse_labels,
-    refuse_related,
-)
+from leakwise.workflow.columns import columns_that_go_out, given_columns, refuse_copies, refuse_labels, refuse_related
 from leakwise.workflow.dry_run import ledger_words, tried
 from leakwise.workflow.identity import Told
 from leakwise.workflow.limits import TEN_TIMES, release_limits
@@ -240,13 +234,7 @@ prior, nor more than 20 times as likely for anyone, whatever they knew (rows ind
     letters = declared_values(domain, prior, mechanism, column)
     prior = prior_in_words(prior, letters)
     limits_at = partial(
-        release_limits,
-        anyone=anyone,
-        prior=prior,
-        mechanism=mechanism,
-        lift_of=lift_of,
-        ceiling=ceiling,
-        floor=floor,
+        release_limits, anyone=anyone, prior=prior, mechanism=mechanism, lift_of=lift_of, ceiling=ceiling, floor=floor
     )
     accuracy = asked_accuracy(margin, values, lift if epsilon is None else epsilon, use, prior_cost)
     asked = limits_at(epsilon, lift) if accuracy is None or mechanism is not None else NO_LIMITS

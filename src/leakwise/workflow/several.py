@@ -16,27 +16,21 @@ from leakwise.exact import Level
 from leakwise.priors import Prior, PriorByStratum, PriorSet
 from leakwise.proof import LIFTS, SecretPart, SeveralCertificate, certify, roundings, shares_of_a_total
 from leakwise.report.several import SeveralFacts, SeveralProtection
+from leakwise.tables.release.checking import CheckedSecret, StrataCounts
 from leakwise.tables.release.draw import seeded_stream
-from leakwise.tables.release.file import StrataCounts, refuse_partition
+from leakwise.tables.release.file import refuse_partition
 from leakwise.tables.release.paths import file_of
 from leakwise.tables.release.row_order import RowOrder, check_order, refuse_order
 from leakwise.tables.release.secret_columns import with_known_columns
 from leakwise.tables.release.sources import Checked, Source, open_source
 from leakwise.tables.row_columns import RowColumns
-from leakwise.types import Counts
 from leakwise.workflow.accuracy import Choose, as_asked, chosen_or_least
 from leakwise.workflow.advice import tell_accuracy
 from leakwise.workflow.arguments import check_costs, check_prior, check_use
 from leakwise.workflow.beside_outcomes import JointPriors, given_outcomes, implied, margin_of
 from leakwise.workflow.choice import Choice, Request
 from leakwise.workflow.choice_for_set import choice_for_set
-from leakwise.workflow.columns import (
-    columns_that_go_out,
-    given_columns,
-    refuse_copies,
-    refuse_labels,
-    refuse_related,
-)
+from leakwise.workflow.columns import columns_that_go_out, given_columns, refuse_copies, refuse_labels, refuse_related
 from leakwise.workflow.dry_run import ledger_words, tried_several
 from leakwise.workflow.identity import Told
 from leakwise.workflow.mechanism import Kept, kept_in_reading
@@ -55,16 +49,6 @@ __all__ = ["protect_several"]
 _MOST_STRATA = 1000
 # Numbers of a joint prior that are computed with.
 _MOST_CELLS = 1_000_000
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """A secret that was checked, counted by other strata than it was checked with."""
-
-    rows: int
-    counts: Counts
-    strata: StrataCounts | None
-    order: None = None
 
 
 @dataclass(frozen=True)
@@ -317,10 +301,11 @@ class _Steps:
         """The failure probability of each secret."""
         return Fraction(self._asked.failure or 0) / len(self._secrets)
 
-    def _tallied(self, place: int, by: GivenColumns) -> _Counted:
+    def _tallied(self, place: int, by: GivenColumns) -> CheckedSecret:
+        """A secret that was checked, counted by other strata than it was checked with."""
         seen = self._seen[place]
         counts = self._source.tally(self._secrets[place].letters, by, place)
-        return _Counted(seen.rows, seen.counts, counts)
+        return CheckedSecret((), seen.rows, seen.counts, counts, None)
 
     def _request(self, place: int, public: PriorSet | PriorByStratum | str, by: GivenColumns | None) -> Request:
         asked, one = self._asked, self._secrets[place]

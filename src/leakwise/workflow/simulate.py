@@ -184,6 +184,7 @@ def _cells(
         secret = column if column is not None else getattr(mechanism, "secret", None)
         if secret is None:
             raise InvalidInput("column must name the secret column of the table.")
+        from leakwise.tables.kinds import frames
         from leakwise.tables.kinds.streams import rows_at_hand
 
         table = rows_at_hand(table)
@@ -191,7 +192,7 @@ def _cells(
         names += [between] if between is not None and between not in names else []
         known: Any = {} if given is None else dict(zip(given.names, given.domains, strict=True))
         if not names:
-            prior = Prior.from_data(_column(table, secret), mechanism.input_alphabet)
+            prior = Prior.from_data(frames.column_of(table, secret), mechanism.input_alphabet)
             return [_cell(mechanism, (), prior.probabilities, prior.sample_size or 0)], None, True
         if given and len(names) > len(given):
             raise InvalidInput(
@@ -231,12 +232,6 @@ def _cell(mechanism: AnyMechanism, stratum: Label, law: Any, rows: int) -> _Cell
     if mechanism.otherwise is None:
         raise InvalidInput(f"The mechanism has none for the rows where {mechanism.given_columns.described(stratum)}.")
     return _Cell(stratum, mechanism.otherwise, law / law.sum(), rows, everything)
-
-
-def _column(table: Any, name: Hashable) -> Any:
-    from leakwise.tables.kinds import frames
-
-    return frames.column_of(table, name)
 
 
 def _prior(cell: _Cell) -> Prior:

@@ -21,6 +21,7 @@ from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.errors import InvalidInput, LeakwiseWarning
 from leakwise.exact import Level, level
 from leakwise.guarantee import at_most
+from leakwise.leakage.rows.joint import secret_name
 from leakwise.priors import Prior, PriorByStratum, PriorSet, as_prior_set
 from leakwise.types import Floats
 from leakwise.workflow.limits import TEN_TIMES, release_limits
@@ -80,9 +81,9 @@ class Split(Shown):
         if self.lifts == self.asked:
             return f"The lifts that were asked keep the total of {at_most(self.total)}."
         told = [
-            f"{_name(key)} {at_most(one)} instead of {at_most(self.asked[key])}"
+            f"{secret_name(key)} {at_most(one)} instead of {at_most(self.asked[key])}"
             if one < self.asked[key]
-            else f"{_name(key)} {at_most(one)} as asked"
+            else f"{secret_name(key)} {at_most(one)} as asked"
             for key, one in self.lifts.items()
         ]
         return (
@@ -92,7 +93,7 @@ class Split(Shown):
 
     def _shown(self) -> Parts:
         rows = [
-            [_name(key), at_most(self.asked[key]), at_most(one), f"{self.times[key]:.3g}"]
+            [secret_name(key), at_most(self.asked[key]), at_most(one), f"{self.times[key]:.3g}"]
             for key, one in self.lifts.items()
         ]
         return [Table(["secret", "lift asked", "lift", "variance, times that at the lift asked"], rows, self.words)]
@@ -103,7 +104,7 @@ class Split(Shown):
             "total": float(self.total),
             "secrets": [
                 {
-                    "secret": _name(key),
+                    "secret": secret_name(key),
                     "asked": float(self.asked[key]),
                     "lift": str(one),
                     "variance_times": self.times[key],
@@ -155,15 +156,16 @@ def split_total(
     limits = {key: level(lift=one) for key, one in lifts.items()}
     most = level(lift=total)
     if missing := [key for key in lifts if key not in priors]:
-        raise InvalidInput(f"priors must have a prior for every secret. {joined(map(_name, missing))} has none.")
+        raise InvalidInput(f"priors must have a prior for every secret. {joined(map(secret_name, missing))} has none.")
     asked = {key: one.below for key, one in limits.items()}
     if not asked:
         raise InvalidInput("lifts must name at least one secret with its lift. Got none.")
     first = max(asked, key=asked.__getitem__)
     if most.below < asked[first]:
         raise InvalidInput(
-            f"total (--total) is {_shown(most)}, and {_name(first)} alone asks for a lift of {_shown(limits[first])}: "
-            "what is told about one secret is told about the row. Give a total of at least that, or smaller lifts."
+            f"total (--total) is {_shown(most)}, and {secret_name(first)} alone asks for a lift of "
+            f"{_shown(limits[first])}: what is told about one secret is told about the row. Give a total of at least "
+            "that, or smaller lifts."
         )
     if math.prod(asked.values()) <= most.below:
         return Split(asked, most.above, asked, dict.fromkeys(asked, 1.0))
@@ -291,11 +293,6 @@ def _down(lift: Fraction) -> Fraction:
     digits = _DIGITS - 1 - math.floor(math.log10(room))
     scale = Fraction(10) ** digits
     return 1 + Fraction(math.floor(room * scale)) / scale
-
-
-def _name(key: Hashable) -> str:
-    """A secret in words: a column, or several."""
-    return joined(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def _shown(one: Level) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leakwise.alphabet import Alphabet, GivenColumns, Label
-from leakwise.errors import CertificateRejected, InvalidInput
+from leakwise.errors import InvalidInput
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.priors import AllPriors, LayerCake, Prior, PriorByStratum, PriorSet
 from leakwise.priors.sample import rounded_parts
@@ -16,7 +16,7 @@ from leakwise.priors.sets.around_estimate import checked_failure
 from leakwise.priors.sets.noisy import NoisyLayerCake, checked_cost, noisy_counts
 from leakwise.priors.sets.rounded import RoundedLayerCake
 from leakwise.proof import AskedLimits, StratifiedCertificate, certify_by_stratum
-from leakwise.workflow.mechanism import WAY_OUT, Kept, drawable, release_utility, spread, warn_of_nothing
+from leakwise.workflow.mechanism import Kept, drawable, refuse_broken, release_utility, spread, warn_of_nothing
 
 if TYPE_CHECKING:
     from leakwise.optimize import Utility
@@ -92,11 +92,9 @@ def certified_by_stratum(
     # Whether a release is made is seen, too: the rounded frequencies decide it.
     exact = None if table is None or table.cost else table.known(public)
     certificate = shown if exact is None else certify_by_stratum(drawn, exact, asked)
-    if not (certificate.holds and shown.holds):
-        refused = certificate if shown.holds else shown
-        raise CertificateRejected(f"{refused.sentence} {WAY_OUT}")
+    refuse_broken(certificate, shown)
     if certificate.every_prior == 1 and len(public.labels) > 1:
-        warn_of_nothing(4)
+        warn_of_nothing()
     return found, certificate, shown
 
 

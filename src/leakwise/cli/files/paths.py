@@ -28,12 +28,7 @@ _ENDINGS = (*SUFFIXES, *COMPRESSIONS)
 
 
 def source_and_target(
-    ctx: typer.Context,
-    table: str,
-    out: str | None,
-    from_sql: str | None,
-    to_sql: str | None,
-    format: str | None = None,
+    ctx: typer.Context, table: str, out: str | None, from_sql: str | None, to_sql: str | None, format: str | None = None
 ) -> tuple[Path | TableFile | SqlTable, Path | SqlTable]:
     """Return the files, or the tables of databases, that are read and written."""
     from leakwise.tables import SqlTable

@@ -76,9 +76,7 @@ PriorsOption = Annotated[
 CountsOption = Annotated[
     str | None,
     typer.Option(
-        "--counts",
-        metavar="COUNTS",
-        help="Counts of a sample: 500,300 or a=500,b=300, or a CSV of label,count rows.",
+        "--counts", metavar="COUNTS", help="Counts of a sample: 500,300 or a=500,b=300, or a CSV of label,count rows."
     ),
 ]
 DataOption = Annotated[
@@ -384,9 +382,7 @@ def with_labels_of(prior: Prior, letters: Alphabet) -> Prior:
             + (f" Only the prior has {some_of(extra)}.{did_you_mean(extra[0], lacking)}" if extra else "")
         )
     return Prior.from_integers(
-        Alphabet([by_text[text] for text in texts]),
-        [int(weight) for weight in prior.weights],
-        prior.sample_size,
+        Alphabet([by_text[text] for text in texts]), [int(weight) for weight in prior.weights], prior.sample_size
     )
 
 

@@ -37,10 +37,7 @@ def checked_picture(option: typer.CallbackParam, path: Path | None) -> Path | No
 PlotOption = Annotated[
     Path | None,
     typer.Option(
-        "--plot",
-        metavar="FILE",
-        callback=checked_picture,
-        help="Also save a picture: .png, .svg, .html or .json.",
+        "--plot", metavar="FILE", callback=checked_picture, help="Also save a picture: .png, .svg, .html or .json."
     ),
 ]
 CertificateOption = Annotated[

@@ -50,8 +50,7 @@ TotalOption = Annotated[
     ),
 ]
 JointOption = Annotated[
-    bool,
-    typer.Option("--joint", help="With --protect: one mechanism for all secrets together, at the same total."),
+    bool, typer.Option("--joint", help="With --protect: one mechanism for all secrets together, at the same total.")
 ]
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
     from leakwise.alphabet import Label
 
-__all__ = ["is_number", "is_whole", "label", "number", "typed_words", "whole"]
+__all__ = ["is_number", "is_whole", "label", "number", "number_if_given", "typed_words", "whole"]
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 # A name in double quotes (and, in a prior, its number), or all up to the next comma.
@@ -53,6 +53,11 @@ def number(text: str, name: str) -> int | Fraction:
 
     value = exact_fraction(text, name)
     return value.numerator if is_whole(text) else value
+
+
+def number_if_given(text: str | None, name: str) -> Any:
+    """Return a number as typed, and None where nothing was."""
+    return None if text is None else number(text, name)
 
 
 def is_number(text: str) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from leakwise.exact import level, log_lower
-from leakwise.leakage.bounds.wrong_prior import _at_the_estimate, _method, _rate, _union, _whole, estimation_bound
+from leakwise.leakage.bounds.wrong_prior import _at_the_estimate, _method, _rate, _whole, estimation_bound
+from leakwise.priors.confidence import log_union
 from leakwise.priors.sets.around_estimate import checked_failure
 
 __all__ = ["sample_size"]
@@ -54,7 +55,7 @@ def sample_size(
     rate = _rate(asked, wanted, _method(method))
     if size == 1:
         return 1
-    samples = max(1, math.ceil(_union(size, chance) / rate))
+    samples = max(1, math.ceil(log_union(size, chance) / rate))
     while estimation_bound(lift=asked.above, letters=size, samples=samples, failure=chance, method=method) > log_lower(
         wanted.below
     ):

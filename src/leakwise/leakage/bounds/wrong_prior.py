@@ -17,9 +17,9 @@ from leakwise.leakage.bounds.mean import kl
 from leakwise.leakage.measures.arguments import checked
 from leakwise.mechanism import Mechanism
 from leakwise.mechanism.mechanism import align_prior
-from leakwise.priors.confidence import weissman_radius
-from leakwise.priors.sample import log_subsets_upper, log_up
-from leakwise.priors.sets.around_estimate import checked_failure
+from leakwise.priors.confidence import log_union, weissman_radius
+from leakwise.priors.sample import log_subsets_upper
+from leakwise.priors.sets.around_estimate import checked_failure, checked_radius
 from leakwise.priors.support import SupportLeakage
 from leakwise.proof import certify
 
@@ -100,7 +100,7 @@ def sensitivity_bound(
     >>> print(f"{sensitivity_bound(lift=2, beta='0.2'):.4f}")
     0.2231
     """
-    asked, radius = _at_the_estimate(epsilon, lift), _radius(beta)
+    asked, radius = _at_the_estimate(epsilon, lift), checked_radius(beta)
     slope = asked.above
     if least_probability is not None:
         least = exact_fraction(least_probability, "least_probability")
@@ -119,7 +119,7 @@ def capacity_bound(epsilon: object = None, beta: object = 0, *, lift: object = N
     >>> print(f"{capacity_bound(lift=2, beta='0.2'):.4f}")
     0.9163
     """
-    asked, radius = _at_the_estimate(epsilon, lift), _radius(beta)
+    asked, radius = _at_the_estimate(epsilon, lift), checked_radius(beta)
     left = 1 / asked.above - radius / 2
     return math.inf if left <= 0 else log_upper(1 / left)
 
@@ -136,13 +136,6 @@ def _every_letter(value: object, name: str) -> None:
             f"{some_of(value.left_out)}: the prior gives them no mass, and another prior may. Use "
             "lw.epsilon(mechanism, prior, every_letter=True)."
         )
-
-
-def _radius(beta: object) -> Fraction:
-    radius = exact_fraction(beta, "beta")
-    if radius < 0:
-        raise InvalidInput(f"beta must be a radius of at least 0. Got {beta!r} instead.")
-    return radius
 
 
 # -------------------------------------------------------------------------------------------------- from a sample
@@ -177,7 +170,7 @@ def estimation_bound(
     if _method(method) == "weissman":
         return capacity_bound(beta=weissman_radius(size, drawn, chance), lift=asked.above)
     share = 1 / asked.above
-    least = _kl_lower(float(share) * (1 - 2.0**-52), _union(size, chance) / drawn)
+    least = _kl_lower(float(share) * (1 - 2.0**-52), log_union(size, chance) / drawn)
     return math.inf if least <= 0 else -math.log(least) * _UP + 2.0**-46
 
 
@@ -215,10 +208,6 @@ def _rate(asked: Level, wanted: Level, method: str) -> float:
     if _method(method) == "weissman":
         return float(2 * (share - least) ** 2) * (1 - 2.0**-50)
     return kl(float(share), float(least)) * (1 - 2.0**-40)
-
-
-def _union(letters: int, failure: Fraction) -> float:
-    return (log_subsets_upper(letters) + log_up(1 / failure)) * (1 + 2.0**-50)
 
 
 def _kl_lower(x: float, radius: float) -> float:

@@ -178,10 +178,7 @@ class EnvelopeCurve(Drawn):
     def series(self, points: int = 200) -> dict[str, tuple[Floats, Floats]]:
         """Return the curves of Figure 2 of [EN] and the exact line, ready to draw."""
         at = np.unique(np.concatenate([np.linspace(0.0, 1.0, points + 2)[1:-1], self._corners()]))
-        found = {
-            "exact envelope": (at, np.asarray(self(at))),
-            "upper bound (Theorem 3)": (at, self.upper(at)),
-        }
+        found = {"exact envelope": (at, np.asarray(self(at))), "upper bound (Theorem 3)": (at, self.upper(at))}
         published = self.published(at)
         if published is None:
             found["lower bound (14)"] = (at, self.lower(at))

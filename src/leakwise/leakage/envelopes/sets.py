@@ -9,6 +9,7 @@ linear program.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -41,18 +42,13 @@ def set_envelope(
     aligned = align_prior(priors, mechanism)
     nominal = one(aligned.nominal)
     certificate = set_bound(mechanism, aligned, delta)
-    return Envelope(
-        nominal.mechanism,
-        nominal.prior,
-        delta,
+    return replace(
+        nominal,
         epsilon=certificate.epsilon_upper,
-        attained=nominal.attained,
-        lower=nominal.lower,
         upper=certificate.epsilon_upper,
-        binary=nominal.binary,
         method="bound for a set of priors",
         certificate=certificate,
-        solves=nominal.solves,
+        published=None,
         _make=lambda: nominal.post_processing,
     )
 

@@ -112,13 +112,7 @@ class Passes:
         return [(column, np.array(rows)) for column, rows in groups.values()]
 
     def _next(
-        self,
-        state: _State,
-        rows: Indices,
-        column: Column,
-        place: int,
-        asked: frozenset[int],
-        steps: list[float] | None,
+        self, state: _State, rows: Indices, column: Column, place: int, asked: frozenset[int], steps: list[float] | None
     ) -> Iterator[Block]:
         """Go on with every outcome of the next mechanism."""
         lifts, sums = column.lifts, state.sums[rows]

@@ -105,11 +105,7 @@ def _plain(one: LargestLift) -> dict[str, Any]:
 
 
 def row_lift(
-    prior: Any,
-    mechanisms: Mapping[Any, Mechanism | StratifiedMechanism],
-    *,
-    pairs: bool = True,
-    seconds: float = 20.0,
+    prior: Any, mechanisms: Mapping[Any, Mechanism | StratifiedMechanism], *, pairs: bool = True, seconds: float = 20.0
 ) -> RowLift:
     r"""Return the largest lift of any guess about a row from the outcomes of several mechanisms together.
 

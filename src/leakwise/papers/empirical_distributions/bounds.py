@@ -74,7 +74,6 @@ def _optimality(mechanism: Mechanism, prior: Prior, lift: Fraction) -> Finding:
 
 @exhibit(
     paper="ED",
-    number="Example 1",
     title="An extremal mechanism of the first privacy region",
     shows="The four-letter mechanism that is optimal for the prior (2/5, 1/5, 1/5, 1/5) at ε = log 9/8. Every outcome "
     "leaks exactly ε, and no entry is zero. Each row is one outcome.",
@@ -108,7 +107,6 @@ def example_1(
 
 @exhibit(
     paper="ED",
-    number="Example 2",
     title="k-singular mechanisms",
     shows="A doubly stochastic mechanism with entries 0 and 1/k. For the uniform prior each outcome narrows the secret "
     "down to k letters and leaks log N/k: no mechanism with that leakage says more. Each row is one k.",
@@ -173,12 +171,7 @@ _PRINTED = "10,000 random priors, all below the bound (6), which holds with equa
 
 
 @exhibit(
-    paper="ED",
-    number="Figure 2a",
-    title="The sensitivity bound for the mechanism of Example 1",
-    shows=_SHOWS,
-    printed=_PRINTED,
-    seed=2,
+    paper="ED", title="The sensitivity bound for the mechanism of Example 1", shows=_SHOWS, printed=_PRINTED, seed=2
 )
 def figure_2a(
     *,
@@ -193,14 +186,7 @@ def figure_2a(
     return _sensitivity(_mechanism(matrix), _prior(prior), 500 if fast else draws, seed, "Example 1", progress)
 
 
-@exhibit(
-    paper="ED",
-    number="Figure 2b",
-    title="The sensitivity bound for a 2-singular mechanism",
-    shows=_SHOWS,
-    printed=_PRINTED,
-    seed=3,
-)
+@exhibit(paper="ED", title="The sensitivity bound for a 2-singular mechanism", shows=_SHOWS, printed=_PRINTED, seed=3)
 def figure_2b(
     *,
     fast: bool = False,

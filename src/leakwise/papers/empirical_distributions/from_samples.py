@@ -14,7 +14,7 @@ from leakwise.charts.specs import Spec, lines, vertical
 from leakwise.leakage import epsilon as leakage_of
 from leakwise.leakage import epsilon_from_sample, estimation_bound, estimation_failure, sample_size
 from leakwise.mechanism import k_singular
-from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, one_by_one, stated
 from leakwise.priors import Prior
 
 __all__ = ["figure_3a", "figure_3b"]
@@ -24,7 +24,6 @@ _LEAST_DRAWN = 1e-12
 
 @exhibit(
     paper="ED",
-    number="Figure 3a",
     title="Leakage increase against the probability of failure",
     shows="A mechanism leaks ε = log 5 at the estimate; how likely is it that it leaks more than ε' for the true "
     "prior? The curves are the bound of Corollary 3 for several sample sizes m (the paper's own m are not in its "
@@ -43,7 +42,7 @@ def figure_3a(
 ) -> Result:
     """The failure probability of Corollary 3 over the leakage increase, and the layer-cake bound beside it."""
     rows: list[dict[str, Any]] = []
-    for done, m in enumerate(samples):
+    for m in one_by_one(samples, progress, "m = {:,}"):
         for increase in increases:
             target = math.log(lift) + increase
             row: dict[str, Any] = {"m": m, "increase": increase, "target": target}
@@ -52,8 +51,6 @@ def figure_3a(
                     lift=lift, target=target, letters=letters, samples=m, method=method
                 )
             rows.append(row)
-        if progress is not None:
-            progress((done + 1) / len(samples), f"m = {m:,}")
     return Result(rows, _failure_chart(rows, samples), _failure_findings(rows, letters, lift, samples))
 
 
@@ -107,7 +104,6 @@ def _decreasing(values: Sequence[float | None]) -> bool:
 
 @exhibit(
     paper="ED",
-    number="Figure 3b",
     title="What a sample can vouch for, by its size",
     shows="The leakage ε' that holds for the true prior with probability 1 - δ, by (8), for three leakages ε at the "
     "estimate (ε = log N/k, those of k-singular mechanisms; the paper's own are not in its text). Below: the "
@@ -151,10 +147,8 @@ def figure_3b(
                 }
             )
     rng = np.random.default_rng(seed)
-    for done, m in enumerate(sizes):
+    for m in one_by_one(sizes, progress, "m = {:,}"):
         rows.append(_measured(letters, measured, m, failure, 2 if fast else repeats, rng))
-        if progress is not None:
-            progress((done + 1) / len(sizes), f"m = {m:,}")
     return Result(rows, _samples_chart(rows, singular, letters), _samples_findings(rows, letters, measured, failure))
 
 

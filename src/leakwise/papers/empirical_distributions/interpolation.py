@@ -19,7 +19,6 @@ __all__ = ["theorem_5"]
 
 @exhibit(
     paper="ED",
-    number="Theorem 5",
     title="The best binary mechanism between PML and local differential privacy",
     shows="Theorem 5 for two letters: the mechanism of largest mutual information that is ε-PML for every prior "
     "within l1 distance β of the estimate. At β = 0 the prior is known; at p1 = 1/2, β = 1 the ball holds every prior "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -97,6 +97,18 @@ class _Shuffled:
         return float(empirical_information([rows[0], rows[1][::-1]]))
 
 
+def _shuffles(
+    features: Sequence[str], part: str, count: int, seed: int, progress: Progress | None
+) -> Iterator[tuple[str, _Shuffled]]:
+    """Each feature with each of its shuffles."""
+    for place, feature in enumerate(features):
+        counts = feature_counts(feature, part)
+        for turn in range(count):
+            yield feature, _Shuffled(counts, np.random.default_rng([seed, place, turn]))
+            if progress is not None:
+                progress((place + (turn + 1) / count) / len(features), f"{feature}, shuffle {turn + 1}")
+
+
 def _mean(found: Sequence[float]) -> tuple[float, float]:
     """The mean and its standard error."""
     values = np.asarray(found)
@@ -108,7 +120,6 @@ def _mean(found: Sequence[float]) -> tuple[float, float]:
 
 @exhibit(
     paper="ED",
-    number="Figure 4",
     title="Laplace noise for PML against Laplace noise for LDP, on the Adult extract",
     shows="Income and sex of the Adult extract. The data are shuffled, the first m rows give the estimate of the "
     "prior, (16) gives the scale of the noise for each ε, the noisy values are thresholded at 0, and the empirical "
@@ -133,19 +144,14 @@ def figure_4(
     count = 8 if fast else iterations
     levels = list(epsilons)[1::3] if fast else list(epsilons)
     found: dict[tuple[str, int, float, str], list[float]] = {}
-    for place, feature in enumerate(features):
-        counts = feature_counts(feature, part)
-        for turn in range(count):
-            shuffled = _Shuffled(counts, np.random.default_rng([seed, place, turn]))
-            for m in samples:
-                taken = shuffled.taken(m)
-                sizes = len(taken[0]), len(taken[1])
-                for epsilon in levels:
-                    for name, chance in (("pml", failure), ("ldp", 0.0)):
-                        kept = shuffled.information(taken, noise_scale(sizes, epsilon, chance))
-                        found.setdefault((feature, m, epsilon, name), []).append(kept)
-            if progress is not None:
-                progress((place + (turn + 1) / count) / len(features), f"{feature}, shuffle {turn + 1}")
+    for feature, shuffled in _shuffles(features, part, count, seed, progress):
+        for m in samples:
+            taken = shuffled.taken(m)
+            sizes = len(taken[0]), len(taken[1])
+            for epsilon in levels:
+                for name, chance in (("pml", failure), ("ldp", 0.0)):
+                    kept = shuffled.information(taken, noise_scale(sizes, epsilon, chance))
+                    found.setdefault((feature, m, epsilon, name), []).append(kept)
     rows = []
     for feature in features:
         for m in samples:
@@ -218,7 +224,6 @@ def _figure_4_findings(rows: list[dict[str, Any]], features: Sequence[str], samp
 
 @exhibit(
     paper="ED",
-    number="Figure 5",
     title="How little the probability of failure matters",
     shows="As Figure 4 at ε = log 2, over the number m of samples, for several probabilities of failure δ. δ = 0 "
     "allows every prior: local differential privacy (Remark 4). The feature and the δ of the paper's figure are not "
@@ -242,17 +247,12 @@ def figure_5(
     count, epsilon = 8 if fast else iterations, math.log(lift)
     sizes = [m for m in samples if m in (200, 2_000, 20_000)] if fast else list(samples)
     found: dict[tuple[str, int, float], list[float]] = {}
-    for place, feature in enumerate(features):
-        counts = feature_counts(feature, part)
-        for turn in range(count):
-            shuffled = _Shuffled(counts, np.random.default_rng([seed, place, turn]))
-            for m in sizes:
-                taken = shuffled.taken(m)
-                for failure in failures:
-                    scale = noise_scale((len(taken[0]), len(taken[1])), epsilon, failure)
-                    found.setdefault((feature, m, failure), []).append(shuffled.information(taken, scale))
-            if progress is not None:
-                progress((place + (turn + 1) / count) / len(features), f"{feature}, shuffle {turn + 1}")
+    for feature, shuffled in _shuffles(features, part, count, seed, progress):
+        for m in sizes:
+            taken = shuffled.taken(m)
+            for failure in failures:
+                scale = noise_scale((len(taken[0]), len(taken[1])), epsilon, failure)
+                found.setdefault((feature, m, failure), []).append(shuffled.information(taken, scale))
     rows = []
     for (feature, m, failure), values in found.items():
         mean, error = _mean(values)

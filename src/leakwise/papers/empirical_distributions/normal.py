@@ -10,7 +10,7 @@ import numpy as np
 
 from leakwise.charts.specs import Spec, lines
 from leakwise.noise import Gaussian
-from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, one_by_one, stated
 from leakwise.priors import Prior
 
 __all__ = ["figure_6a", "figure_6b", "figure_7"]
@@ -33,10 +33,7 @@ _PRINTED = (
 )
 
 
-@exhibit(
-    paper="ED", number="Figure 6a", title="Gaussian noise around a uniform estimate, σ = 1.5", shows=_SHOWS,
-    printed=_PRINTED,
-)  # fmt: skip
+@exhibit(paper="ED", title="Gaussian noise around a uniform estimate, σ = 1.5", shows=_SHOWS, printed=_PRINTED)
 def figure_6a(
     *,
     fast: bool = False,
@@ -51,10 +48,7 @@ def figure_6a(
     return _curves(estimate, sigma, samples, failure, epsilons, fast, progress)
 
 
-@exhibit(
-    paper="ED", number="Figure 6b", title="Gaussian noise around a uniform estimate, σ = 2", shows=_SHOWS,
-    printed=_PRINTED,
-)  # fmt: skip
+@exhibit(paper="ED", title="Gaussian noise around a uniform estimate, σ = 2", shows=_SHOWS, printed=_PRINTED)
 def figure_6b(
     *,
     fast: bool = False,
@@ -71,7 +65,6 @@ def figure_6b(
 
 @exhibit(
     paper="ED",
-    number="Figure 7",
     title="Gaussian noise around a skewed estimate",
     shows=_SHOWS,
     printed="As Figure 6a with the estimate (0.3, 0.7): the more skewed the prior, the smaller the gain over LDP.",
@@ -152,10 +145,8 @@ def _curves(
 ) -> Result:
     levels = list(epsilons)[3::6] if fast else list(epsilons)
     rows: list[dict[str, Any]] = []
-    for done, m in enumerate(samples):
+    for m in one_by_one(samples, progress, "m = {:,}"):
         rows += _guarantees(estimate, sigma, m, failure, levels)
-        if progress is not None:
-            progress((done + 1) / len(samples), f"m = {m:,}")
     return Result(rows, _chart(rows, samples, sigma, estimate), _findings(rows, samples, failure))
 
 

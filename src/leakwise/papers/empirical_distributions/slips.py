@@ -21,7 +21,6 @@ __all__: list[str] = []
 
 
 @erratum(
-    paper="ED",
     where="Section VI-C, the empirical mutual information",
     weight="harmless",
     says="Î(X;Y) = Σ f(x,y)/m · log(N f(x,y) / (f(x) f(y))).",
@@ -39,7 +38,6 @@ def ed_information_of_a_sample() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="ED",
     where="Section IV-C, S = max D∞(P_Y‖Q_Y), and Remark 2",
     weight="loose",
     says="The leakage sensitivity is the largest divergence of order infinity between the distributions of the "
@@ -63,7 +61,6 @@ def ed_sensitivity_and_divergence() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="ED",
     where="Section II-A2, the leakage of extremal mechanisms",
     weight="wrong",
     says="If a mechanism is extremal, ℓ(X→y) = ε for all y. (And the privacy regions partition [0, ε_max).)",
@@ -83,7 +80,6 @@ def ed_leakage_of_each_outcome() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="ED",
     where="Theorem 4, equality for k = 1",
     weight="loose",
     says="The bound on the sensitivity holds with equality for k = 1 if the mechanism is extremal.",
@@ -108,7 +104,6 @@ def ed_equality_in_the_first_region() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="ED",
     where="(16)",
     weight="loose",
     says="ε(b, δ) = 2/b - log((p̂_min - β/2)(e^{2/b} - 1) + 1), without a condition on β.",
@@ -131,7 +126,6 @@ def ed_negative_mass() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="ED",
     where="Theorem 4, larger radii",
     says="The bound on the sensitivity holds for β < 2 p_min, in two cases by privacy region.",
     truth="-log(1 - (β/2) min(e^ε, (e^ε-1)/p_min)) holds for every β and in every region, as long as its argument is "
@@ -148,7 +142,6 @@ def ed_range_of_the_bound() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="ED",
     where="(8) and Corollary 3",
     says="δ ≤ (2^N - 2) exp(-2m(e^{-ε} - e^{-ε'})²).",
     truth="Twice the squared difference is Pinsker's lower bound on the divergence kl(e^{-ε}‖e^{-ε'}), which may "
@@ -163,7 +156,6 @@ def ed_samples_needed() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="ED",
     where="Section VI-C2, probabilistic LDP of Gaussian noise",
     says="For comparison, a theorem of another paper: δ = erfc(f) with σ = √2 (f + sqrt(f² + ε)) / ε.",
     truth="That bounds two tails by twice the larger one. The probability that the privacy loss exceeds ε is the sum "

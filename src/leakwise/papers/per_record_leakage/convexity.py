@@ -24,7 +24,6 @@ def _entropy(p: float) -> float:
 
 @exhibit(
     paper="PR",
-    number="Figure 1",
     title="The saddle of the mutual information",
     shows="The paper draws a schematic saddle. This one is computed: the parity of two bits through a binary symmetric "
     "channel. The adversary believes P(X1 = 1) = a and, whatever X1 is, P(X2 = 1) = c. Left: I(X1; Y) over a and c; "
@@ -33,12 +32,7 @@ def _entropy(p: float) -> float:
     "feasible region.",
 )
 def figure_1(
-    *,
-    fast: bool = False,
-    progress: Progress | None = None,
-    flip: float = 0.1,
-    entropy: float = 1.0,
-    points: int = 41,
+    *, fast: bool = False, progress: Progress | None = None, flip: float = 0.1, entropy: float = 1.0, points: int = 41
 ) -> Result:
     """I(X1; Y) over the belief about the record and the belief about the other one."""
     count = 11 if fast else points

@@ -25,7 +25,6 @@ def knee(n: int) -> float:
 
 @exhibit(
     paper="PR",
-    number="Figure 3",
     title="Leakage over the adversary's entropy",
     shows="Parity of n bits through a binary symmetric channel with flip p. L(b) is the most that an adversary with "
     "H(X) ≥ b learns about one record. The curves are the certified values, known in closed form; the dotted ones are "

@@ -11,7 +11,7 @@ import numpy as np
 
 from leakwise.charts.specs import Spec, lines, vertical
 from leakwise.leakage import ldp
-from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, one_by_one, stated
 from leakwise.papers.per_record_leakage.curves import NEVER, knee
 from leakwise.records import leakage, parity
 
@@ -20,7 +20,6 @@ __all__ = ["figure_4", "figure_5"]
 
 @exhibit(
     paper="PR",
-    number="Figure 4",
     title="Laplace and exponential mechanisms beside the symmetric channel",
     shows="Parity of n bits. The per-record capacity of the thresholded Laplace mechanism and of the exponential "
     "mechanism over their ε, and the leakage of the symmetric channel with flip 0.3 against adversaries with H(X) ≥ "
@@ -197,7 +196,6 @@ def _figure_4_findings(rows: list[dict[str, Any]], records: Sequence[int], flip:
 
 @exhibit(
     paper="PR",
-    number="Figure 5",
     title="Privacy parameter against distortion",
     shows="Parity of n bits; the distortion is the probability of a wrong answer. For the symmetric channel the "
     "horizontal axis is its leakage L(b) in nats, for the Laplace and exponential mechanisms their ε of differential "
@@ -218,7 +216,7 @@ def figure_5(
     """The privacy parameter of each mechanism at each distortion, its leakage and its differential privacy."""
     levels = list(distortions)[::4] if fast else list(distortions)
     rows: list[dict[str, Any]] = []
-    for done, n in enumerate(records):
+    for n in one_by_one(records, progress, "n = {}"):
         query = parity(n)
         for distortion in levels:
             symmetric = query.symmetric_channel(distortion)
@@ -232,8 +230,6 @@ def figure_5(
             ):
                 channel = query.laplace(epsilon) if name == "laplace" else query.exponential(epsilon)
                 rows.append(_row(n, name, 0.0, distortion, epsilon, channel, leakage(channel, 0.0).bound))
-        if progress is not None:
-            progress((done + 1) / len(records), f"n = {n}")
     return Result(rows, _figure_5_chart(rows, records, shares), _figure_5_findings(rows, records, shares))
 
 

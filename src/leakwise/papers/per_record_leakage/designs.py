@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leakwise.charts.specs import Spec, lines, vertical
-from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, stated
+from leakwise.papers.exhibit import Finding, Progress, Result, compared, exhibit, further, one_by_one, stated
 from leakwise.papers.per_record_leakage.curves import NEVER
 from leakwise.records import leakage, least_distortion, least_leakage, parity
 
@@ -18,7 +18,6 @@ _TRUE = 1e-3  # how closely the true leakage of an alternating design is asked f
 
 @exhibit(
     paper="PR",
-    number="Figure 6",
     title="Least leakage for a distortion",
     shows="Parity of three bits against adversaries with H(X) ≥ 1.5 nats. Above: the least leakage at each "
     "distortion, proven from both sides by cutting planes; it is that of the symmetric channel with flip D. Beside it "
@@ -42,7 +41,7 @@ def figure_6(
     """The least leakage over the distortion: proven, closed form, and by Algorithm 6."""
     query, levels = parity(records), (list(distortions)[1::4] if fast else list(distortions))
     rows: list[dict[str, Any]] = []
-    for done, level in enumerate(levels):
+    for level in one_by_one(levels, progress, "D = {:g}"):
         best = least_leakage(query, level, entropy, tolerance=tolerance, time_limit=NEVER, seed=seed)
         row: dict[str, Any] = {
             "D": level,
@@ -62,8 +61,6 @@ def figure_6(
                 "alternating_distortion": local.distortion,
             }
         rows.append(row)
-        if progress is not None:
-            progress((done + 1) / len(levels), f"D = {level:g}")
     return Result(rows, _figure_6_chart(rows, records, entropy), _figure_6_findings(rows))
 
 
@@ -138,7 +135,6 @@ def _figure_6_findings(rows: list[dict[str, Any]]) -> list[Finding]:
 
 @exhibit(
     paper="PR",
-    number="Figure 7",
     title="Least distortion for a leakage",
     shows="Parity of two bits, no entropy constraint. Above: the least distortion at each leakage bound L, proven "
     "from both sides; it is the flip of the symmetric channel whose capacity is L. With it the distortion of Algorithm "
@@ -161,16 +157,10 @@ def figure_7(
     """The least distortion over the leakage: proven, closed form, and by our reconstruction of Algorithm 9."""
     query, levels = parity(records), (list(leakages)[3:10:6] if fast else list(leakages))
     rows: list[dict[str, Any]] = []
-    for done, level in enumerate(levels):
+    for level in one_by_one(levels, progress, "L = {:g}"):
         best = least_distortion(query, level, entropy, tolerance=tolerance, time_limit=NEVER, seed=seed)
         local = least_distortion(
-            query,
-            level,
-            entropy,
-            method="alternating",
-            restarts=1 if fast else restarts,
-            seed=seed,
-            time_limit=NEVER,
+            query, level, entropy, method="alternating", restarts=1 if fast else restarts, seed=seed, time_limit=NEVER
         )
         rows.append(
             {
@@ -186,8 +176,6 @@ def figure_7(
                 "alternating_true": leakage(local.channel, entropy, tolerance=_TRUE, time_limit=NEVER).value,
             }
         )
-        if progress is not None:
-            progress((done + 1) / len(levels), f"L = {level:g}")
     return Result(rows, _figure_7_chart(rows, records, entropy), _figure_7_findings(rows))
 
 

@@ -21,7 +21,6 @@ __all__: list[str] = []
 
 
 @erratum(
-    paper="PR",
     where="Algorithm 6, the leakage that it returns, and Figures 6 and 7",
     weight="safety-critical",
     says="Algorithm 6 returns a mechanism and, as its worst-case leakage, max_i I(X_i; Y) for the current adversary; "
@@ -46,7 +45,6 @@ def pr_last_adversary() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="Theorem 6.1, monotonic improvement of Algorithm 6",
     weight="wrong",
     says="The worst-case leakage ε^(k), the maximum over records and adversaries, is non-increasing.",
@@ -80,7 +78,6 @@ _FOUR = ((0.8, 0.05), (0.2, 0.9))
 
 
 @erratum(
-    paper="PR",
     where="Theorem 5.3, the global maximum where no row is constrained",
     weight="wrong",
     says="If all row-wise constraints are inactive, Algorithm 3, which takes the best unit vector row by row, "
@@ -109,7 +106,6 @@ def _information(first: float, second: float) -> float:
 
 
 @erratum(
-    paper="PR",
     where="Theorem 4.2, global convergence for b = 0",
     weight="wrong",
     says="Without an entropy constraint Algorithm 1 converges to the global optimum.",
@@ -156,7 +152,6 @@ def _capacity(rows: Floats) -> float:
 
 
 @erratum(
-    paper="PR",
     where="Figure 4, caption",
     weight="wrong",
     says="The capacity of the Laplace and exponential mechanisms decreases as ε increases (stronger privacy); that of "
@@ -175,7 +170,6 @@ def pr_direction() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="Section 4.3.1, Figure 5",
     weight="wrong",
     says="Under the same distortion the symmetric channel leaks less than Laplace and exponential mechanisms.",
@@ -195,7 +189,6 @@ def pr_units() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="Algorithm 2, the update of s",
     weight="wrong",
     says="s ← max(0, s - α(H(X) - b)) with α = 0.1, until I changes by less than a tolerance, enforces H(X) ≥ b.",
@@ -220,7 +213,6 @@ def pr_multiplier() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="Section 3.1, Case 1",
     weight="harmless",
     says="The rows of p(x_-i|x_i) are unit vectors at the optimum due to concavity of I in them (Theorem 1).",
@@ -233,7 +225,6 @@ def pr_concave_for_convex() -> Sequence[Finding]:
 
 
 @erratum(
-    paper="PR",
     where="Sections 1 and 2.1",
     weight="harmless",
     says="An adversary has at least b bits of uncertainty.",
@@ -252,7 +243,6 @@ def pr_bits_and_nats() -> Sequence[Finding]:
 
 
 @beyond(
-    paper="PR",
     where="Definition 2.1, an average over the answers",
     says="The leakage of a record is the largest I(X_i; Y) over the adversaries with H(X) ≥ b.",
     truth="An average can be small where one answer tells everything: a bit revealed once in 1,000 times has 0.0007 "

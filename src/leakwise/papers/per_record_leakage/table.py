@@ -25,7 +25,6 @@ _DIFFERENCE = 1e-3  # of two numbers that are each rounded to three digits, as L
 
 @exhibit(
     paper="PR",
-    number="Table 3",
     title="Leakage of Laplace and exponential mechanisms",
     shows="Parity of four bits, ε = 1. For each entropy b: what the paper prints, what its Algorithms 1–5 reach here "
     "from random starts, and the certified leakage, from below and from above, by branch and bound (the closed form "

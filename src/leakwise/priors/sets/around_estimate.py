@@ -18,7 +18,7 @@ from leakwise.priors.prior import Prior
 from leakwise.priors.prior_set import PriorSet
 from leakwise.types import Bools, Floats
 
-__all__ = ["Around", "checked_failure", "lowered", "unseen_letters"]
+__all__ = ["Around", "checked_failure", "checked_radius", "lowered", "unseen_letters"]
 
 
 class Around(Shown, PriorSet):
@@ -130,6 +130,14 @@ class Around(Shown, PriorSet):
 def unseen_letters(prior: Prior) -> list[object]:
     """Return the letters of mass zero."""
     return [label for label, here in zip(prior.labels, prior.support, strict=True) if not here]
+
+
+def checked_radius(beta: object) -> Fraction:
+    """Return an l1 distance, exact; one below zero is an error."""
+    radius = exact_fraction(beta, "beta")
+    if radius < 0:
+        raise InvalidInput(f"beta must be a radius of at least 0. Got {beta!r} instead.")
+    return radius
 
 
 def checked_failure(failure: object) -> Fraction:

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakwise.charts.table import number
-from leakwise.errors import InvalidInput
-from leakwise.exact import exact_fraction
 from leakwise.priors.prior import Prior
-from leakwise.priors.sets.around_estimate import Around, as_matrix, descending, lowered, transport_rows
+from leakwise.priors.sets.around_estimate import Around, as_matrix, checked_radius, descending, lowered, transport_rows
 from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["Ball"]
@@ -48,10 +46,7 @@ class Ball(Around):
 
     def __init__(self, nominal: Prior, beta: object, failure: object = 0, method: str | None = None) -> None:
         super().__init__(nominal, failure, method)
-        radius = exact_fraction(beta, "beta")
-        if radius < 0:
-            raise InvalidInput(f"beta must be a radius of at least 0. Got {beta!r} instead.")
-        self._set(beta=radius)
+        self._set(beta=checked_radius(beta))
 
     @property
     def moved(self) -> Fraction:

@@ -12,7 +12,7 @@ from leakwise.charts.table import number
 from leakwise.errors import Infeasible, InvalidInput
 from leakwise.exact import exact_fraction, float_above, float_below
 from leakwise.priors.prior import Prior
-from leakwise.priors.sets.around_estimate import Around, as_matrix, lowered, transport_rows
+from leakwise.priors.sets.around_estimate import Around, as_matrix, checked_radius, lowered, transport_rows
 from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["Box"]
@@ -63,9 +63,7 @@ class Box(Around):
             raise InvalidInput(
                 f"lower and upper must have one bound per letter ({len(nominal)}). Got {len(low)} and {len(high)}."
             )
-        radius = None if beta is None else exact_fraction(beta, "beta")
-        if radius is not None and radius < 0:
-            raise InvalidInput(f"beta must be a radius of at least 0. Got {beta!r} instead.")
+        radius = None if beta is None else checked_radius(beta)
         for label, least, most, here in zip(nominal.labels, low, high, nominal.fractions, strict=True):
             if not 0 <= least <= most <= 1:
                 raise InvalidInput(

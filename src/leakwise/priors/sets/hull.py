@@ -38,11 +38,7 @@ class Hull(Around):
     corners: tuple[Prior, ...]
 
     def __init__(
-        self,
-        priors: Iterable[Any],
-        nominal: Any = None,
-        failure: object = 0,
-        method: str | None = None,
+        self, priors: Iterable[Any], nominal: Any = None, failure: object = 0, method: str | None = None
     ) -> None:
         corners = [as_prior(prior, name="each of priors") for prior in priors]
         if not corners:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from leakwise.errors import InvalidInput, did_you_mean, require, some_of
 from leakwise.tables.address import Address
@@ -15,16 +15,7 @@ from leakwise.tables.release.exchange import Exchanger
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
 
-__all__ = [
-    "Database",
-    "Shuffle",
-    "file_identity",
-    "find_table",
-    "kind_of",
-    "named_table",
-    "open_database",
-    "quoted",
-]
+__all__ = ["Database", "FileDatabase", "Shuffle", "find_table", "kind_of", "named_table", "open_database", "quoted"]
 
 _ENDINGS = {"DuckDB": (".duckdb", ".ddb"), "SQLite": (".sqlite", ".sqlite3", ".db3")}
 
@@ -99,6 +90,43 @@ class Database(Protocol):
         """
 
 
+class FileDatabase:
+    """What is alike in the databases that are one file."""
+
+    _TABLES: ClassVar[str]  # asks for the schemas and names of its tables and views
+
+    def __init__(self, connection: Any, path: Path) -> None:
+        self._connection, self._path = connection, path
+
+    def _tables(self) -> list[tuple[str, str]]:
+        found: list[tuple[str, str]] = self._connection.execute(self._TABLES).fetchall()
+        return found
+
+    def qualified(self, table: str) -> str:
+        schema, name = named_table(self._tables(), table, str(self._path))
+        return f"{quoted(schema)}.{quoted(name)}"
+
+    def has(self, table: str) -> bool:
+        return find_table(self._tables(), table) is not None
+
+    def identity(self, table: str) -> tuple[Any, ...]:
+        found = self._path.stat()
+        return found.st_dev, found.st_ino, self.qualified(table)
+
+    def metadata(self, table: str) -> Mapping[bytes, bytes]:
+        return {}
+
+    def rows(self, table: str) -> int:
+        (count,) = self._connection.execute(f"SELECT count(*) FROM {self.qualified(table)}").fetchone()
+        return int(count)
+
+    def check_place(self, table: str) -> None:
+        pass  # any name will do
+
+    def hold(self, table: str) -> str:
+        return ""  # a file that is changed meanwhile is found out
+
+
 def kind_of(path: Path | Address, name: str) -> str:
     """Return ``"DuckDB"``, ``"SQLite"`` or ``"PostgreSQL"``."""
     if isinstance(path, Address):
@@ -149,12 +177,6 @@ def open_database(
 def quoted(name: str) -> str:
     """Return a name that a statement takes as it is, whatever signs it has."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def file_identity(path: Path, table: str) -> tuple[Any, ...]:
-    """Return what no other table has: of the file that it is in, and there its name."""
-    found = path.stat()
-    return found.st_dev, found.st_ino, table
 
 
 def find_table(known: Sequence[tuple[str, str]], table: str) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from leakwise.errors import InvalidInput
-from leakwise.tables.databases import Shuffle, file_identity, find_table, named_table, quoted
+from leakwise.tables.databases import FileDatabase, Shuffle, find_table, named_table, quoted
 from leakwise.tables.formats.columns import Replacement, held_type
 from leakwise.tables.release.exchange import Exchanger
 from leakwise.tables.release.shuffle import shuffled
@@ -51,24 +51,10 @@ def _batches(connection: Any, statement: str) -> Iterator[Any]:
         )
 
 
-class DuckDatabase:
+class DuckDatabase(FileDatabase):
     """An open DuckDB database."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-        self._connection, self._path = connection, path
-
-    def _tables(self) -> list[tuple[str, str]]:
-        statement = (
-            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
-        )
-        return self._connection.execute(statement).fetchall()
-
-    def qualified(self, table: str) -> str:
-        schema, name = named_table(self._tables(), table, str(self._path))
-        return f"{quoted(schema)}.{quoted(name)}"
-
-    def has(self, table: str) -> bool:
-        return find_table(self._tables(), table) is not None
+    _TABLES = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
 
     def names(self, table: str) -> list[str]:
         return list(self._schema(table).names)
@@ -82,13 +68,7 @@ class DuckDatabase:
             "SELECT table_type FROM information_schema.tables WHERE table_catalog = current_database() "
             "AND table_schema = ? AND table_name = ?"
         )
-        return self._connection.execute(statement, [schema, name]).fetchone() == ("VIEW",)
-
-    def identity(self, table: str) -> tuple[Any, ...]:
-        return file_identity(self._path, self.qualified(table))
-
-    def metadata(self, table: str) -> Mapping[bytes, bytes]:
-        return {}
+        return bool(self._connection.execute(statement, [schema, name]).fetchone() == ("VIEW",))
 
     def holds_only(self, table: str) -> bool:
         places = ("tables", "views", "sequences", "types", "functions", "schemas", "indexes")
@@ -106,10 +86,6 @@ class DuckDatabase:
             for place, row in known
         )
 
-    def rows(self, table: str) -> int:
-        (count,) = self._connection.execute(f"SELECT count(*) FROM {self.qualified(table)}").fetchone() or (0,)
-        return int(count)
-
     def _schema(self, table: str) -> Any:
         found = self._connection.sql(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
         return found.to_arrow_table().schema if hasattr(found, "to_arrow_table") else found.fetch_arrow_table().schema
@@ -123,12 +99,6 @@ class DuckDatabase:
         columns = ", ".join(quoted(name) for name in dict.fromkeys(names))
         for batch in _batches(self._connection, f"SELECT {columns} FROM {self.qualified(table)}"):
             yield {name: batch.column(name) for name in names}
-
-    def check_place(self, table: str) -> None:
-        pass  # any name will do
-
-    def hold(self, table: str) -> str:
-        return ""  # a file that is changed meanwhile is found out
 
     def settle(self) -> None:
         self._connection.execute("CHECKPOINT")

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from leakwise.errors import InvalidInput, some_of
-from leakwise.tables.databases import Shuffle, file_identity, find_table, named_table, quoted
+from leakwise.tables.databases import FileDatabase, Shuffle, find_table, named_table, quoted
 from leakwise.tables.kinds.plain import object_array, take_labels
 from leakwise.tables.release.exchange import Exchanger
 
@@ -34,22 +34,10 @@ def opened(path: Path, *, write: bool) -> Iterator[LiteDatabase]:
         raise InvalidInput(f"The database {str(path)!r} says: {error}.") from error
 
 
-class LiteDatabase:
+class LiteDatabase(FileDatabase):
     """An open SQLite database."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection, self._path = connection, path
-
-    def _tables(self) -> list[tuple[str, str]]:
-        statement = "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view')"
-        return self._connection.execute(statement).fetchall()
-
-    def qualified(self, table: str) -> str:
-        schema, name = named_table(self._tables(), table, str(self._path))
-        return f"{quoted(schema)}.{quoted(name)}"
-
-    def has(self, table: str) -> bool:
-        return find_table(self._tables(), table) is not None
+    _TABLES = "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view')"
 
     def names(self, table: str) -> list[str]:
         cursor = self._connection.execute(f"SELECT * FROM {self.qualified(table)} LIMIT 0")
@@ -63,20 +51,10 @@ class LiteDatabase:
         statement = "SELECT type FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')"
         return bool(self._connection.execute(statement, (name,)).fetchone() == ("view",))
 
-    def identity(self, table: str) -> tuple[Any, ...]:
-        return file_identity(self._path, self.qualified(table))
-
-    def metadata(self, table: str) -> Mapping[bytes, bytes]:
-        return {}
-
     def holds_only(self, table: str) -> bool:
         own = find_table(self._tables(), table)
         (count,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return own is not None and count == 1
-
-    def rows(self, table: str) -> int:
-        (count,) = self._connection.execute(f"SELECT count(*) FROM {self.qualified(table)}").fetchone()
-        return int(count)
 
     def _affinities(self, table: str) -> dict[str, str]:
         _, name = named_table(self._tables(), table, str(self._path))
@@ -95,12 +73,6 @@ class LiteDatabase:
         chosen = list(dict.fromkeys(names))
         for rows in self._read(table, chosen):
             yield {name: list(values) for name, values in zip(chosen, zip(*rows, strict=True), strict=True)}
-
-    def check_place(self, table: str) -> None:
-        pass  # any name will do
-
-    def hold(self, table: str) -> str:
-        return ""  # a file that is changed meanwhile is found out
 
     def settle(self) -> None:
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -20,12 +20,11 @@ from leakwise.tables.databases.beside import moved_into_place
 from leakwise.tables.formats.carried_mechanism import Carried, pack
 from leakwise.tables.kinds import frames
 from leakwise.tables.memo.draws import Memo
-from leakwise.tables.release.checking import RowBeside, RowCheck, Seen
+from leakwise.tables.release.checking import CheckedSecret, RowBeside, RowCheck, Seen
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
-from leakwise.tables.release.file import Progress, StrataCounts
+from leakwise.tables.release.file import Progress
 from leakwise.tables.strata.drawn_columns import DrawnColumns
-from leakwise.tables.strata.order import StratifiedOrder
-from leakwise.types import Array, Counts
+from leakwise.types import Array
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
@@ -179,15 +178,10 @@ class SqlTable:
 
 
 @dataclass(frozen=True)
-class CheckedTable:
-    """A table whose secret columns were read and found to be within their declared domain."""
+class CheckedTable(CheckedSecret):
+    """A table of a database whose secret columns were checked."""
 
     source: SqlTable
-    names: tuple[str, ...]
-    rows: int
-    counts: Counts = field(repr=False)
-    strata: StrataCounts | None = field(default=None, repr=False)
-    order: StratifiedOrder | None = field(default=None, repr=False)
 
 
 def check_table(
@@ -213,7 +207,7 @@ def check_table(
     if not check.seen.rows:
         raise InvalidInput(f"{source} has no rows: there is nothing to release.")
     strata = None if check.strata is None else check.strata.strata()
-    return CheckedTable(source, columns, check.seen.rows, check.seen.counts, strata, check.order)
+    return CheckedTable(columns, check.seen.rows, check.seen.counts, strata, check.order, source)
 
 
 def refuse_table(source: SqlTable, target: Any, *, overwrite: bool) -> None:

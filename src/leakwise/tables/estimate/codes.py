@@ -7,6 +7,7 @@ the counts have the mean that they should have, up to a constant for each letter
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,10 +17,10 @@ from leakwise.exact import ratio_array
 from leakwise.mechanism import CodeKernel
 from leakwise.mechanism.kernel import refuse_large
 from leakwise.tables.estimate.intervals import score_interval
-from leakwise.tables.estimate.inversion import GAP, Inversion
+from leakwise.tables.estimate.inversion import Inversion
 from leakwise.types import Array, Counts, Floats, Indices
 
-__all__ = ["code_law", "invert_code", "onto_simplex"]
+__all__ = ["code_law", "invert_code", "linear_inversion", "onto_simplex"]
 
 
 @dataclass(frozen=True)
@@ -69,25 +70,39 @@ def invert_code(counts: Counts, kernel: CodeKernel, *, confidence: float, simult
     with np.errstate(divide="ignore", invalid="ignore"):
         others = np.where(p < 1, np.maximum((second - p * alone) / (1 - p), 0.0), alone)
     claims = len(p) if simultaneous else 1
-    low_end, high_end = score_interval(estimate, alone, others, n, (1 - confidence) / claims)
+    ends = score_interval(estimate, alone, others, n, (1 - confidence) / claims)
     law = code_law(kernel, p)
     came = counts > 0
     likelihood = float(counts[came] @ np.log(law[came])) if (law[came] > 0).all() else -math.inf
-    gap = _gap(kernel, counts / n, law)
+    fit = likelihood, _gap(kernel, counts / n, law)
+    covariance = partial(_covariance, kernel, weighing, counts / n, estimate, n)
+    return linear_inversion(p, second - estimate**2, ends, fit, n, confidence, simultaneous, covariance)
+
+
+def linear_inversion(
+    frequencies: Floats,
+    variance: Floats,
+    ends: tuple[Floats, Floats],
+    fit: tuple[float, float],
+    n: int,
+    confidence: float,
+    simultaneous: bool,
+    covariance: Callable[[Indices], Floats],
+) -> Inversion:
+    """Return what linear estimates of every value say, brought onto the simplex; ``fit`` is log-likelihood and gap."""
     return Inversion(
-        frequencies=p,
-        standard_error=np.sqrt(np.maximum(second - estimate**2, 0.0) / n),
-        intervals=np.stack((np.minimum(low_end, p), np.maximum(high_end, p)), axis=1),
-        identifiable=np.ones(len(p), dtype=np.bool_),
+        frequencies=frequencies,
+        standard_error=np.sqrt(np.maximum(variance, 0.0) / n),
+        intervals=np.stack((np.minimum(ends[0], frequencies), np.maximum(ends[1], frequencies)), axis=1),
+        identifiable=np.ones(frequencies.size, dtype=np.bool_),
         unique=True,
         method="linear",
-        log_likelihood=likelihood,
-        gap=gap,
-        converged=gap <= GAP,
+        log_likelihood=fit[0],
+        gap=fit[1],
         sample_size=n,
         confidence=confidence,
         simultaneous=simultaneous,
-        _covariance=partial(_covariance, kernel, weighing, counts / n, estimate, n),
+        _covariance=covariance,
     )
 
 

@@ -28,7 +28,7 @@ from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
 from leakwise.tables.ledger.column_digest import digest_of_outcomes
 from leakwise.tables.release.checking import counted
 from leakwise.tables.release.file import check_file
-from leakwise.tables.release.secret_columns import check_data, check_mechanism, columns_among
+from leakwise.tables.release.secret_columns import check_data, check_mechanism, columns_among, refuse_names, unnamed
 from leakwise.types import Counts
 
 __all__ = ["check_confidence", "compare_digest", "estimate"]
@@ -179,17 +179,11 @@ def estimate(
     check_data(released, "released")
     outcomes = plain_alphabet(chosen.output_alphabet)
     if frames.is_column(released):
-        if column is not None or by is not None:
-            raise InvalidInput(
-                f"column and by need a table; released is a bare column. Got column={column!r}, by={by!r}."
-            )
+        refuse_names(column, by)
         codes = encode_column(released, outcomes, name="released")
         return _estimate(counted(codes, size), chosen, confidence, simultaneous)
     if column is None:
-        raise InvalidInput(
-            "column must say which column of the table was released. The columns are "
-            f"{some_of(frames.column_names(released), 12)}."
-        )
+        raise unnamed("the table", frames.column_names(released))
     names = columns_among(frames.column_names(released), column)
     needed = [*names] if by is None else [*names, by]
     frames.check_columns(released, needed)
@@ -224,10 +218,7 @@ def _of_file(
         if column is None and isinstance(chosen, StratifiedMechanism):
             column = chosen.secret
         if column is None:
-            raise InvalidInput(
-                f"column must say which column of {str(path)!r} was released. The columns are "
-                f"{some_of(table.names, 12)}."
-            )
+            raise unnamed(repr(str(path)), table.names)
         names = columns_among(table.names, column)
     _warn_of_another(chosen, names, told, repr(str(path)))
     _refuse_released(by, names)

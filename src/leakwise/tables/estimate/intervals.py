@@ -105,14 +105,7 @@ def score_interval(
 
 
 def program_interval(
-    laws: Floats,
-    c: Floats,
-    n: int,
-    q: Floats,
-    delta: float,
-    wanted: Bools,
-    low: Floats,
-    high: Floats,
+    laws: Floats, c: Floats, n: int, q: Floats, delta: float, wanted: Bools, low: Floats, high: Floats
 ) -> tuple[Floats, Floats]:
     """Return least and largest p_i over the simplex with pP in the Clopper-Pearson box of the outcomes (δ/M each).
 

@@ -63,8 +63,6 @@ class Inversion:
         Σ_j c_j log (pP)_j in nats, without the multinomial coefficient.
     gap
         Certified: no p has a log-likelihood larger by more than ``gap`` per row.
-    converged
-        Whether ``gap`` is at most 1e-9.
     sample_size
         n, the number of released rows.
     confidence, simultaneous
@@ -79,11 +77,15 @@ class Inversion:
     method: Method
     log_likelihood: float
     gap: float
-    converged: bool
     sample_size: int
     confidence: float
     simultaneous: bool
     _covariance: Callable[[Indices], Floats] = field(repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether ``gap`` is at most 1e-9."""
+        return self.gap <= GAP
 
     def covariance(self, letters: ArrayLike | None = None) -> Floats:
         """Return the asymptotic covariance of the frequencies of some letters (all of them by default)."""
@@ -163,7 +165,6 @@ def invert(counts: ArrayLike, matrix: ArrayLike, *, confidence: float = 0.95, si
         method=method,
         log_likelihood=float(c[seen] @ np.log(q[seen])),
         gap=gap,
-        converged=gap <= GAP,
         sample_size=n,
         confidence=confidence,
         simultaneous=simultaneous,
@@ -172,12 +173,7 @@ def invert(counts: ArrayLike, matrix: ArrayLike, *, confidence: float = 0.95, si
 
 
 def invert_structured(
-    counts: ArrayLike,
-    common: ArrayLike,
-    diagonal: float,
-    *,
-    confidence: float = 0.95,
-    simultaneous: bool = False,
+    counts: ArrayLike, common: ArrayLike, diagonal: float, *, confidence: float = 0.95, simultaneous: bool = False
 ) -> Inversion:
     r"""Recover the frequencies through :math:`P_{ij} = a_j + d\,[i = j]` in time N log N, without a matrix.
 
@@ -244,7 +240,6 @@ def invert_structured(
         method=method,
         log_likelihood=float(c[seen] @ np.log(q[seen])),
         gap=gap,
-        converged=gap <= GAP,
         sample_size=n,
         confidence=confidence,
         simultaneous=simultaneous,

@@ -8,7 +8,7 @@ import numpy as np
 
 from leakwise.types import Floats
 
-__all__ = ["Mixture", "likelihood_gap", "mixture_proportions"]
+__all__ = ["Mixture", "likelihood_gap", "mixture_proportions", "room"]
 
 
 _STEPS = 100
@@ -98,7 +98,7 @@ def _interior_step(
     except np.linalg.LinAlgError:
         return None
     ds = (target - s * dp) / p - s
-    length = min(1.0, 0.99 * _room(p, dp), 0.99 * _room(s, ds))
+    length = min(1.0, 0.99 * room(p, dp), 0.99 * room(s, ds))
     if not (np.isfinite(dp).all() and np.isfinite(ds).all()):
         return None
     size = np.hypot(np.linalg.norm(slack - s), np.linalg.norm(p * s - target))
@@ -111,8 +111,8 @@ def _interior_step(
     return None
 
 
-def _room(value: Floats, change: Floats) -> float:
-    """How far one may go before an entry becomes zero."""
+def room(value: Floats, change: Floats) -> float:
+    """Return how far one may go before an entry becomes zero."""
     falling = change < 0
     return float(np.min(-value[falling] / change[falling], initial=np.inf))
 

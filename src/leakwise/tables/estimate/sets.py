@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import edges_of
-from leakwise.errors import InvalidInput, LeakwiseWarning, some_of
+from leakwise.errors import InvalidInput, LeakwiseWarning
 from leakwise.mechanism import SetMechanism
 from leakwise.tables.databases.sql_table import SqlTable
-from leakwise.tables.estimate.codes import onto_simplex
+from leakwise.tables.estimate.codes import linear_inversion, onto_simplex
 from leakwise.tables.estimate.fit import fits
 from leakwise.tables.estimate.intervals import score_interval
-from leakwise.tables.estimate.inversion import GAP, Inversion
+from leakwise.tables.estimate.inversion import Inversion
 from leakwise.tables.estimate.result import Estimate, GroupedEstimate
 from leakwise.tables.formats import is_path
 from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.joint_columns import plain_alphabet
-from leakwise.tables.release.secret_columns import check_data
+from leakwise.tables.release.secret_columns import check_data, refuse_names, unnamed
 from leakwise.types import Bools, Counts, Floats, Indices
 
 __all__ = ["estimate_sets", "invert_sets"]
@@ -44,17 +44,11 @@ def estimate_sets(
         return _estimate(mechanism, mechanism.members(names), numbers, confidence, simultaneous)
     check_data(released, "released")
     if frames.is_column(released):
-        if column is not None or by is not None:
-            raise InvalidInput(
-                f"column and by need a table; released is a bare column. Got column={column!r}, by={by!r}."
-            )
+        refuse_names(column, by)
         outcomes, places = frames.groups_of(released, name="released")
     else:
         if column is None:
-            raise InvalidInput(
-                "column must say which column of the table was released. The columns are "
-                f"{some_of(frames.column_names(released), 12)}."
-            )
+            raise unnamed("the table", frames.column_names(released))
         if by == column:
             raise InvalidInput(f"by={by!r} is the released column itself: group by one that was not randomized.")
         outcomes, places = frames.groups_of(frames.column_of(released, column), name=f"column {column!r}")
@@ -121,22 +115,9 @@ def invert_sets(
     all_ones = np.ones(size)
     low, high = score_interval(estimate, own * all_ones, other * all_ones, n, (1 - confidence) / claims)
     found = onto_simplex(estimate)
-    likelihood, gap = _likelihood(sets, counts, mechanism, found)
-    return Inversion(
-        frequencies=found,
-        standard_error=np.sqrt(np.maximum(spread, 0) / n),
-        intervals=np.stack((np.minimum(low, found), np.maximum(high, found)), axis=1),
-        identifiable=np.ones(size, dtype=np.bool_),
-        unique=True,
-        method="linear",
-        log_likelihood=likelihood,
-        gap=gap,
-        converged=gap <= GAP,
-        sample_size=n,
-        confidence=confidence,
-        simultaneous=simultaneous,
-        _covariance=partial(_covariance, sets, counts / n, weight[sizes], even[sizes], n),
-    )
+    likelihood = _likelihood(sets, counts, mechanism, found)
+    covariance = partial(_covariance, sets, counts / n, weight[sizes], even[sizes], n)
+    return linear_inversion(found, spread, (low, high), likelihood, n, confidence, simultaneous, covariance)
 
 
 def _scores(mechanism: SetMechanism) -> tuple[Floats, float, float]:

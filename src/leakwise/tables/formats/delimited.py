@@ -124,7 +124,7 @@ class DelimitedTable(TextTable):
                         "Remove them first."
                     )
                 new = exchange(columns)
-                codes = [new[name][0] if name in new else _zeros(read.count) for name in cut]
+                codes = [new[name][0] if name in new else np.zeros(read.count, np.uint8) for name in cut]
                 written, parts = texts, read
                 if dropped or len(exchange.reads) > len(cut):
                     # The header loses fields too, and keeps those that are exchanged in the rows below it.
@@ -239,10 +239,6 @@ class _Kept:
         else:
             self.blocks.clear()
             self.codes.clear()
-
-
-def _zeros(count: int) -> Array:
-    return np.zeros(count, dtype=np.uint8)
 
 
 def _written(label: Any) -> str:

@@ -46,9 +46,9 @@ def value_of(text: str, alphabet: Alphabet) -> Any:
     if text in index:
         return text
     readings: list[Callable[[str], Any]] = [_truth, int, float]
-    for kind, read in ((datetime.datetime, datetime.datetime.fromisoformat), (datetime.date, _date)):
+    for kind in (datetime.datetime, datetime.date):
         if any(type(label) is kind for label in alphabet.labels):
-            readings.append(read)
+            readings.append(kind.fromisoformat)
     for read in readings:
         with suppress(ValueError):
             value = read(text)
@@ -65,10 +65,6 @@ def _truth(text: str) -> bool:
     if text.lower() in _TRUTH:
         return text.lower() == "true"
     raise ValueError
-
-
-def _date(text: str) -> datetime.date:
-    return datetime.date.fromisoformat(text)
 
 
 class TextCoder:

@@ -23,10 +23,7 @@ _PANDAS_TYPE = ("timezone", "precision", "scale", "encoding", "num_categories", 
 
 
 def released_schema(
-    schema: Any,
-    new: Mapping[str, tuple[Any, Sequence[Any]]],
-    carried: Mapping[bytes, bytes],
-    drop: Sequence[str] = (),
+    schema: Any, new: Mapping[str, tuple[Any, Sequence[Any]]], carried: Mapping[bytes, bytes], drop: Sequence[str] = ()
 ) -> Any:
     """Return the schema with new types for some columns.
 

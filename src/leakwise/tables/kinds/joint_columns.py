@@ -42,12 +42,7 @@ def plain_alphabet(alphabet: Alphabet) -> Alphabet:
 
 
 def encode_columns(
-    columns: Sequence[Any],
-    names: Sequence[Hashable],
-    alphabet: Alphabet,
-    what: str,
-    *,
-    encode: Encode = encode_column,
+    columns: Sequence[Any], names: Sequence[Hashable], alphabet: Alphabet, what: str, *, encode: Encode = encode_column
 ) -> Any:
     """Return the codes of one column, or of rows of several in an alphabet of tuples.
 

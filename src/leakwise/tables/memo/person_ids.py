@@ -49,15 +49,12 @@ def _of_pandas(column: Any, name: str) -> ByteTexts:
         return id_bytes(values.categories, name).take(values.codes)
     _refuse_missing(int(pd.isna(column).sum()), len(column), name)
     if pd.api.types.is_integer_dtype(column.dtype):
-        return _of_numbers(column.to_numpy(np.uint64 if _unsigned(column.dtype) else np.int64), name)
+        unsigned = str(column.dtype).lower().startswith("uint")
+        return _of_numbers(column.to_numpy(np.uint64 if unsigned else np.int64), name)
     if pd.api.types.is_float_dtype(column.dtype):
         return _of_numbers(column.to_numpy(np.float64), name)
     array = getattr(column, "array", column)
     return _of_arrow(array.__arrow_array__(), name) if _in_arrow(array) else _of_values(column.tolist(), name)
-
-
-def _unsigned(dtype: Any) -> bool:
-    return str(dtype).lower().startswith("uint")
 
 
 def _in_arrow(array: Any) -> bool:

@@ -42,11 +42,7 @@ class _Watched:
 
 
 def release_reader(
-    reader: Any,
-    secrets: Sequence[Any],
-    stream: SecureStream | None,
-    order: str | None = None,
-    memo: Memo | None = None,
+    reader: Any, secrets: Sequence[Any], stream: SecureStream | None, order: str | None = None, memo: Memo | None = None
 ) -> Any:
     """Yield the released rows as a reader, which DuckDB, polars and others take without a copy.
 
@@ -65,10 +61,7 @@ def release_reader(
     )
     watched = [_Watched(one) for one in secrets] if order is None else []
     exchange = Exchanger(
-        [(one.names, one.mechanism) for one in secrets],
-        stream=stream,
-        before=[each.see for each in watched],
-        memo=memo,
+        [(one.names, one.mechanism) for one in secrets], stream=stream, before=[each.see for each in watched], memo=memo
     )
     replacement = Replacement(reader.schema, exchange.outputs, carried)
 

@@ -24,12 +24,7 @@ _WAY_OUT = (
 
 
 def refuse_certainty(
-    mechanism: Mechanism,
-    priors: PriorSet,
-    seen: tuple[Alphabet, Counts],
-    names: Sequence[Hashable],
-    *,
-    allowed: bool,
+    mechanism: Mechanism, priors: PriorSet, seen: tuple[Alphabet, Counts], names: Sequence[Hashable], *, allowed: bool
 ) -> None:
     """Refuse a release whose outcomes make a value certain, or nearly every guess right, unless that is allowed.
 

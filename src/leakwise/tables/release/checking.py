@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,10 @@ from leakwise.tables.strata.one_form import OneForm
 from leakwise.tables.strata.order import StratifiedOrder
 from leakwise.types import Array, Counts
 
-__all__ = ["Encoded", "RowBeside", "RowCheck", "Seen", "counted"]
+__all__ = ["CheckedSecret", "Encoded", "RowBeside", "RowCheck", "Seen", "StrataCounts", "counted"]
+
+StrataCounts = Mapping[Label, list[int]]
+"""How often each value of the secret occurs in each stratum that occurs."""
 
 # In blocks, because np.bincount makes an index of eight bytes for every row.
 _BLOCK = 1 << 18
@@ -45,13 +48,24 @@ def counted(codes: Array, size: int) -> Counts:
 
 
 @dataclass(frozen=True)
+class CheckedSecret:
+    """A secret that was read whole and found to be within its declared domain; what it holds is private."""
+
+    names: tuple[str, ...]
+    rows: int
+    counts: Counts = field(repr=False)
+    strata: StrataCounts | None = field(repr=False)
+    order: StratifiedOrder | None = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Encoded:
     """The columns of a secret in memory, and its codes. A bare column has no name."""
 
     columns: dict[Hashable, Any]
     codes: Array
     letters: int
-    strata: Mapping[Label, list[int]] | None = None
+    strata: StrataCounts | None = None
     order: StratifiedOrder | None = None
 
     @property

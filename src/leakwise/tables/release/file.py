@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from leakwise.alphabet import Alphabet, Bins, Label
+from leakwise.alphabet import Alphabet, Bins
 from leakwise.documents import created_like, written_aside
 from leakwise.errors import InvalidInput
 from leakwise.mechanism import AnyMechanism
@@ -26,36 +26,25 @@ from leakwise.tables.kinds import frames
 from leakwise.tables.kinds.row_labels import RowLabels, labels_in_file
 from leakwise.tables.kinds.streams import folder_of
 from leakwise.tables.memo.draws import Memo
-from leakwise.tables.release.checking import RowBeside, RowCheck
+from leakwise.tables.release.checking import CheckedSecret, RowBeside, RowCheck
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.strata.drawn_columns import DrawnColumns
-from leakwise.tables.strata.order import StratifiedOrder
-from leakwise.types import Counts
 
 if TYPE_CHECKING:
     from leakwise.sampling import SecureStream
     from leakwise.tables.databases.sql_table import SqlTable
 
-__all__ = ["CheckedFile", "Progress", "StrataCounts", "check_file", "refuse_partition", "release_file"]
+__all__ = ["CheckedFile", "Progress", "check_file", "refuse_partition", "release_file"]
 
 Progress = Callable[[str, int, int | None], None]
 """Called with the stage ("checking", "writing"), the rows done and the rows there are, where that is known."""
 
-StrataCounts = Mapping[Label, list[int]]
-"""How often each value of the secret occurs in each stratum that occurs."""
-
 
 @dataclass(frozen=True)
-class CheckedFile:
-    """A file whose secret columns were read and found to be within their declared domain."""
+class CheckedFile(CheckedSecret):
+    """A file whose secret columns were checked."""
 
     table: TableFile
-    names: tuple[str, ...]
-    alphabet: Alphabet
-    rows: int
-    counts: Counts = field(repr=False)
-    strata: StrataCounts | None = field(default=None, repr=False)
-    order: StratifiedOrder | None = field(default=None, repr=False)
 
 
 def check_file(
@@ -90,7 +79,7 @@ def check_file(
     if not check.seen.rows:
         raise InvalidInput(f"{str(table.path)!r} has no rows: there is nothing to release or to estimate from.")
     strata = None if check.strata is None else check.strata.strata()
-    return CheckedFile(table, columns, alphabet, check.seen.rows, check.seen.counts, strata, check.order)
+    return CheckedFile(columns, check.seen.rows, check.seen.counts, strata, check.order, table)
 
 
 class _Parts:

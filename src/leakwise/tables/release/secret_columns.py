@@ -15,8 +15,10 @@ __all__ = [
     "check_data",
     "check_mechanism",
     "columns_among",
+    "refuse_names",
     "secret_columns",
     "secrets_of",
+    "unnamed",
     "with_known_columns",
 ]
 
@@ -109,6 +111,17 @@ def columns_among(known: Sequence[Hashable], column: Any) -> tuple[Hashable, ...
             raise InvalidInput("column must name at least one column. Got an empty tuple.")
         return column
     return (column,)
+
+
+def unnamed(where: str, known: Sequence[Hashable]) -> InvalidInput:
+    """Return the error for a released column that is not named."""
+    return InvalidInput(f"column must say which column of {where} was released. The columns are {some_of(known, 12)}.")
+
+
+def refuse_names(column: Hashable, by: Hashable) -> None:
+    """Refuse names of columns where a bare column was released."""
+    if column is not None or by is not None:
+        raise InvalidInput(f"column and by need a table; released is a bare column. Got column={column!r}, by={by!r}.")
 
 
 def check_data(data: Any, name: str) -> None:

@@ -23,11 +23,10 @@ from leakwise.tables.kinds.batches import Batches, DrawnBatches, refuse_engines
 from leakwise.tables.kinds.joint_columns import encode_columns, plain_alphabet
 from leakwise.tables.kinds.streams import in_a_file, rows_at_hand
 from leakwise.tables.memo.draws import Memo
-from leakwise.tables.release.checking import Encoded, RowBeside, RowCheck
+from leakwise.tables.release.checking import Encoded, RowBeside, RowCheck, StrataCounts
 from leakwise.tables.release.exchange import Exchanger, Look, Watch
 from leakwise.tables.release.file import (
     Progress,
-    StrataCounts,
     check_file,
     refuse_columns,
     refuse_partition,

@@ -356,10 +356,7 @@ def _stratum(
     adds = np.where(seen[:, None] & (law > 0), matrix / law, 0.0)
     place = np.unravel_index(int(adds.argmax()), adds.shape)
     added = Lift(
-        float(adds[place]),
-        max(1.0, float((matrix[seen] / law_high).max())),
-        float(above.max()),
-        labels[int(place[0])],
+        float(adds[place]), max(1.0, float((matrix[seen] / law_high).max())), float(above.max()), labels[int(place[0])]
     )
     product = first[:, None] * adds
     at = np.unravel_index(int(product.argmax()), product.shape)

@@ -32,12 +32,7 @@ Counted = dict[Any, dict[int, Counts]]
 
 
 def estimate_by_stratum(
-    released: Any,
-    mechanism: StratifiedMechanism,
-    column: Hashable,
-    by: Any,
-    confidence: float,
-    simultaneous: bool,
+    released: Any, mechanism: StratifiedMechanism, column: Hashable, by: Any, confidence: float, simultaneous: bool
 ) -> tuple[Estimate | GroupedEstimate, Counts]:
     """Return the frequencies behind a column that was released by strata, pooled by the known sizes of the strata.
 

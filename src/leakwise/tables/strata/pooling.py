@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from leakwise.tables.estimate.intervals import LinearEstimates
-from leakwise.tables.estimate.inversion import GAP, Inversion, most_likely
+from leakwise.tables.estimate.inversion import Inversion, most_likely
 from leakwise.tables.estimate.mixture import likelihood_gap
 from leakwise.types import Bools, Counts, Floats, Indices
 
@@ -84,7 +84,6 @@ def pooled(cells: Sequence[Cell], *, confidence: float, simultaneous: bool) -> I
         method="pooled",
         log_likelihood=float(sum(part.log_likelihood for part in parts)),
         gap=gap,
-        converged=gap <= GAP,
         sample_size=total,
         confidence=confidence,
         simultaneous=simultaneous,

@@ -9,7 +9,7 @@ import typer
 
 from leakwise.cli.options.fail_above import FailAboveOption, judged, read_fail_above
 from leakwise.cli.options.results import CertificateOption, PlotOption, save_picture
-from leakwise.cli.options.typed import number
+from leakwise.cli.options.typed import number, number_if_given
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 from leakwise.errors import InvalidInput
 
@@ -32,8 +32,7 @@ ValuesOption = Annotated[
     str, typer.Option("--prior", "-p", metavar="PRIOR", help="The prior of a record: a=0.5,b=0.3,c=0.2, or a file.")
 ]
 NoiseOption = Annotated[
-    str | None,
-    typer.Option("--noise", metavar="ε", help="Two-sided geometric noise, P(z) proportional to e^(-ε|z|)."),
+    str | None, typer.Option("--noise", metavar="ε", help="Two-sided geometric noise, P(z) proportional to e^(-ε|z|).")
 ]
 DeltaOption = Annotated[
     str,
@@ -55,8 +54,7 @@ RecordsOption = Annotated[
     ),
 ]
 AnswerOption = Annotated[
-    str | None,
-    typer.Option("--answer", metavar="N", help="Also draw a release of this true answer, with exact noise."),
+    str | None, typer.Option("--answer", metavar="N", help="Also draw a release of this true answer, with exact noise.")
 ]
 
 _HELP = """Measure what a count, a histogram or a total of many records tells about one, and how much noise it needs.
@@ -110,7 +108,7 @@ def count(
         raise InvalidInput(f"--prior must be a probability, or an interval such as 0.2,0.4. Got {prior!r} instead.")
     ends = tuple(number(word, "--prior") for word in words)
     made = aggregate.count(unknown=unknown, prior=(ends[0], ends[-1]), noise=noise)
-    true = None if answer is None else number(answer, "--answer")
+    true = number_if_given(answer, "--answer")
     _tell(made, delta, lift, noise, true, records, fail_above, certificate, plot, as_json, everything)
 
 
@@ -174,7 +172,7 @@ def total(
     from leakwise.cli.options.reading import read_prior
 
     made = aggregate.total(unknown=unknown, prior=read_prior(prior), noise=noise)
-    true = None if answer is None else number(answer, "--answer")
+    true = number_if_given(answer, "--answer")
     _tell(made, delta, lift, noise, true, records, fail_above, certificate, plot, as_json, everything)
 
 

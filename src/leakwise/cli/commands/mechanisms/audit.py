@@ -35,12 +35,7 @@ from leakwise.cli.options.results import PlotOption, checked_picture, save_pictu
 from leakwise.cli.screen.output import AllOption, JsonOption, print_json, say, show
 from leakwise.errors import InvalidInput
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(audit)
+__all__ = ["audit"]
 
 
 def audit(

@@ -29,16 +29,11 @@ from leakwise.cli.options.reading import (
     PriorOption,
 )
 from leakwise.cli.options.row import read_to_certify
-from leakwise.cli.options.typed import number
+from leakwise.cli.options.typed import number, number_if_given
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 from leakwise.errors import InvalidInput
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(certify)
+__all__ = ["certify"]
 
 
 def certify(
@@ -93,7 +88,7 @@ def certify(
     certificate = prove(
         chosen,
         known,
-        None if epsilon is None else number(epsilon, "--epsilon"),
+        number_if_given(epsilon, "--epsilon"),
         lift=largest,
         anyone=read_anyone(anyone),
         **read_value_limits(lift_of, ceiling, floor, known.labels),

@@ -9,21 +9,15 @@ import typer
 
 from leakwise.cli.options.reading import CountsOption, PriorOption, named_after, read_mechanism, read_prior
 from leakwise.cli.options.results import PlotOption, save_picture
-from leakwise.cli.options.typed import number
+from leakwise.cli.options.typed import number, number_if_given
 from leakwise.cli.screen.output import AllOption, JsonOption, show
 from leakwise.cli.screen.search_progress import gap_bar
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
     from leakwise.mechanism import Mechanism
-    from leakwise.priors import Prior
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(compare)
+__all__ = ["compare"]
 
 
 def compare(
@@ -45,8 +39,7 @@ def compare(
         str | None, typer.Option("--lift", metavar="LIFT", help="The same as a lift: 2 means 'twice as likely'.")
     ] = None,
     at: Annotated[
-        str,
-        typer.Option("--at", metavar="NAME", help="Which leakage: pml, for the prior, or ldp, for anyone."),
+        str, typer.Option("--at", metavar="NAME", help="Which leakage: pml, for the prior, or ldp, for anyone.")
     ] = "pml",
     utility: Annotated[
         list[str] | None,
@@ -107,10 +100,10 @@ def compare(
     with gap_bar(not as_json) as told:
         found = side_by_side(
             known,
-            {text: _named(one, known) for text, one in given.items()} if given else None,
+            {text: one if isinstance(one, str) else named_after(one, known) for text, one in given.items()} or None,
             goals,
-            epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
-            lift=None if lift is None else number(lift, "--lift"),
+            epsilon=number_if_given(epsilon, "--epsilon"),
+            lift=number_if_given(lift, "--lift"),
             at=at,
             delta=delta,
             designs=designs,
@@ -135,7 +128,3 @@ def _read(text: str) -> Mechanism | str:
     if name in family_names():
         return name
     return read_mechanism(text)
-
-
-def _named(one: Mechanism | str, prior: Prior) -> Mechanism | str:
-    return one if isinstance(one, str) else named_after(one, prior)

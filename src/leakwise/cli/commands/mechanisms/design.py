@@ -29,7 +29,7 @@ from leakwise.cli.options.limits import (
 )
 from leakwise.cli.options.reading import ColumnOption, CountsOption, DataOption, PriorOption, read_prior
 from leakwise.cli.options.results import CertificateOption, PlotOption, save_picture
-from leakwise.cli.options.typed import number
+from leakwise.cli.options.typed import number_if_given
 from leakwise.cli.options.utility import UtilityMatrixOption, UtilityOption, read_utility
 from leakwise.cli.screen.output import AllOption, JsonOption, say, show
 from leakwise.cli.screen.search_progress import gap_bar
@@ -40,12 +40,7 @@ if TYPE_CHECKING:
     from leakwise.optimize import Design
     from leakwise.optimize.from_data import DataDesign
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(design)
+__all__ = ["design"]
 
 
 def design(
@@ -199,13 +194,13 @@ def design(
             raise InvalidInput("--forbidden and --keep-at-least go with --keep-frequencies.")
         found = design_from_data(
             known,
-            _given(epsilon, "--epsilon"),
-            lift=_given(lift, "--lift"),
-            failure=_given(failure, "--failure"),
+            number_if_given(epsilon, "--epsilon"),
+            lift=number_if_given(lift, "--lift"),
+            failure=number_if_given(failure, "--failure"),
             strategy=strategy or "best",
             utility=goal,
             anyone=read_anyone(anyone),
-            ldp=_given(ldp, "--ldp"),
+            ldp=number_if_given(ldp, "--ldp"),
             **own,
             time_limit=60.0 if time_limit is None else time_limit,
         )
@@ -215,17 +210,17 @@ def design(
         with gap_bar(not as_json) as told:
             found = find(
                 known,
-                _given(epsilon, "--epsilon"),
-                lift=_given(lift, "--lift"),
+                number_if_given(epsilon, "--epsilon"),
+                lift=number_if_given(lift, "--lift"),
                 utility=goal,
                 anyone=read_anyone(anyone),
                 **own,
                 **accuracy,
                 rows=rows,
-                ldp=_given(ldp, "--ldp"),
-                lip=_given(lip, "--lip"),
-                maximal_leakage=_given(maximal_leakage, "--maximal-leakage"),
-                delta=_given(delta, "--delta"),
+                ldp=number_if_given(ldp, "--ldp"),
+                lip=number_if_given(lip, "--lip"),
+                maximal_leakage=number_if_given(maximal_leakage, "--maximal-leakage"),
+                delta=number_if_given(delta, "--delta"),
                 keep_frequencies=keep_frequencies,
                 **masks,
                 outcomes=outcomes,
@@ -270,7 +265,3 @@ def _save_legend(found: Any, place: Path) -> None:
     writer.writerow(["outcome", "probability", "makes more likely"])
     writer.writerows([name, f"{mass:.6g}", values] for (name, values), mass in rows)
     write_atomically(place, text.getvalue().encode())
-
-
-def _given(text: str | None, option: str) -> Any:
-    return None if text is None else number(text, option)

@@ -29,12 +29,7 @@ if TYPE_CHECKING:
     from leakwise.mechanism import Mechanism
     from leakwise.priors import Prior
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(envelope)
+__all__ = ["envelope"]
 
 
 def envelope(

@@ -12,20 +12,14 @@ from leakwise.cli.options.row import read_any_mechanism
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, print_json, show
 from leakwise.errors import InvalidInput
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(export)
+__all__ = ["export"]
 
 
 def export(
     mechanism: Annotated[
         str,
         typer.Argument(
-            metavar="MECHANISM",
-            help="A file saved by Leakwise (also one by strata), a CSV matrix, or a name.",
+            metavar="MECHANISM", help="A file saved by Leakwise (also one by strata), a CSV matrix, or a name."
         ),
     ],
     to: Annotated[

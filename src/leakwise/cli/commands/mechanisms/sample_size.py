@@ -10,12 +10,7 @@ from leakwise.charts.shown import Table
 from leakwise.charts.words import Kept
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("sample-size")(sample_size)
+__all__ = ["sample_size"]
 
 
 def sample_size(

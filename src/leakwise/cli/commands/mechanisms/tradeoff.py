@@ -21,12 +21,7 @@ from leakwise.cli.options.utility import UtilityMatrixOption, UtilityOption, rea
 from leakwise.cli.screen.output import AllOption, JsonOption, show
 from leakwise.cli.screen.search_progress import count_bar
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(tradeoff)
+__all__ = ["tradeoff"]
 
 
 def tradeoff(

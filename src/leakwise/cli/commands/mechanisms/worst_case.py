@@ -18,15 +18,10 @@ from leakwise.errors import InvalidInput
 if TYPE_CHECKING:
     from leakwise.priors import Prior
 
-__all__ = ["read_utility_argument", "register"]
+__all__ = ["read_utility_argument", "worst_case"]
 
 _DISTANCES = ("distance", "order")
 _OPTIONS = ("power", "below", "above", "below_factor", "above_factor")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("worst-case")(worst_case)
 
 
 def worst_case(

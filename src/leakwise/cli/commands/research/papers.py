@@ -14,14 +14,9 @@ from leakwise.charts.shown import Table
 from leakwise.charts.words import Broken, Kept
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, say, show
 
-__all__ = ["register"]
+__all__ = ["papers"]
 
 Told = Callable[[str, float, str], None]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("papers")(papers)
 
 
 def papers(

@@ -68,9 +68,7 @@ def leakage(
     entropy: Annotated[
         str | None,
         typer.Option(
-            "--entropy",
-            "-b",
-            help="The least uncertainty of the adversary, in nats; 'max' is log|X|. [default: 0]",
+            "--entropy", "-b", help="The least uncertainty of the adversary, in nats; 'max' is log|X|. [default: 0]"
         ),
     ] = None,
     min_entropy: Annotated[

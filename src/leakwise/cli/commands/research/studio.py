@@ -8,12 +8,7 @@ import typer
 
 from leakwise.cli.screen.output import JsonOption, Said, show
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(studio)
+__all__ = ["studio"]
 
 
 def studio(

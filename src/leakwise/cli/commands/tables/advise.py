@@ -15,12 +15,7 @@ from leakwise.cli.options.secret import check_columns, read_letters
 from leakwise.cli.options.typed import number
 from leakwise.cli.screen.output import AllOption, JsonOption, say, show
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(advise)
+__all__ = ["advise"]
 
 
 def advise(

@@ -23,12 +23,7 @@ from leakwise.cli.options.several import columns_of, mechanisms_by_column
 from leakwise.cli.screen.output import AllOption, JsonOption, show
 from leakwise.errors import InvalidInput
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(estimate)
+__all__ = ["estimate"]
 
 
 def estimate(

@@ -10,13 +10,9 @@ from typer.core import TyperGroup
 
 from leakwise.charts.shown import Table
 from leakwise.charts.words import Notice
-from leakwise.cli.options.reading import (
-    CountsOption,
-    FailureOption,
-    PriorOption,
-)
+from leakwise.cli.options.reading import CountsOption, FailureOption, PriorOption
 from leakwise.cli.options.row import read_to_certify
-from leakwise.cli.options.typed import number
+from leakwise.cli.options.typed import number_if_given
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 from leakwise.errors import Infeasible, InvalidInput
 
@@ -216,8 +212,8 @@ def budget(
     book.set_budget(
         dataset,
         column or None,
-        None if epsilon is None else number(epsilon, "--epsilon"),
-        lift=None if lift is None else number(lift, "--lift"),
+        number_if_given(epsilon, "--epsilon"),
+        lift=number_if_given(lift, "--lift"),
         each_column=each_column,
     )
     if dataset is not None and not each_column:

@@ -9,12 +9,7 @@ import typer
 
 from leakwise.cli.screen.output import JsonOption, Said, show
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command("memo-key")(memo_key)
+__all__ = ["memo_key"]
 
 
 def memo_key(

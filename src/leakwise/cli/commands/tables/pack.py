@@ -11,12 +11,7 @@ from leakwise.charts.words import Kept, Notice
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
 from leakwise.errors import InvalidInput
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(pack)
+__all__ = ["pack"]
 
 
 def pack(

@@ -21,12 +21,7 @@ from leakwise.cli.options.results import (
 from leakwise.cli.options.several import mechanisms_by_column
 from leakwise.cli.screen.output import AllOption, JsonOption, show
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(regress)
+__all__ = ["regress"]
 
 
 def regress(

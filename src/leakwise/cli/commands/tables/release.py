@@ -46,19 +46,14 @@ from leakwise.cli.options.row import (
 from leakwise.cli.options.secret import check_columns
 from leakwise.cli.options.settings import ConfigOption, SaveConfigOption, saved_settings
 from leakwise.cli.options.several import JointOption, ProtectOption, TotalOption, read_protect, read_secret
-from leakwise.cli.options.typed import number
+from leakwise.cli.options.typed import number_if_given
 from leakwise.cli.screen.output import AllOption, JsonOption, tell_release
 from leakwise.cli.screen.progress import rows_bar
 from leakwise.errors import InvalidInput, LeakwiseError
 from leakwise.tables.release.paths import file_of
 from leakwise.workflow.limits import TEN_TIMES
 
-__all__ = ["register"]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the command line."""
-    app.command()(release)
+__all__ = ["release"]
 
 
 def release(
@@ -96,9 +91,7 @@ def release(
     anyone: Annotated[
         str,
         typer.Option(
-            "--anyone",
-            metavar="LIFT",
-            help="A second limit, for anyone, whatever they knew; 'none' switches it off.",
+            "--anyone", metavar="LIFT", help="A second limit, for anyone, whatever they knew; 'none' switches it off."
         ),
     ] = TEN_TIMES,
     lift_of: LiftOfOption = None,
@@ -130,11 +123,7 @@ def release(
     keep_at_least: KeepAtLeastOption = None,
     prior: PriorsOption = None,
     prior_from_table: Annotated[
-        bool,
-        typer.Option(
-            "--prior-from-table",
-            help="Estimate the prior from the table itself; needs --failure.",
-        ),
+        bool, typer.Option("--prior-from-table", help="Estimate the prior from the table itself; needs --failure.")
     ] = False,
     failure: Annotated[
         float | None,
@@ -319,10 +308,10 @@ def release(
         opened,
         named.column,
         domain=named.domain,
-        total=None if total is None else number(total, "--total"),
+        total=number_if_given(total, "--total"),
         joint=joint,
-        epsilon=None if epsilon is None else number(epsilon, "--epsilon"),
-        lift=None if lift is None else number(lift, "--lift"),
+        epsilon=number_if_given(epsilon, "--epsilon"),
+        lift=number_if_given(lift, "--lift"),
         anyone=anyone if anyone == TEN_TIMES else read_anyone(anyone),
         **read_value_limits(lift_of, ceiling, floor, named.values),
         **named.read_margin(margin, values),
@@ -331,7 +320,7 @@ def release(
         **said,
         coarsen=coarse,
         least_rows=least_rows,
-        prior_cost=None if prior_cost is None else number(prior_cost, "--prior-cost"),
+        prior_cost=number_if_given(prior_cost, "--prior-cost"),
         use=use,
         keep_frequencies=False if any_frequencies else keep_frequencies,
         **read_masks(forbidden, keep_at_least, named.values),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leakwise.alphabet import Alphabet, edges_of
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, some_of
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.tables.estimate.intervals import LinearEstimates
 from leakwise.tables.estimate.inversion import most_likely
@@ -121,6 +121,15 @@ class Axis:
     def given(self) -> tuple[Hashable, ...]:
         """The columns that say which mechanism a row went through."""
         return self.mechanism.given if isinstance(self.mechanism, StratifiedMechanism) else ()
+
+    def refuse_impossible(self, lens: Lens, counts: Array) -> None:
+        """Refuse outcomes that the mechanism of these rows never gives."""
+        never = np.flatnonzero((counts > 0) & ~(lens.laws[lens.support] > 0).any(axis=0))
+        if never.size:
+            raise InvalidInput(
+                f"column {self.title!r} has {int(counts[never].sum()):,} rows with outcomes that its mechanism never "
+                f"gives: {some_of([self.outcomes.labels[one] for one in never])}. It was released by another one."
+            )
 
     def lenses(self) -> tuple[list[Lens], RowMechanisms | None]:
         """Return the mechanisms of the axis, and what says which of them a row went through (None: there is one)."""

@@ -29,12 +29,7 @@ __all__ = ["joint_estimate"]
 
 
 def joint_estimate(
-    released: Any,
-    mechanisms: Mapping[Any, Any],
-    by: Any,
-    survey: Survey,
-    confidence: float,
-    simultaneous: bool,
+    released: Any, mechanisms: Mapping[Any, Any], by: Any, survey: Survey, confidence: float, simultaneous: bool
 ) -> JointEstimate | GroupedJointEstimate:
     """Return the joint table of the columns that ``mechanisms`` names, for each group of the ``by`` columns if any."""
     axes = _axes(released, mechanisms)

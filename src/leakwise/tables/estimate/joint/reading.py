@@ -336,12 +336,7 @@ def _inverses(
         rows = flat.astype(np.float64).reshape(-1, shape[place])
         found, known = [], []
         for lens, seen in zip(own, rows, strict=True):
-            never = np.flatnonzero((seen > 0) & ~(lens.laws[lens.support] > 0).any(axis=0))
-            if never.size:
-                raise InvalidInput(
-                    f"column {axis.title!r} has {int(seen[never].sum()):,} rows with outcomes that its mechanism never "
-                    f"gives: {some_of([axis.outcomes.labels[one] for one in never])}. It was released by another one."
-                )
+            axis.refuse_impossible(lens, seen)
             inverse, identified = lens.inverse(seen)
             found.append(inverse)
             known.append(identified)

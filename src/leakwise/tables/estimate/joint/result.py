@@ -259,7 +259,7 @@ class JointEstimate(Drawn):
         value = (sums * self.frequencies).reshape(sums.shape[0], -1).sum(axis=1) * weight
         assert evidence.design is not None
         d, known = evidence.values(sums)
-        spread = np.sqrt(np.diagonal(covariance(evidence.design, evidence.entries, d)))
+        spread = np.sqrt(np.maximum(np.diagonal(covariance(evidence.design, evidence.entries, d)), 0.0))
         return value, np.where(known, spread, np.nan)
 
     def _reach(self, claims: int = 1) -> float:

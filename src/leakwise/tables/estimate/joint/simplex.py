@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from leakwise.tables.estimate.joint.axes import along
-from leakwise.tables.estimate.mixture import Mixture
+from leakwise.tables.estimate.mixture import Mixture, room
 from leakwise.types import Floats
 
 __all__ = ["most_likely_table", "table_gap"]
@@ -113,7 +113,7 @@ class _Interior:
         ds = (target - s * dp) / p - s
         if not (np.isfinite(dp).all() and np.isfinite(ds).all()):
             return None
-        length = min(1.0, 0.99 * _room(p, dp), 0.99 * _room(s, ds))
+        length = min(1.0, 0.99 * room(p, dp), 0.99 * room(s, ds))
         missing = np.hypot(np.linalg.norm(slack - s), np.linalg.norm(p * s - target))
         while length > 1e-10:
             p_new, s_new = p + length * dp, s + length * ds
@@ -122,9 +122,3 @@ class _Interior:
                 return p_new, s_new, length
             length /= 2
         return None
-
-
-def _room(value: Floats, change: Floats) -> float:
-    """How far one may go before an entry becomes zero."""
-    falling = change < 0
-    return float(np.min(-value[falling] / change[falling], initial=np.inf))

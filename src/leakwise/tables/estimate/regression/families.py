@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +89,15 @@ def _released(formula: ParsedFormula, seen: Seen, asked: str | None) -> Response
     labels = seen.axis.values.labels
     are_numbers = stand_for_numbers(labels, seen.axis.edges)
     family = asked or ("logistic" if len(labels) == 2 else "linear" if are_numbers else "multinomial")
+    _check_labels(formula, labels, family)
+    if family in ("logistic", "multinomial"):
+        return Response(family, labels, None, None, seen)
+    numbers = values_of(labels, seen.axis.edges, None, formula.outcome)
+    _check_counts(formula, numbers, family)
+    return Response(family, (), numbers, None, seen)
+
+
+def _check_labels(formula: ParsedFormula, labels: Sequence[Label], family: str | None) -> None:
     if len(labels) < 2:
         raise InvalidInput(f"The outcome {formula.outcome!r} has a single value: there is nothing to explain.")
     if family == "logistic" and len(labels) != 2:
@@ -95,11 +105,6 @@ def _released(formula: ParsedFormula, seen: Seen, asked: str | None) -> Response
             f"family='logistic' needs an outcome of two values; {formula.outcome!r} has {len(labels)}: "
             f"{some_of(labels)}. Use family='multinomial'."
         )
-    if family in ("logistic", "multinomial"):
-        return Response(family, labels, None, None, seen)
-    numbers = values_of(labels, seen.axis.edges, None, formula.outcome)
-    _check_counts(formula, numbers, family)
-    return Response(family, (), numbers, None, seen)
 
 
 def _check_counts(formula: ParsedFormula, numbers: Floats, family: str) -> None:
@@ -122,12 +127,6 @@ def _values(column: Any, asked: str | None) -> tuple[tuple[Label, ...], Indices]
 
 
 def _categories(formula: ParsedFormula, labels: tuple[Label, ...], places: Indices, asked: str | None) -> Response:
-    if len(labels) < 2:
-        raise InvalidInput(f"The outcome {formula.outcome!r} has a single value: there is nothing to explain.")
-    if asked == "logistic" and len(labels) != 2:
-        raise InvalidInput(
-            f"family='logistic' needs an outcome of two values; {formula.outcome!r} has {len(labels)}: "
-            f"{some_of(labels)}. Use family='multinomial'."
-        )
+    _check_labels(formula, labels, asked)
     family = asked or ("logistic" if len(labels) == 2 else "multinomial")
     return Response(family, labels, None, places, None)

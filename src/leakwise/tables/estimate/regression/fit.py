@@ -157,11 +157,7 @@ def _corrected(
 
 
 def _hidden(
-    matrices: Sequence[Floats],
-    beta: Floats,
-    equation: CorrectedScore,
-    outcome: Response,
-    covariates: Sequence[Seen],
+    matrices: Sequence[Floats], beta: Floats, equation: CorrectedScore, outcome: Response, covariates: Sequence[Seen]
 ) -> bool:
     """Whether the mechanisms hide what the equation is made of: functions of true values that are not given back."""
     if outcome.seen is not None and outcome.numbers is not None:

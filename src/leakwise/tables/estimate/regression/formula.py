@@ -66,12 +66,7 @@ def parsed(text: Any) -> ParsedFormula:
     if count != 1:
         raise InvalidInput(f"formula {text!r} must have one outcome on the left of ~. Got {count}.")
     return ParsedFormula(
-        text,
-        text.partition("~")[0].strip().strip("`"),
-        _columns_of(left),
-        _columns_of(right),
-        right,
-        left,
+        text, text.partition("~")[0].strip().strip("`"), _columns_of(left), _columns_of(right), right, left
     )
 
 

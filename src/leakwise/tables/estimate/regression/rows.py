@@ -110,7 +110,9 @@ def gathered(frame: Any, axes: Sequence[Axis], plain: Sequence[str], survey: Sur
         codes = axis.codes([frame[name] for name in axis.names], encode_column).astype(np.int64)
         which = axis.which([frame[name] for name in axis.given], encode_column, places)
         pair = codes if which is None else which.astype(np.int64) * len(axis.outcomes) + codes
-        _refuse_impossible(axis, mine, pair)
+        shown = np.bincount(pair, minlength=len(axis.outcomes) * len(mine)).reshape(len(mine), -1)
+        for lens, of_lens in zip(mine, shown, strict=True):
+            axis.refuse_impossible(lens, of_lens)
         pairs.append(pair)
         lenses.append(mine)
     weight = _weights(frame, survey.weights, rows)
@@ -151,17 +153,6 @@ def gathered(frame: Any, axes: Sequence[Axis], plain: Sequence[str], survey: Sur
 
 def _added(place: Array, values: Floats, size: int) -> Floats:
     return np.bincount(place, weights=values, minlength=size).astype(np.float64)
-
-
-def _refuse_impossible(axis: Axis, lenses: Sequence[Lens], pair: Array) -> None:
-    counts = np.bincount(pair, minlength=len(axis.outcomes) * len(lenses)).reshape(len(lenses), -1)
-    for lens, seen in zip(lenses, counts, strict=True):
-        never = np.flatnonzero((seen > 0) & ~(lens.laws[lens.support] > 0).any(axis=0))
-        if never.size:
-            raise InvalidInput(
-                f"column {axis.title!r} has {int(seen[never].sum()):,} rows with outcomes that its mechanism never "
-                f"gives: {some_of([axis.outcomes.labels[one] for one in never])}. It was released by another one."
-            )
 
 
 def _equal_rows(columns: Sequence[Any], fields: Sequence[Array], rows: int) -> tuple[Array | None, Array | None]:
