@@ -16,6 +16,7 @@ from leakwise.types import Floats
 __all__ = ["chord_duals", "chord_maxima", "chord_maximum", "chord_slopes", "flattened", "knapsack"]
 
 _AT_ONCE = 1 << 20  # numbers in memory
+_NARROW = 2.0**-40  # ranges around 1 narrower than this have too few floats for a slope
 
 Function = Callable[[Floats], Floats]
 
@@ -31,7 +32,9 @@ def flattened(f: Function, p: Floats, low: Floats, high: Floats) -> Function:
 
     A letter with nearly all of the mass has lifts of nearly 1, whose roundings would be more than all others are worth.
     """
-    slope = float(chord_slopes(f, low, high)[p.argmax()])
+    heaviest = [int(p.argmax())]
+    spread = np.maximum(_NARROW - (high - low)[heaviest], 0.0)  # any slope will do: one that has digits
+    slope = float(chord_slopes(f, np.maximum(low[heaviest] - spread, 0.0), high[heaviest] + spread)[0])
 
     def flat(x: Floats) -> Floats:
         turned: Floats = f(x) - slope * (x - 1)

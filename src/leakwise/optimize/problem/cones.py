@@ -51,10 +51,13 @@ class LiftBox(Cone):
     def entry_box(self) -> tuple[Floats, Floats]:
         p = self.prior.probabilities
         low, high = self.low_float, self.high_float
-        # The others take at least low(1-p) and at most high(1-p) of the mass 1.
+        # The others take at least low(1-p) and at most high(1-p) of the mass 1; beside nearly all of it floats leave
+        # few digits of 1-p, which a large lift would magnify.
+        others, heaviest = 1 - p, int(p.argmax())
+        others[heaviest] = (self.prior.denominator - int(self.prior.weights[heaviest])) / self.prior.denominator
         return (
-            np.maximum(low, (1 - high * (1 - p)) / p),
-            np.minimum(high, (1 - low * (1 - p)) / p),
+            np.maximum(low, (1 - high * others) / p),
+            np.minimum(high, (1 - low * others) / p),
         )
 
     def linear_max(self, objectives: Floats) -> tuple[Floats, Floats]:

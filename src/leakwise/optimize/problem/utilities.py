@@ -39,6 +39,7 @@ _MOST_ENTRIES = 4096  # of a matrix whose lifts are compared with 1 in integers
 LITTLE = 1e-9  # of a value, which nobody misses
 _LOST = 1e-8  # of a value, what floats may lose before long numbers are taken
 _LARGEST_EXACT = 64  # letters whose information matrix is inverted in long numbers
+_LEAST_NORMAL = 2.0**-1022  # floats below it have fewer digits
 
 
 @dataclass(frozen=True)
@@ -100,11 +101,18 @@ class FInformation(Utility):
         # Where nearly all lifts are nearly 1 floats leave little of what they differ by: the integers do.
         law, total = np.array(kernel.output_law(prior.weights), dtype=np.object_), prior.denominator
         used = law > 0
-        differences = kernel.weights[:, used].astype(np.object_) * total - law[used]
-        d = (differences / law[used]).astype(np.float64)
-        mass = prior.probabilities[:, None] * (law[used] / (total * kernel.denominator)).astype(np.float64)
-        worth = beside(d)
-        value, slack = math.fsum((mass * worth).ravel()), float((mass * (np.abs(worth) + np.abs(d))).sum()) * 2.0**-47
+        own, law = kernel.weights[:, used].astype(np.object_) * total, law[used]
+        try:
+            lifts, differences = (own / law).astype(np.float64), ((own - law) / law).astype(np.float64)
+        except OverflowError:  # a lift that is no float
+            return low, high
+        p, q = prior.probabilities, (law / (total * kernel.denominator)).astype(np.float64)
+        worth = q * beside(lifts, differences)
+        size = float((p[:, None] * (np.abs(worth) + q * np.abs(differences))).sum())
+        if min(p[prior.support].min(), q.min()) < _LEAST_NORMAL or not math.isfinite(size):
+            return low, high
+        # What falls below the least float loses no more than a few of it for each term.
+        value, slack = math.fsum((p[:, None] * worth).ravel()), size * 2.0**-47 + worth.size * _LEAST_NORMAL
         return max(value - slack, 0.0), value + slack
 
     def _in_floats(self, kernel: Kernel, prior: Prior) -> tuple[float, float]:
@@ -143,18 +151,19 @@ class FInformation(Utility):
         return replace(claim, utility=name, duals=np.empty(0) if many else claim.duals), None
 
 
-def _entropy_beside_one(d: Floats) -> Floats:
-    logarithm = np.log1p(np.where(d > -1, d, 0.0))
-    entropy: Floats = (1 + d) * logarithm - d
+def _entropy_beside_one(x: Floats, d: Floats) -> Floats:
+    close = np.abs(d) < 0.5
+    entropy: Floats = x * np.where(close, np.log1p(np.where(close, d, 0.0)), np.log(np.where(x > 0, x, 1.0))) - d
     return entropy
 
 
-# f(1 + d) of the named ones, but for a multiple of d, which adds nothing: within a few roundings of |f| + |d|.
-_BESIDE_ONE: dict[str, Callable[[Floats], Floats]] = {
+# f(x) of the named ones from x and d = x - 1, each with one rounding, but for a multiple of d, which adds nothing:
+# within a few roundings of |f| + |d|.
+_BESIDE_ONE: dict[str, Callable[[Floats, Floats], Floats]] = {
     "mutual_information": _entropy_beside_one,
-    "total_variation": lambda d: np.abs(d) / 2,
-    "chi_square": lambda d: d * d,
-    "hellinger": lambda d: (d / (1 + np.sqrt(1 + d))) ** 2,
+    "total_variation": lambda x, d: np.abs(d) / 2,
+    "chi_square": lambda x, d: d * d,
+    "hellinger": lambda x, d: (d / (1 + np.sqrt(x))) ** 2,
 }
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from leakwise.errors import InvalidInput, NotConverged
 from leakwise.lp.blas_threads import one_blas_thread
 from leakwise.optimize.bounds.chord import Function, chord_duals, flattened
@@ -42,6 +44,10 @@ _LARGEST_LIFT = 1e12
 _SHORT = 20_000
 # Utilities below this are searched for in their own units.
 _LITTLE = 1e-3
+# Lifts in ranges no wider than this have too few digits for it.
+_NARROW = 2.0**-40
+# How far a slope beyond a range is taken; and what a lift of about 1 may be off.
+_STEP, _UNITS = 2.0**-40, 2.0**-50
 
 
 @one_blas_thread()
@@ -69,13 +75,13 @@ def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
     """Bounds on lifts; where no mechanism is worth much, in units of what none exceeds.
 
     Beside a letter with nearly all of the mass the tolerances of a search, which are absolute, would be more than all
-    that there is to find.
+    that there is to find. Where all lifts are 1 but for roundings these are what is left to find, and no unit.
     """
-    p, box = cone.prior.probabilities, cone.entry_box()
-    unit = float(chord_duals(utility.f, p, *box).sum())
-    if not 0 < unit < _LITTLE:
+    p, (low, high) = cone.prior.probabilities, cone.entry_box()
+    flat = flattened(utility.f, p, low, high)
+    unit = float(chord_duals(flat, p, low, high).sum())
+    if not (0 < unit < _LITTLE and float((high - low).max()) > _NARROW):
         return _lifts(cone, utility.f, limits)
-    flat = flattened(utility.f, p, *box)
 
     def f(x: Floats) -> Floats:
         worth: Floats = flat(x) / unit
@@ -87,8 +93,20 @@ def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
     within = replace(limits, progress=tell)
     answer = _lifts(cone, f, within)
     limits.stopped |= within.stopped
-    found = replace(answer.found, duals=unit * answer.found.duals, largest=unit * answer.found.largest)
-    return replace(answer, found=found)
+    largest = unit * max(answer.found.largest, 0.0) + _lost_beside_one(flat, p, low, high)
+    return replace(answer, found=replace(answer.found, duals=unit * answer.found.duals, largest=largest))
+
+
+def _lost_beside_one(flat: Function, p: Floats, low: Floats, high: Floats) -> float:
+    """What the roundings of the heaviest letter's lift may add to a bound: it is a float of about 1.
+
+    A convex f moves no more within its range than beyond the ends; where it has no kink, that is next to nothing.
+    """
+    heaviest = [int(p.argmax())]
+    first, last = low[heaviest], high[heaviest]
+    below = np.maximum(first - _STEP, 0.0)
+    steepest = max(float((flat(last + _STEP) - flat(last))[0]), float((flat(below) - flat(first))[0]), 0.0) / _STEP
+    return steepest * float(last[0]) * _UNITS
 
 
 def _lifts(cone: LiftBox, f: Function, limits: Limits) -> Answer:

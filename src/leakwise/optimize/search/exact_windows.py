@@ -82,15 +82,20 @@ def _generate(pricing: LiftPricing, vertices: Patterns, limits: Limits) -> tuple
     count = len(sizes)
     kept, window, waited = [Patterns.constant(count).joined(vertices)], _FIRST_WINDOW, 0
     master = Master(kept[0].utilities(pricing.f, masses, sizes), kept[0].averages(sizes))
+    known = set(_names(kept[0]))
 
     def price(solution: MasterSolution) -> Priced:
         found = pricing.price(
             solution.duals / sizes, most=3 * count, above=0.25 * limits.tolerance, largest_window=window
         )
-        kept.append(found.vertices)
+        # What the master has already would only seem to pay, by its roundings, and be found again in every round.
+        names = _names(found.vertices)
+        new = found.vertices.take(np.array([i for i, name in enumerate(names) if name not in known], dtype=np.intp))
+        known.update(names)
+        kept.append(new)
         how, farthest = "windows" if found.complete else "chord", found.complete or window == _LARGEST_WINDOW
-        worth = found.vertices.utilities(pricing.f, masses, sizes)
-        return Priced(worth, found.vertices.averages(sizes), found.largest, how, farthest)
+        worth = new.utilities(pricing.f, masses, sizes)
+        return Priced(worth, new.averages(sizes), found.largest, how, farthest)
 
     def ended(before: float, value: float, bound: float, priced: Priced) -> bool:
         nonlocal window, waited
@@ -106,3 +111,9 @@ def _generate(pricing: LiftPricing, vertices: Patterns, limits: Limits) -> tuple
 
     done = generate(master, price, limits, enough=enough, ended=ended)
     return kept[0].joined(*kept[1:]), done
+
+
+def _names(vertices: Patterns) -> list[tuple[bytes, int, float]]:
+    """What tells one vertex from another."""
+    raised = [counts.tobytes() for counts in vertices.counts]
+    return list(zip(raised, vertices.free.tolist(), vertices.lifts.tolist(), strict=True))

@@ -1,8 +1,8 @@
 r"""What the letters of a column may be, where its largest lift M and one level of a box or a KL ball are known.
 
-A letter of a box is at 0, at the level τ or at M: these are the vertices of the cone, and f is convex between them. One
-of a KL ball is compared at a list of lifts, between which f lies below its chords and the logarithm below tangents. A
-cell is a rectangle of the two numbers with a range for each letter: states of a box, shares of M in a ball.
+A letter of a box is at 0, at the level τ or at M, or between two of them where f is below its chord. One of a KL ball
+is compared at a list of lifts, between which f lies below its chords and the logarithm below tangents. A cell is a
+rectangle of the two numbers with a range for each letter: places from 0 by τ to M in a box, shares of M in a ball.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _LARGEST_LEVEL = 40.0  # of κ: beyond it only the least lift that it allows cou
 _STEEP = 1e-2  # tangents of the logarithm are taken no closer to zero
 _STEPS = 9  # lifts of a letter that are tried in a KL ball
 _ABOVE = 1 + 2.0**-50
+_NONE = -1e30  # what a letter without a choice is worth
 _ENDS = (slice(None, -1), slice(1, None))
 
 
@@ -36,6 +37,11 @@ class Choices:
     cost: Floats
     most: Floats  # what the costs may add up to (4 × cells)
     moves: tuple[Floats, Floats]  # the mass that a choice gains along each side of its cell
+
+    def taken(self, cells: Indices) -> Choices:
+        """Return the choices of some cells."""
+        worth, mass, cost, most = (each[:, cells] for each in (self.worth, self.mass, self.cost, self.most))
+        return Choices(worth, mass, cost, most, (self.moves[0][cells], self.moves[1][cells]))
 
     def total(self, mu: Floats, nu: Floats) -> tuple[Floats, Floats]:
         """Return the bounds that prices of mass, one for each corner, and of cost prove of the corners, rounded up.
@@ -63,15 +69,24 @@ class Shape(Protocol):
     def choices(self, low: Floats, high: Floats, least: Floats, most: Floats) -> Choices:
         """Return the choices at the corners of cells, the second number differing from the first to the second one."""
 
-    def narrowed(self, low: Floats, high: Floats, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
+    def narrowed(
+        self, cells: tuple[Floats, Floats], least: Floats, most: Floats, choices: Choices, kept: Bools
+    ) -> tuple[Floats, Floats]:
         """Return what is left of the ranges of letters of which only some choices are to be kept."""
 
-    def parted(self, first: Indices, second: Indices, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+    def parted(
+        self, low: Floats, first: Indices, second: Indices, least: Floats, most: Floats
+    ) -> tuple[Floats, Floats]:
         """Return where the lower part of a letter's range ends and the upper one begins, to tell two choices apart."""
 
 
 class BoxShape:
-    """A box of priors: levels τ, and how far M is above them. The states of a letter are 0, 1 (at τ) and 2 (at M)."""
+    """A box of priors: levels τ, and how far M is above them.
+
+    A letter is at s, from 0 (a lift of 0) by 1 (τ) to 2 (M); between two of these its cost is linear and f convex. The
+    best column is a vertex of the polyhedron of lifts, τ and M. Where 0 < τ < M each of its letters is at a whole s, as
+    each is one of the equations that fix it; where τ is at an end of its range one letter may be in between.
+    """
 
     whole = (0.0, 2.0)
 
@@ -88,47 +103,65 @@ class BoxShape:
         return low[:, kept], high[:, kept]
 
     def choices(self, low: Floats, high: Floats, least: Floats, most: Floats) -> Choices:
-        tau, rise = _corners(low, high)
-        tau, rise = tau[:, :, None], rise[:, :, None]
+        least, most = self._whole_if_inside(low, least, most)
+        at = np.clip(np.arange(3.0), least.T[..., None], np.maximum(least, most).T[..., None])
+        below, above = np.minimum(at, 1.0), np.maximum(at - 1, 0.0)
+
+        def lifts_at(ends: Floats) -> Floats:
+            found: Floats = below * ends[0][..., None, None] + above * ends[1][..., None, None]
+            return found
+
         # No letter costs more than all of them may: that is how far from τ it can be. And no lift exceeds 1/π_i.
         budget = np.maximum(0.0, 1 - low.sum(axis=0)[:, None] / self.ratio) + 2.0**-50
         with np.errstate(divide="ignore"):
-            cap = np.minimum(self.cap, (high[0][:, None] + budget / self.down) * _ABOVE)
-            floor = np.maximum(_floors(self.p, high.sum(axis=0)), (low[0][:, None] - budget / self.up) / _ABOVE)
-        # Where that is below M, or below τ, on the whole cell it takes their place.
-        capped, below = cap <= low.sum(axis=0)[:, None], cap <= low[0][:, None]
-        top = np.where(capped, cap, tau + rise)
-        lifted = floor >= high[0][:, None]  # above τ, which then is no choice
-        level = np.where(below, cap, np.where(lifted, floor, tau))
-        lifts = np.stack([np.broadcast_to(floor, top.shape), level, top], axis=3)
-        over = self.up * (tau - cap)
-        lowest = np.where(floor <= low[0][:, None], self.up * (tau - floor), 0.0)
-        lowest = np.where(lifted, self.down * (floor - tau), lowest)
-        costs = [lowest, np.where(below, over, np.where(lifted, lowest, 0.0))]
-        costs.append(np.where(below, over, self.down * np.where(capped, cap - tau, rise)))
-        width = (high - low)[:, :, None]
-        moving = [np.zeros(capped.shape), np.where(below | lifted, 0.0, self.p), np.where(capped, 0.0, self.p)]
-        along = np.stack(moving, axis=2) * width[0][:, :, None], np.stack([0 * moving[0], 0 * moving[0], moving[2]], 2)
-        # A state that is out of a letter's range is replaced by the nearest that is in it.
-        state = np.clip(np.arange(3), least.T[:, :, None], most.T[:, :, None]).astype(np.intp)
-
-        def within(values: Floats) -> Floats:
-            return np.take_along_axis(values, state if values.ndim == 3 else state[None], axis=-1)
-
+            cap = np.minimum(self.cap, (high[0][:, None] + budget / self.down) * _ABOVE)[..., None]
+            floor = (low[0][:, None] - budget / self.up) / _ABOVE
+        floor = np.maximum(_floors(self.p, high.sum(axis=0)), floor)[..., None]
+        # What is out of this range on the whole cell is moved to its end, which does not change from corner to corner.
+        lifted, capped = lifts_at(high) <= floor, lifts_at(low) >= cap
+        fixed = np.where(lifted, floor, np.where(capped, cap, 0.0))
+        corners = _corners(low, high)
+        tau, rise = (part[..., None, None] for part in corners)
+        up, down = self.up[:, None], self.down[:, None]
+        lifts = np.where(lifted | capped, fixed, below * tau + above * rise)
+        # The cost is convex in τ where a lift stays: one of its two sides is below it, or zero.
+        first, last = low[0][:, None, None], high[0][:, None, None]
+        stays = np.where(fixed <= first, up * (tau - fixed), np.where(fixed >= last, down * (fixed - tau), 0.0))
+        costs = np.where(lifted | capped, stays, up * (1 - below) * tau + down * above * rise)
+        width = (high - low)[..., None, None]
+        moving = np.where(lifted | capped, 0.0, self.p[:, None])
+        worth = self.p[:, None] * self.f(lifts) - self.y[:, None] * lifts
         return Choices(
-            within(self.p[:, None] * self.f(lifts) - self.y[:, None] * lifts),
-            within(self.p[:, None] * lifts),
-            within(np.stack(costs, axis=3)),
-            1 - (tau + rise)[:, :, 0] / self.ratio,
-            (within(along[0]), within(along[1] * width[1][:, :, None])),
+            np.where((least > most).T[..., None], _NONE, worth),
+            self.p[:, None] * lifts,
+            costs,
+            1 - corners.sum(axis=0) / self.ratio,
+            (moving * below * width[0], moving * above * width[1]),
         )
 
-    def narrowed(self, low: Floats, high: Floats, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
-        return kept.argmax(axis=2).T.astype(np.float64), 2.0 - kept[:, :, ::-1].argmax(axis=2).T
+    def narrowed(
+        self, cells: tuple[Floats, Floats], least: Floats, most: Floats, choices: Choices, kept: Bools
+    ) -> tuple[Floats, Floats]:
+        first, last = kept.argmax(axis=2).T.astype(np.float64), 2.0 - kept[:, :, ::-1].argmax(axis=2).T
+        # What is between two choices is out where both are.
+        both = (least <= 1) & (most >= 1) & ~kept[:, :, 1].T
+        edge = _at_an_edge(cells[0])
+        first = np.where(edge, np.where(both & ~kept[:, :, 0].T, 1.0, 0.0), first)
+        last = np.where(edge, np.where(both & ~kept[:, :, 2].T, 1.0, 2.0), last)
+        return np.maximum(least, first), np.minimum(most, last)
 
-    def parted(self, first: Indices, second: Indices, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        end = np.clip(np.minimum(first, second), least, np.maximum(most - 1, least))
-        return end, np.minimum(end + 1, most)
+    def parted(
+        self, low: Floats, first: Indices, second: Indices, least: Floats, most: Floats
+    ) -> tuple[Floats, Floats]:
+        middle = np.where((least < 1) & (most > 1), 1.0, (least + most) / 2)
+        start, stop = self._whole_if_inside(low, least, most)
+        end = np.clip(np.minimum(first, second), start, np.maximum(stop - 1, start))
+        edge = _at_an_edge(low)
+        return np.where(edge, middle, end), np.where(edge, middle, np.minimum(end + 1, stop))
+
+    def _whole_if_inside(self, low: Floats, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        edge = _at_an_edge(low)
+        return np.where(edge, least, np.ceil(least)), np.where(edge, most, np.floor(most))
 
 
 class KLShape:
@@ -179,7 +212,9 @@ class KLShape:
         worth = self.p[:, None] * self.f(lifts) - self.y[:, None] * lifts
         return Choices(worth, self.p[:, None] * lifts, cost, room, (np.zeros_like(gained), gained))
 
-    def narrowed(self, low: Floats, high: Floats, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
+    def narrowed(
+        self, cells: tuple[Floats, Floats], least: Floats, most: Floats, choices: Choices, kept: Bools
+    ) -> tuple[Floats, Floats]:
         # Lifts between two choices that are out are out as well; next to one that is in they are in.
         lifts = np.divide(choices.mass, self.p[:, None], out=np.zeros_like(choices.mass), where=self.p[:, None] > 0)
         last = kept.shape[2] - 1
@@ -189,13 +224,24 @@ class KLShape:
         )
         lightest = np.take_along_axis(lifts.min(axis=0), first[..., None], axis=2)[..., 0]
         heaviest = np.take_along_axis(lifts.max(axis=0), final[..., None], axis=2)[..., 0]
-        least, most = lightest / high[1][:, None] / _ABOVE, heaviest / low[1][:, None] * _ABOVE
-        return np.where(self.p > 0, least, 0.0).T, np.where((self.p > 0) & (final < last), most, 1.0).T
+        low, high = (end[1][:, None] for end in cells)
+        from_least, to_most = lightest / high / _ABOVE, heaviest / low * _ABOVE
+        from_least = np.where(self.p > 0, from_least, 0.0)
+        to_most = np.where((self.p > 0) & (final < last), to_most, 1.0)
+        return np.maximum(least, from_least.T), np.minimum(most, to_most.T)
 
-    def parted(self, first: Indices, second: Indices, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+    def parted(
+        self, low: Floats, first: Indices, second: Indices, least: Floats, most: Floats
+    ) -> tuple[Floats, Floats]:
         shares = np.append(self.parts, 1.0)
         middle = least + (most - least) * (shares[first] + shares[second]) / 2
         return middle, middle
+
+
+def _at_an_edge(low: Floats) -> Bools:
+    """Whether a cell of a box has columns in which τ is zero or M."""
+    edge: Bools = (low[0] <= 0) | (low[1] <= 0)
+    return edge
 
 
 def _caps(p: Floats) -> Floats:

@@ -25,7 +25,7 @@ import numpy as np
 from leakwise.priors import Box, KLBall, PriorSet
 from leakwise.proof.optimality.functions import Function, Late, never
 from leakwise.proof.optimality.level_choices import BoxShape, Choices, KLShape, Shape
-from leakwise.types import Array, Floats, Indices
+from leakwise.types import Floats, Indices
 
 __all__ = ["largest_by_levels"]
 
@@ -34,6 +34,8 @@ _PATIENCE, _SLOW = 12, 0.02  # rounds that must bring this share of what is miss
 _APART = (0.0, 0.1, 0.4, 1.6, 6.4, math.inf)
 _IDLE = 1e-2  # a price of cost below which it may have been found where the cost did not count
 _DEAREST = 2e6  # of the prices of cost that are tried
+_FAR = 100.0  # a price of mass above which it may have been found where no column has a mass of one
+_BETTER = 0.999  # of its bound: what a cell must at least be brought to
 _LITTLE = 1e-3  # of what is missing: gains below this count as this
 _REGRET = 8.0  # how much a letter that prefers one choice counts against cutting there
 
@@ -113,7 +115,7 @@ class _Cells:
         first = self.choices.astype(np.intp)
         second = np.rint((self.choices - first) * 1024).astype(np.intp)
         least, most = self.least.copy(), self.most.copy()
-        end, begin = shape.parted(first, second, least[letter, each], most[letter, each])
+        end, begin = shape.parted(self.low, first, second, least[letter, each], most[letter, each])
         least[letter, each], most[letter, each] = begin, end
         return replace(self, most=most).beside(replace(self, least=least))
 
@@ -133,28 +135,42 @@ def _looked_at(shape: Shape, cells: _Cells, room: float, *, wide: bool) -> _Cell
     Choices with which no column exceeds ``room`` are taken out of the ranges of their letters.
     """
     choices = shape.choices(cells.low, cells.high, cells.least, cells.most)
-    found, nu = _prices(choices, cells.mu, cells.nu, wide)
+    found, nu = _prices(choices, cells.mu, cells.nu, wide, shared=False)
     # Prices of mass that differ much cost more than they bring: all are tried at several distances from the highest.
     tries = np.array([np.maximum(found, found.max(axis=0) - apart) for apart in _APART])
-    totals = np.array([choices.total(tried, nu)[0].max(axis=0) for tried in tries])
-    totals = np.where(np.isnan(totals), math.inf, totals)
-    mu = tries[totals.argmin(axis=0), :, np.arange(len(nu))].T
+    mu, bound = _best_of(choices, tries, nu)
+    # Where no distance helps one price for the whole cell does: its corners may be short of mass and have too much.
+    stuck = np.flatnonzero(~(bound <= _BETTER * cells.bound))
+    if len(stuck):
+        some = choices.taken(stuck)
+        one, price = _prices(some, cells.mu[stuck], cells.nu[stuck], wide, shared=True)
+        one, lower = _best_of(some, np.broadcast_to(one, (1, *some.most.shape)), price)
+        better = lower < bound[stuck]
+        places = stuck[better]
+        bound[places], nu[places], mu[:, places] = lower[better], price[better], one[:, better]
     total, left = choices.total(mu, nu)
     with_it = (total[..., None, None] - (left.max(axis=3, keepdims=True) - left)).max(axis=0)
     kept = ~(with_it <= room)
     kept |= ~kept.any(axis=2, keepdims=True)
-    least, most = shape.narrowed(cells.low, cells.high, choices, kept)
+    least, most = shape.narrowed((cells.low, cells.high), cells.least, cells.most, choices, kept)
     letter, first, second = _undecided(choices, mu, nu)
     return replace(
         cells,
-        bound=np.minimum(totals.min(axis=0), cells.bound),
-        least=np.maximum(cells.least, least),
-        most=np.minimum(cells.most, most),
+        bound=np.minimum(bound, cells.bound),
+        least=least,
+        most=most,
         mu=mu.mean(axis=0),
         nu=nu,
         letter=letter,
         choices=first + second / 1024,
     )
+
+
+def _best_of(choices: Choices, tries: Floats, nu: Floats) -> tuple[Floats, Floats]:
+    """Return for each cell the prices of mass that prove the least of those that are tried, and what they prove."""
+    totals = np.array([choices.total(tried, nu)[0].max(axis=0) for tried in tries])
+    totals = np.where(np.isnan(totals), math.inf, totals)
+    return tries[totals.argmin(axis=0), :, np.arange(len(nu))].T.copy(), totals.min(axis=0)
 
 
 def _undecided(choices: Choices, mu: Floats, nu: Floats) -> tuple[Floats, Indices, Indices]:
@@ -174,70 +190,65 @@ def _undecided(choices: Choices, mu: Floats, nu: Floats) -> tuple[Floats, Indice
     return letter.astype(np.float64), best[each, letter, 0], second[each, letter]
 
 
-def _prices(choices: Choices, mu: Floats, nu: Floats, wide: bool) -> tuple[Floats, Floats]:
-    """Good prices of mass for each corner and of cost for each cell, begun at those given."""
-    mass = np.broadcast_to(mu, choices.most.shape)
+def _prices(choices: Choices, mu: Floats, nu: Floats, wide: bool, *, shared: bool) -> tuple[Floats, Floats]:
+    """Good prices of mass and of cost, begun at those given: of mass one for each corner, or one that all share."""
+    shape = choices.mass.shape
+    places = np.arange(math.prod(shape[:3])).reshape(shape[:3]) * shape[3]
+    mass, cost = choices.mass.ravel(), choices.cost.ravel()
+    found = np.where(np.abs(mu) > _FAR, 0.0, mu)[None] if shared else np.broadcast_to(mu, choices.most.shape)
 
-    def tried(price: Floats) -> tuple[Floats, Floats, Floats]:
-        nonlocal mass
+    def with_cost(price: Floats) -> Floats:
+        nonlocal found
         base = choices.worth - price[:, None, None] * choices.cost
-        mass, value, best = _price_of_mass(choices, base, mass, wide)
-        value = value + price * choices.most
-        worst = value.argmax(axis=0)[None]
-        taken = np.moveaxis(best, 0, -1)[..., None]
-        spent = np.take_along_axis(choices.cost, taken, axis=3)[..., 0].sum(axis=2)
-        slope = np.take_along_axis(choices.most - spent, worst, axis=0)[0]
-        return np.take_along_axis(value, worst, axis=0)[0], slope, mass
 
-    start = np.where(wide | (nu < _IDLE), 1.0, nu)
-    price, _, mass = _least_of_convex(
-        tried, start, lambda x, step: np.minimum(x * 8.0**step, _DEAREST), 24 if wide else 12
-    )
-    return mass, price
+        def with_mass(prices: Floats) -> Floats:
+            left = base - prices[..., None, None] * choices.mass
+            taken = places + left.argmax(axis=3)
+            values = left.ravel()[taken].sum(axis=2) + prices + price * choices.most
+            each = np.stack([values, 1 - mass[taken].sum(axis=2), choices.most - cost[taken].sum(axis=2)])
+            return _worst(each) if shared else each
 
+        reach = 0.05 * (1 + np.abs(found))
 
-def _price_of_mass(choices: Choices, base: Floats, mu: Floats, wide: bool) -> tuple[Floats, Floats, Array]:
-    """For each corner the price at which a mass of one is taken, what it proves, and what each letter takes."""
-    reach = 0.05 * (1 + np.abs(mu))
+        def further(prices: Floats, step: Floats) -> Floats:
+            there: Floats = np.clip(prices + step * reach * 8.0 ** np.abs(step), -_DEAREST, _DEAREST)
+            return there
 
-    def tried(price: Floats) -> tuple[Floats, Floats, Array]:
-        left = base - price[..., None, None] * choices.mass
-        best = left.argmax(axis=3)
-        taken = best[..., None]
-        value = np.take_along_axis(left, taken, axis=3)[..., 0].sum(axis=2) + price
-        spare = 1 - np.take_along_axis(choices.mass, taken, axis=3)[..., 0].sum(axis=2)
-        return value, spare, np.moveaxis(best, -1, 0)
+        found, least, spare = _least_of_convex(with_mass, found, further, 18 if wide else 9)
+        value, slope = _worst(np.stack([least, spare]))[:, 0]
+        return np.stack([value, slope, slope])
 
-    def further(price: Floats, step: Floats) -> Floats:
-        there: Floats = np.clip(price + step * reach * 8.0 ** np.abs(step), -_DEAREST, _DEAREST)
+    def dearer(price: Floats, step: Floats) -> Floats:
+        there: Floats = np.minimum(price * 8.0**step, _DEAREST)
         return there
 
-    return _least_of_convex(tried, mu, further, 18 if wide else 9)
+    price = _least_of_convex(with_cost, np.where(wide | (nu < _IDLE), 1.0, nu), dearer, 24 if wide else 12)[0]
+    with_cost(price)
+    return found, price
+
+
+def _worst(each: Floats) -> Floats:
+    """Each number at the corner at which the first of them is the largest."""
+    worst: Floats = np.take_along_axis(each, each[:1].argmax(axis=1, keepdims=True), axis=1)
+    return worst
 
 
 def _least_of_convex(
-    tried: Callable[[Floats], tuple[Floats, Floats, Array]],
-    start: Floats,
-    further: Callable[[Floats, Floats], Floats],
-    steps: int,
-) -> tuple[Floats, Floats, Array]:
+    tried: Callable[[Floats], Floats], start: Floats, further: Callable[[Floats, Floats], Floats], steps: int
+) -> tuple[Floats, Floats, Floats]:
     """Minimise convex functions of one number each, by where the tangents on both sides of the minimum meet.
 
-    ``tried`` returns values, slopes and something to keep of the best, whose last axes are those of the functions;
-    ``further`` goes up or down while one side is unknown.
+    ``tried`` returns values, slopes, and the slopes in another number, which at the minimum are the mixture of those on
+    both sides that makes the first slope zero; ``further`` goes up or down while one side is unknown.
     """
-    below = [np.full(start.shape, -math.inf), np.zeros(start.shape), np.zeros(start.shape)]  # where, value and slope
-    above = [np.full(start.shape, math.inf), np.zeros(start.shape), np.zeros(start.shape)]
+    below, above = (np.stack([np.full(start.shape, side), *np.zeros((3, *start.shape))]) for side in (-np.inf, np.inf))
     x, step = start, np.ones(start.shape)
-    best, least, kept = x, np.full(start.shape, math.inf), None
+    best = np.stack([start, np.full(start.shape, math.inf), np.zeros(start.shape), np.zeros(start.shape)])
     for _ in range(steps):
-        value, slope, mark = tried(x)
-        better, down = value < least, slope < 0
-        kept = mark if kept is None else np.where(better, mark, kept)
-        best, least = np.where(better, x, best), np.where(better, value, least)
-        here = (x, value, slope)
-        below = [np.where(down, new, old) for new, old in zip(here, below, strict=True)]
-        above = [np.where(down, old, new) for new, old in zip(here, above, strict=True)]
+        here = np.stack([x, *tried(x)])
+        down = here[2] < 0
+        best = np.where(here[1] < best[1], here, best)
+        below, above = np.where(down, here, below), np.where(down, above, here)
         known = np.isfinite(below[0]) & np.isfinite(above[0])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             turn = above[1] - below[1] + below[2] * below[0] - above[2] * above[0]
@@ -247,5 +258,7 @@ def _least_of_convex(
             middle = np.clip(middle, below[0] + margin, above[0] - margin)
         x = np.where(known, middle, further(x, np.where(down, step, -step)))
         step = np.where(known, step, step + 0.5)
-    assert kept is not None
-    return best, least, kept
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = above[2] / (above[2] - below[2])
+    other = np.where(known, share * below[3] + (1 - share) * above[3], best[3])
+    return best[0], best[1], other

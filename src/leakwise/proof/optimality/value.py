@@ -26,7 +26,7 @@ from leakwise.types import Floats
 
 __all__ = ["proven_value"]
 
-PRECISION = 192
+PRECISIONS = (192, 768, 3072)  # bits: values of tiny probability need more, beside one of nearly all of it
 _LARGEST_EXACT = 64  # letters whose information matrix is inverted in long numbers
 
 
@@ -57,7 +57,10 @@ def proven_value(claim: OptimalityClaim, mechanism: Mechanism, prior: Prior) -> 
             rough = _structured(FUNCTIONS[claim.utility], kernel, prior)
             if rough >= claim.value or kernel.shape[0] > _LARGEST_EXACT:
                 return max(0.0, rough)
-        return max(0.0, _enclosed(_BALLS[claim.utility], kernel, prior))
+        for precision in PRECISIONS:
+            if (proven := _enclosed(_BALLS[claim.utility], kernel, prior, precision)) >= claim.value:
+                break
+        return max(0.0, proven)
     if claim.gains is None and isinstance(kernel, CommonLawKernel):
         return float_below(_guessed(kernel, prior))
     return float_below(_gained(claim, mechanism, prior))
@@ -108,11 +111,11 @@ _BALLS: dict[str, Callable[[fmpq], arb]] = {
 }
 
 
-def _enclosed(f: Callable[[fmpq], arb], kernel: Kernel, prior: Prior) -> float:
+def _enclosed(f: Callable[[fmpq], arb], kernel: Kernel, prior: Prior, precision: int) -> float:
     """Σ_j q_j Σ_i π_i f(p_ij / q_j): letters with the same entry in a column are taken together."""
     rows = [(int(weight), place) for place, weight in enumerate(prior.weights.tolist()) if weight]
     total = prior.denominator
-    with ctx.workprec(PRECISION):
+    with ctx.workprec(precision):
         value = arb(0)
         for column, mass in zip(kernel.weights.T.tolist(), kernel.output_law(prior.weights), strict=True):
             if not mass:
