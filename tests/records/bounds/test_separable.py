@@ -126,3 +126,11 @@ def test_it_bounds_what_boxes_prove() -> None:
     bound = separable_bound(of(c), c.cases[0].problem.shifted(b), r.value, 1e-2, time.monotonic() + 60)
     assert bound >= r.value
     assert bound == pytest.approx(r.value, abs=1.2e-2)
+
+
+def test_small_probabilities_that_differ_are_not_a_symmetric_channel() -> None:
+    """They agree up to 1e-15, but one is three times the other."""
+    rows = np.full((4, 4), 1e-16) + np.eye(4)
+    assert separable_of(records.count(3).channel(rows).cases[0].problem) is not None
+    rows[0, 2] = 3e-16
+    assert separable_of(records.count(3).channel(rows).cases[0].problem) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -90,3 +91,32 @@ def test_a_tangent_is_stored_and_checked(tmp_path: Path) -> None:
             replace(again, proofs=(forged,)).verify()
     with pytest.raises(lw.CertificateRejected, match="more than the"):
         replace(again, bound=Fraction(r.value) - Fraction(1, 10**6)).verify()
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_a_hair_below_the_largest_entropy_more_than_the_uniform_belief_is_left(n: int) -> None:
+    """A belief of entropy log|X| - δ tells √δ more than the uniform one: 4e-9 where δ is a rounding error."""
+    query = records.Query(lambda x: x[0], [2] * n)
+    b = float(np.nextafter(np.nextafter(query.max_entropy, 0), 0))
+    channel = query.channel([[0.9, 0.1], [0.2, 0.8]])
+    rows = [[Decimal(p) for p in row] for row in channel.rows.tolist()]
+
+    def told(one: Decimal) -> Decimal:
+        """The information when the record is 1 with this probability, and the others are uniform."""
+        joint = [[p * share / sum(row) for p in row] for share, row in zip((1 - one, one), rows, strict=True)]
+        output = [sum(column) for column in zip(*joint, strict=True)]
+        return sum(p * (p / sum(row) / out).ln() for row in joint for p, out in zip(row, output, strict=True))
+
+    with localcontext() as context:
+        context.prec = 60
+        half, log2 = Decimal("0.5"), Decimal(2).ln()
+        lost = n * log2 - Decimal(b)
+        assert 0 < lost < Decimal("2e-15")
+        tilt = Decimal("0.499") * (2 * lost).sqrt()
+        law = half - tilt, half + tilt
+        assert (n - 1) * log2 - sum(p * p.ln() for p in law) >= Decimal(b)
+        truth = max(map(told, law))
+        assert truth > told(half) + Decimal("1e-10")
+        r = records.leakage(channel, b)
+        assert r.bound >= truth
+        assert r.closed

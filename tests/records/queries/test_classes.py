@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -166,3 +167,22 @@ def test_answers_without_numbers() -> None:
     with pytest.raises(InvalidInput, match="not numbers"):
         c.distortion()
     assert records.leakage(c, 1.0, tolerance=1e-4).closed
+
+
+def test_what_is_left_of_the_entropy_has_all_its_digits() -> None:
+    """log max m is 690 for a thousand bits, and its rounding alone was as large as 1e-13."""
+    problem = records.count(1000).geometric(0.5).cases[0].problem
+    for part in (0.3, 0.99, 0.9999):
+        b = part * problem.max_entropy
+        with localcontext() as context:
+            context.prec = 60
+            left = Decimal(b) - Decimal(problem.largest).ln()
+            missed = float(left - Decimal(problem.shifted(b)))
+        assert 0 <= missed <= 2 * math.ulp(float(left))
+    assert problem.shifted(problem.max_entropy) == problem.room
+    assert problem.shifted(math.nextafter(problem.max_entropy, 0)) < problem.room
+
+
+def test_beliefs_too_small_for_a_product_of_floats() -> None:
+    problem = Problem(np.eye(2), np.array([0, 1]), (1, 1))
+    assert information(problem, np.array([[1.0, 1e-200], [1.0, 5e-324]])) == pytest.approx([0.0, 0.0])

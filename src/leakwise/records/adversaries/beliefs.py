@@ -46,8 +46,8 @@ class Belief:
         joint = w @ inside
         p = w.sum(axis=1, keepdims=True)
         y = joint.sum(axis=0, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(joint > 0, np.log(joint / (p * y)), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratio = np.where(joint > 1e-290, np.log(joint / p / y), 0.0)
         return np.asarray(w.T @ ratio)
 
 

@@ -14,7 +14,7 @@ from leakwise.records.adversaries.local import climb, feasible, starting_beliefs
 from leakwise.records.bounds.coarse import View, views
 from leakwise.records.bounds.dual import Boxes, Relaxed, branched_letters, relax
 from leakwise.records.bounds.separable import separable_bound, separable_of
-from leakwise.records.bounds.tangent import tangent_bound, worth_of
+from leakwise.records.bounds.tangent import near_uniform, tangent_bound, worth_of
 from leakwise.records.bounds.trees import GrowingTree
 from leakwise.records.queries.problem import Problem, entropy_of, information, joint_law
 from leakwise.types import Floats
@@ -75,9 +75,9 @@ def solve(
     if keep:
         b = min(b, problem.room - _ASIDE)  # a proof for all near the uniform belief, which boxes can give
     if b >= problem.room * (1 - 1e-15) - 1e-15:
-        # Only the belief that all datasets are alike has this entropy.
-        value = float(information(problem, problem.uniform[None])[0])
-        return Answer(max(0.0, value - 1e-15), value + 1e-14, problem.uniform, 0, True)
+        # Only beliefs that all datasets are alike, or nearly so, have this entropy.
+        value, bound = near_uniform(problem, b)
+        return Answer(max(0.0, value - 1e-15), bound, problem.uniform, 0, bound <= max(value, floor) + tolerance)
     ceiling, vertices = vertex_bound(problem)
     # Many classes hide more local optima; climbing from them is cheap beside bounding boxes.
     starting = 12 if not 12 < len(problem.letter) <= 80 else 48

@@ -36,6 +36,7 @@ _MOST_OUTPUTS = 48
 _EVEN = 1e-6  # how much of the uniform belief is mixed in, so that no class is impossible
 _SHARE = 0.99  # the most of a mixture that is a tangent
 _LEAST = 1e-290
+_FAINT = 1e-200  # of a class: what is told is then above the floor of its logarithms wherever it matters
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class View:
 
         What is told within groups is paid for first, and then a share of what the groups tell.
         """
-        u = (1 - _EVEN) * beliefs + _EVEN * self.problem.uniform
+        u = np.maximum((1 - _EVEN) * beliefs + _EVEN * self.problem.uniform, _FAINT)
         dear = max((1 - self.within) * self.among, _LEAST)
         rest = part * np.maximum(scale - self.within, 0.0) / dear
         more = (1 - self.within) * np.minimum(rest, _SHARE)
@@ -82,7 +83,7 @@ class View:
             tangent = (1 - kept)[:, None] * each
         blocks = self.problem.blocks
         own = np.stack([u[:, block].sum(axis=1) for block in blocks], axis=1)[:, self.problem.letter]
-        rare = paid[:, None] * np.log(np.maximum(u / own, _LEAST))
+        rare = paid[:, None] * np.log(u / own)
         return Mixture(kept, paid, tangent - rare, size + 4 + np.abs(rare).max(axis=1))
 
 

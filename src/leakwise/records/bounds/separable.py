@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from leakwise.records.bounds.closed_form import inverse_binary_entropy
+from leakwise.records.bounds.closed_form import binary_entropy, inverse_binary_entropy
 from leakwise.records.queries.problem import EPS, Problem
 from leakwise.types import Bools, Floats
 
@@ -64,7 +64,7 @@ def separable_of(problem: Problem) -> Separable | None:
     tau = float(rows[0].max()) - kappa
     expected = np.full_like(rows, kappa)
     expected[np.arange(len(rows)), peak] += tau
-    if kappa <= 0 or tau <= 0 or np.abs(expected - rows).max() > 8 * EPS:
+    if kappa <= 0 or tau <= 0 or (np.abs(expected - rows) > 8 * EPS * expected).any():
         return None
     sizes = np.full((2, rows.shape[1]), -np.inf)
     sizes[problem.letter, peak] = problem.log_sizes
@@ -241,9 +241,9 @@ class _Node:
 
 def separable_bound(s: Separable, b: float, value: float, tolerance: float, deadline: float) -> float:
     """Return an upper bound on max I; ``value`` is known to be reached."""
-    # I ≤ H(a), so that P outside [edge, 1 - edge] cannot beat the value.
+    # I ≤ H(a), so that P outside [edge, 1 - edge] cannot beat the value, or what can be said at all.
     edge = max(inverse_binary_entropy(value) * (1 - 1e-9), 1e-9)
-    done = value
+    done = max(value, binary_entropy(edge))
     starts = [np.array([-0.02, -0.02, 0.03]), np.array([0.4, 0.4, 0.5])]
     heap: list[tuple[float, int, _Node, Floats]] = []
     count = 0

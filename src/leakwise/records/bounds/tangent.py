@@ -24,10 +24,10 @@ import numpy as np
 
 from leakwise.proof import TangentProof
 from leakwise.records.adversaries.local import tilted
-from leakwise.records.queries.problem import EPS, Problem, joint_law
+from leakwise.records.queries.problem import EPS, Problem, information, joint_law
 from leakwise.types import Floats, Indices
 
-__all__ = ["contraction", "tangent_bound", "told", "worth_of"]
+__all__ = ["contraction", "near_uniform", "tangent_bound", "told", "worth_of"]
 
 _ROUNDS = 400
 _LEAST, _MOST = 1e-290, 1e6
@@ -51,10 +51,24 @@ def contraction(problem: Problem, group: Indices | None = None) -> float:
 def told(problem: Problem, u: Floats) -> tuple[Floats, Floats]:
     """Return the slopes of the information at beliefs (B×K), and the largest number (B) that they were made of."""
     joint = joint_law(problem, u)
-    own, law = joint.sum(axis=2, keepdims=True), joint.sum(axis=1, keepdims=True)
-    logs = np.log(np.maximum(joint, _LEAST)) - np.log(own) - np.log(np.maximum(law, _LEAST))
+    law = np.log(np.maximum(joint.sum(axis=1, keepdims=True), _LEAST))
+    own, joint = np.log(joint.sum(axis=2, keepdims=True)), np.log(np.maximum(joint, _LEAST))
+    logs = joint - own - law
     each = np.concatenate([logs[:, a] @ problem.rows[k].T for a, k in enumerate(problem.blocks)], axis=1)
-    return each, np.abs(logs).max(axis=(1, 2))
+    return each, -joint.min(axis=(1, 2))
+
+
+def near_uniform(problem: Problem, b: float) -> tuple[float, float]:
+    """Return what the uniform belief is told, and a bound for b near the largest entropy.
+
+    A belief with D(u ‖ uniform) ≤ δ is at most √(δ/2) away in total variation, and the information rises by that times
+    the spread of the slopes, and δ.
+    """
+    value = float(information(problem, problem.uniform[None])[0])
+    apart = math.nextafter(problem.room - b, math.inf) if b < problem.room else 0.0
+    each, large = told(problem, np.maximum(problem.uniform, _LEAST)[None])
+    spread = float(each.max() - each.min() + 64 * EPS * large[0])
+    return value, value + 1e-14 + (spread + 1e-14) * math.sqrt(0.5 * apart) + apart
 
 
 def worth_of(problem: Problem, belief: Floats) -> float:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from leakwise.exact import log_lower, log_upper
+from leakwise.exact import exp_upper, log_upper
 from leakwise.types import Floats, Indices
 
 __all__ = ["EPS", "Problem", "entropy_of", "information", "joint_law"]
@@ -83,13 +83,12 @@ class Problem:
         return log_upper(Fraction(self.total))
 
     def shifted(self, entropy: float) -> float:
-        """Return b - log max m, rounded down."""
-        if self.largest == 1:
-            return entropy
-        whole = Fraction(entropy)
-        # log max m may be 700 where the difference is 0.3: take the difference of exact numbers.
-        log_largest = Fraction(log_upper(Fraction(self.largest))), Fraction(log_lower(Fraction(self.largest)))
-        return math.nextafter(float(whole - max(log_largest)), -math.inf)
+        """Return b - log max m, rounded down; ``room`` and no less where all datasets must be alike."""
+        if entropy >= self.max_entropy:
+            return self.room
+        # log max m may be 700 where the difference is 0.3: -log(m e^-b) has all its digits.
+        weight = self.largest * exp_upper(-Fraction(entropy), 128 + self.largest.bit_length())
+        return min(-log_upper(weight), math.nextafter(self.room, 0.0))
 
 
 def joint_law(problem: Problem, u: Floats) -> Floats:
@@ -109,6 +108,7 @@ def information(problem: Problem, u: Floats) -> Floats:
     joint = joint_law(problem, u)
     letters = joint.sum(axis=2, keepdims=True)
     outputs = joint.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(joint > 0, joint * np.log(joint / (letters * outputs)), 0.0)
+    seen = joint > 1e-290  # what is less adds nothing, and its parts cannot be divided by
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        terms = np.where(seen, joint * np.log(joint / letters / outputs), 0.0)
     return np.asarray(terms.sum(axis=(1, 2)))
