@@ -120,3 +120,11 @@ def test_a_hair_below_the_largest_entropy_more_than_the_uniform_belief_is_left(n
         r = records.leakage(channel, b)
         assert r.bound >= truth
         assert r.closed
+
+
+def test_a_tangent_for_rows_that_all_but_exclude_each_other_is_stored() -> None:
+    """η is 1 in floating point, and the checker's ball for it ends a hair above."""
+    channel = records.count(2).channel([[1, 1e-40], [1e-40, 1], [1, 0]], outputs=[0, 1])
+    r = records.leakage(channel, 1.3, certificate=True, tolerance=1e-3)
+    assert r.certificate is not None
+    assert r.certificate.verify().bound <= Fraction(r.bound)

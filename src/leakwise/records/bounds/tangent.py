@@ -92,7 +92,7 @@ def _value(problem: Problem, u: Floats, scale: float, b: float) -> float:
 
 def tangent_bound(problem: Problem, b: float, belief: Floats) -> tuple[float, TangentProof]:
     """Return the best bound found from a belief on, and its proof; λ is what the entropy is worth, or η."""
-    least = contraction(problem)
+    least = contraction(problem) * (1 + 1e-14)  # η is 1 at most, but the checker's ball may reach beyond
     u = np.maximum(belief, _LEAST)
     best, at, worth = math.inf, u, least
     scale = least
