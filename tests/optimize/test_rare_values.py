@@ -163,3 +163,63 @@ def test_an_f_of_ones_own_is_searched_for_in_its_own_units_as_well(name):
     optimum = exact_optimum(prior, lift, name)
     assert Fraction(d.value) <= optimum <= Fraction(d.bound)
     assert d.gap <= 1e-5 * d.bound
+
+
+@pytest.mark.parametrize(
+    ("weights", "lift", "name"),
+    [
+        ([10**15, 1], Fraction(19975081353157, 10000), "chi_square"),  # 9e-10 of the optimum above the bound
+        ([10**16, 10**8], Fraction(148209214049, 5000), "chi_square"),
+        ([10**14, 21141], Fraction(5689978475241, 2500), "mutual_information"),
+        ([5, 10**18], Fraction(10**17), "total_variation"),
+    ],
+)
+def test_the_bound_of_a_closed_form_holds_what_integers_lose_of_an_outcome_as_rare(weights, lift, name):
+    """Of two values at a lift of 10^9 the masking outcome has a probability of 10^-9, known to units of 2^-60."""
+    prior = lw.Prior(weights)
+    d = lw.design(prior, lift=lift, utility=name)
+    assert Fraction(d.value) <= exact_optimum(prior, lift, name) <= Fraction(d.bound)
+    assert d.gap <= 1e-4 * d.bound
+    d.certificate.verify()
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@pytest.mark.parametrize("power", [3, 5])
+def test_the_bound_of_a_closed_form_around_an_estimate_holds_it_as_well(name, power):
+    """The mechanism of the exact (upper, lower) of binary_kernel is worth no more than the bound of the integers."""
+    prior, lift = lw.Prior([10**10, 7 * 10**power]), Fraction(10 ** (9 - power))
+    ball = prior.ball(beta=Fraction(1, 10**12))
+    d = lw.design(ball, lift=lift, utility=name)
+    least, most = prior.fractions[0] - Fraction(1, 2 * 10**12), prior.fractions[0] + Fraction(1, 2 * 10**12)
+    first, second = ((1 - lift * a) / (lift * (1 - a)) for a in (least, 1 - most))
+    first, second = max(first, Fraction(0)), max(second, Fraction(0))
+    upper = (1 - second) / (1 - first * second)
+    p = prior.fractions
+    worth = Fraction(0)
+    for column in ((upper, first * upper), (1 - upper, 1 - first * upper)):
+        mass = sum(a * b for a, b in zip(p, column, strict=True))
+        worth += mass * sum(a * worth_of(name, b / mass) for a, b in zip(p, column, strict=True)) if mass else 0
+    assert worth <= Fraction(d.bound)
+
+
+@pytest.mark.parametrize(
+    ("weights", "lift", "name"),
+    [
+        # What the bound was above the optimum: 1.3e-4, 0.36, 2.7e-4, 3.4e-4 and 2.3e-2 of it.
+        ([10**17, 20000, 20000, 200, 20, 20000], Fraction(5177, 5000), "mutual_information"),
+        ([10**18, 200000, 20, 20, 20000, 2000], Fraction(1001633, 10**6), "hellinger"),
+        ([10**18, 50, 500], Fraction(39556360169221, 5000), "chi_square"),
+        ([10**16, 13825044, 336847766125], Fraction(100001, 10**5), "chi_square"),
+        (
+            [5598944843458124, 163384947788370, 22490430131433, 140383713246532, 415337589],
+            Fraction(1000001, 10**6),
+            "mutual_information",
+        ),
+    ],
+)
+def test_chords_alone_prove_what_sums_with_duals_round_away(weights, lift, name):
+    prior = lw.Prior(weights)
+    d = lw.design(prior, lift=lift, utility=name)
+    optimum = exact_optimum(prior, lift, name)
+    assert Fraction(d.value) <= optimum <= Fraction(d.bound) <= optimum * (1 + Fraction(1, 10**6))
+    d.certificate.verify()

@@ -24,8 +24,11 @@ _LONGEST_HALF = 1 << 21
 
 def widest_box(p: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """Return the range of each lift when all are in [low, high] and average to 1, rounded outwards."""
-    floor = np.maximum(low, (1 - high * (1 - p)) / p * (1 - 2.0**-50) - 2.0**-50)
-    ceiling = np.minimum(high, (1 - low * (1 - p)) / p * (1 + 2.0**-50))
+    others, heaviest = 1 - p, int(p.argmax())
+    others[heaviest] = math.fsum(np.delete(p, heaviest))  # beside nearly all of the mass 1 - p has few digits
+    spare = len(p) * 2.0**-52
+    floor = np.maximum(low, (1 - high * others - (1 + high * others) * spare) / p)
+    ceiling = np.minimum(high, (1 - low * others + (1 + low * others) * spare) / p)
     return floor, np.maximum(floor, ceiling)
 
 

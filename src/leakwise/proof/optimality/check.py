@@ -197,17 +197,19 @@ def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Float
 
 
 def _levelled(f: Function, p: Floats, low: float, high: float) -> Function:
-    """The same less a multiple of x - 1, which adds nothing as lifts average to 1.
+    """The same less a multiple of x - 1, which adds nothing as lifts average to 1; rounded up.
 
-    A letter that is never at either end has most of the mass, and lifts close to 1: with a level chord there, what they
-    add up to is no smaller than its roundings.
+    Beside a letter with most of the mass, whose lifts are close to 1, and where all lifts are, terms are then no larger
+    than what they add up to, but for the roundings of the difference itself.
     """
-    floor, ceiling = widest_box(p, low, high)
-    heaviest = int(p.argmax())
-    if not (low < floor[heaviest] and ceiling[heaviest] < high):
-        return f
-    tilt = float(chords(f, floor, ceiling)[0][heaviest])
-    return lambda x: f(x) - tilt * (x - 1)
+    tilt = float(chords(f, *widest_box(p, low, high))[0][p.argmax()])
+
+    def levelled(x: Floats) -> Floats:
+        own, turn = f(x), tilt * (x - 1)
+        higher: Floats = own - turn + (np.abs(own) + np.abs(turn)) * 2.0**-50
+        return higher
+
+    return levelled
 
 
 def _within_box(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats, late: Late, box: ValueBox) -> float:
@@ -239,10 +241,13 @@ def _chord_value(f: Function, p: Floats, low: float, high: float) -> float:
 
 
 def _chords_at_one(f: Function, p: Floats, floor: Floats, ceiling: Floats) -> float:
-    slope, start = chords(f, floor, ceiling)
-    terms = p * (start + slope)
-    size = float((p * (np.abs(start) + np.abs(slope))).sum())
-    return sum_up(terms) + size * (math.sqrt(len(p)) + 16) * 2.0**-50
+    width = ceiling - floor
+    # By the shares of the ends in 1: of a slope and an intercept large lifts would leave few digits.
+    shares = np.stack([ceiling - 1, 1 - floor])
+    shares = np.divide(shares, width, out=np.full_like(shares, 0.5), where=width > 0)
+    terms = (p * shares * np.stack([f(floor), f(ceiling)])).ravel()
+    found = sum_up(terms) + float(np.abs(terms).sum()) * (math.sqrt(len(p)) + 16) * 2.0**-50
+    return math.inf if math.isnan(found) else found
 
 
 def _linear(
