@@ -203,9 +203,15 @@ def _enclosed(compute: Callable[[], arb]) -> tuple[float, float]:
         precision *= 2
 
 
+# Balls below all floats, whose exponents may have more digits than fractions can be made of.
+_NO_FLOAT = arb(2) ** -1200
+
+
 def _float_above(ball: arb) -> float:
+    if abs(ball) < _NO_FLOAT:
+        return math.ulp(0.0) if ball.upper() > 0 else 0.0
     return max(float_above(from_ball(ball.upper())), 0.0) if ball.is_finite() else math.inf
 
 
 def _float_below(ball: arb) -> float:
-    return float_below(from_ball(ball.lower()))
+    return 0.0 if abs(ball) < _NO_FLOAT else float_below(from_ball(ball.lower()))

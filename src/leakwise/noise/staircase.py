@@ -146,7 +146,7 @@ class Staircase(OnDensity):
         first = max(self.step * self.scale - rest, 0.0)
         second = self.scale - max(rest, self.step * self.scale)
         period = self.scale * (self.step + (1 - self.step) * down)
-        tail = first + down * second + down / (1 - down) * period
+        tail = first + down * second + down / -math.expm1(-self.fall) * period
         return self.peak * math.exp(-self.fall * whole) * tail
 
     def within(self, distance: float) -> float:
@@ -165,7 +165,7 @@ class Staircase(OnDensity):
 
     def entropy(self) -> float:
         down = math.exp(-self.fall)
-        return -math.log(self.peak) + self.fall * 2 * self.scale * self.peak * down / (1 - down) ** 2
+        return -math.log(self.peak) + self.fall * 2 * self.scale * self.peak * down / math.expm1(-self.fall) ** 2
 
     def every_prior(self, density: Density) -> float:
         widths = math.ceil((Fraction(density.high) - Fraction(density.low)) / Fraction(self.scale))

@@ -15,7 +15,7 @@ import pytest
 import leakwise as lw
 from leakwise.errors import InvalidInput
 from leakwise.noise import Density, Gaussian, Laplace, Staircase
-from leakwise.noise.continuous.bins import _best_groups
+from leakwise.noise.continuous.bins import _apart, _best_groups
 
 UNIFORM = Density.uniform(0, 100)
 NORMAL = Density.truncated_normal(40, 12, 0, 100)
@@ -152,3 +152,18 @@ def test_the_bound_is_above_all_partitions_of_the_grid_by_a_hair(noise: Any, den
     assert few.bound >= by_rows - digits
     assert few.bound <= by_rows + digits or few.bound <= few.noise_information
     assert few.value <= few.bound <= few.noise_information
+
+
+def test_a_bin_that_no_float_gives_a_probability_says_what_all_of_them_do() -> None:
+    narrow = Density.truncated_normal(0, "1e-3", -1, 1)
+    binned = Laplace(scale="0.1").best_bins(narrow, 3, grid=20)
+    assert binned.mechanism.matrix.sum(axis=1).tolist() == pytest.approx([1, 1, 1])
+    assert binned.value <= binned.bound <= binned.noise_information
+    binned.certificate.verify()
+
+
+def test_where_quadrature_knows_nothing_the_bound_is_that_of_the_noise() -> None:
+    # The nodes of a bell as narrow as this are known to more than a width of it.
+    assert _apart(0.5, (20, 20), 3) == _apart(4e8, (20, 20), 3) == math.inf
+    binned = Laplace(scale="0.1").best_bins(Density.truncated_normal(0, "1e-11", -1, 1), 3, grid=20)
+    assert binned.bound == binned.noise_information

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -111,3 +112,25 @@ def test_slopes_bends_and_jumps_are_bounded_and_not_by_far(density: Density) -> 
     scale = density.steepness
     for found, (before, after), size in zip(density.jumps, (values, slopes), (scale[0], bounds[2].max()), strict=True):
         assert found == pytest.approx(np.abs(after - before), rel=1e-3, abs=2e-6 * size)
+
+
+def test_a_tail_below_all_floats_takes_no_time() -> None:
+    # e^{-10^16/2} has an exponent that no fraction has room for.
+    assert Density.truncated_normal(0, "1e-8", -1, 1).mass(-1, -0.9) == (0.0, math.ulp(0.0))
+
+
+def test_a_normal_narrower_than_floats_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="last digits of the ends, -1 and 1"):
+        Density.truncated_normal(0, "1e-160", -1, 1)
+
+
+@pytest.mark.parametrize("steps", [1, 3, 5])
+def test_slopes_on_pieces_of_a_few_floats_far_from_zero(steps: int) -> None:
+    """The middle of a few neighbouring floats is rounded: the slope at the ends is within the bound all the same."""
+    low = 1e6
+    high = low + steps * math.ulp(low)
+    peak = Density.piecewise([low, high], [[Fraction(low) ** 2, -2 * Fraction(low), 1]])
+    top = Fraction(high) - Fraction(low)
+    bounds = peak.largest(np.array([low]), np.array([high]))
+    exact = [3 / top, 6 / top**2, 6 / top**3]  # of 3u²/top³ at u = top
+    assert all(Fraction(float(bound[0])) >= true for bound, true in zip(bounds, exact, strict=True))

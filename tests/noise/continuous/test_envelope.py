@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -159,3 +160,13 @@ def test_a_cell_of_the_secret_beyond_a_gap_is_lifted_by_no_more_than_what_lies_b
         assert high - low <= 0.15
     # Ten times less noise: ten times the lift.
     assert bounds[1][0] - bounds[0][1] <= math.log(10) <= bounds[1][1] - bounds[0][0]
+
+
+@pytest.mark.parametrize("delta", ["1e-310", Fraction(1, 10**400)])
+@pytest.mark.parametrize("noise", [Laplace(scale="0.1"), Gaussian(scale="0.1"), Staircase(epsilon=1, width="0.5")])
+def test_a_chance_below_all_floats(noise: Any, delta: Any) -> None:
+    density = Density.uniform(0, 1)
+    lower, upper = noise.envelope_bounds(density, delta, grid=16)
+    assert lower <= upper < math.inf
+    if math.isfinite(noise.epsilon(density)):
+        assert upper - lower < 0.05

@@ -326,3 +326,11 @@ def test_little_noise_is_known_to_nine_digits(density: Density, scale: float) ->
             m = -mpmath.expm1(-1 / b) / 2
             entropy = inside + 2 * b * m * (1 - mpmath.log(m))
             assert low <= entropy - (1 + mpmath.log(2 * b)) <= high
+
+
+@pytest.mark.parametrize("fall", ["1e-3", "1e-6", "1e-9"])
+def test_half_of_the_noise_is_on_either_side_however_slowly_it_falls(fall: str) -> None:
+    noise = Staircase(epsilon=fall, width=1, step="0.25")
+    assert noise.upper_tail(0.0) == pytest.approx(0.5, rel=1e-15)
+    # f(t) is next to level: its entropy is that of e^{-ε|t|} ε/2.
+    assert noise.entropy() == pytest.approx(1 - math.log(noise.fall / 2), abs=noise.fall)

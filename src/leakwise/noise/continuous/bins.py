@@ -164,6 +164,8 @@ def _apart(missed: float, shape: tuple[int, int], groups: int) -> float:
     """
     rows, columns = shape
     rounded = missed + 2.0**-51 * groups * max(rows, columns)
+    if not rounded < 1 / math.e:  # nothing is known of them
+        return math.inf
     return 3 * rounded * (math.log(rows * columns / rounded) + 2) + 2.0**-44
 
 
@@ -219,16 +221,18 @@ def _best_groups(joint: Floats, count: int) -> tuple[Any, float]:
 def _certified(
     noise: OnDensity, density: Density, joint: Floats, inputs: Bins, outputs: Bins, bound: float
 ) -> BinnedNoise:
-    rows = joint / joint.sum(axis=1, keepdims=True)
+    # A bin of no probability in floats says what all bins together do.
+    masses, law = joint.sum(axis=1, keepdims=True), joint.sum(axis=0) / joint.sum()
+    rows = np.divide(joint, masses, out=np.tile(law, (len(joint), 1)), where=masses > 0)
     # What is too rare for the denominator goes up to it: zeros and near-zeros would be told apart by nothing else.
     rows = np.maximum(rows, _RARE)
     rows /= rows.sum(axis=1, keepdims=True)
     mechanism = Mechanism.from_kernel(DenseKernel(round_float_rows(rows, _BITS), 1 << _BITS), inputs, outputs)
-    masses = np.array([density.mass(a, b) for a, b in itertools.pairwise(inputs.edges.tolist())])
-    nominal = Prior((masses.sum(axis=1) / masses.sum()).tolist(), inputs)
+    ends = np.array([density.mass(a, b) for a, b in itertools.pairwise(inputs.edges.tolist())])
+    nominal = Prior((ends.sum(axis=1) / ends.sum()).tolist(), inputs)
     around = 2.0**-50
-    lower = np.minimum(masses[:, 0], nominal.probabilities) * (1 - around)
-    upper = np.minimum(np.maximum(masses[:, 1], nominal.probabilities) * (1 + around), 1.0)
+    lower = np.minimum(ends[:, 0], nominal.probabilities) * (1 - around)
+    upper = np.minimum(np.maximum(ends[:, 1], nominal.probabilities) * (1 + around), 1.0)
     box = Box(nominal, lower.tolist(), upper.tolist())
     # Between two priors so close the information differs by a continuity bound (Fannes).
     apart = float((upper - lower).sum())

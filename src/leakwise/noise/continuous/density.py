@@ -28,6 +28,8 @@ _MOST_PIECES = 1000
 _DIGIT = 2.0**-52
 _ROUND = 2.0**-44
 _PARTS = 32
+# Normal distributions that are narrower than this, of the ends of their interval, have too few floats.
+_NARROWEST = Fraction(1, 1 << 40)
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,6 +126,11 @@ class Density(Drawn):
         centre, width = exact_fraction(mean, "mean"), exact_fraction(sd, "sd")
         if not width > 0:
             raise InvalidInput(f"sd must be above 0. Got {sd!r} instead.")
+        if width < _NARROWEST * Fraction(max(abs(a), abs(b))):
+            raise InvalidInput(
+                f"sd must be larger than the last digits of the ends, {a:g} and {b:g}. Got {sd!r}: take an interval "
+                "around the mean, or subtract a constant from the secret."
+            )
         return cls((Piece(a, b, (Fraction(1),), (centre, width)),))
 
     @classmethod
@@ -200,8 +207,9 @@ class Density(Drawn):
             met = a < b
             if not met.any():
                 continue
-            middle, half = (a[met] + b[met]) / 2, (b[met] - a[met]) / 2 * (1 + _ROUND)
-            half += _ROUND * (piece.high - piece.low)
+            middle = (a[met] + b[met]) / 2
+            # Far from zero the middle itself is rounded.
+            half = np.maximum(b[met] - middle, middle - a[met]) * (1 + _ROUND) + _ROUND * (piece.high - piece.low)
             p = _derivatives(_shifted(piece.coefficients, Fraction(piece.low)), middle - piece.low, half)
             if piece.bell is not None:
                 bell = _bell_derivatives(piece.bell, unit, middle, half)
@@ -232,7 +240,7 @@ class Density(Drawn):
                     height = math.exp(-t * t / 2 - unit)
                     size = [abs(value) * height, (abs(slope) + abs(value * t / sd)) * height]
                     value, slope = value * height, (slope - value * t / sd) * height
-                    size = [one * (1 + t * t + abs(unit)) for one in size]
+                    size = [one * (1 + t * t + abs(unit)) if one else 0.0 for one in size]
                 found[:, place] += side * np.array([value, slope])
                 sizes[:, place] += size
         bounds = np.abs(found) + _ROUND * sizes

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leakwise.errors import InvalidInput
-from leakwise.exact import last_that_holds
+from leakwise.exact import last_that_holds, log_upper
 from leakwise.leakage import envelope
 from leakwise.mechanism import Mechanism
 from leakwise.noise.continuous.density import Density
@@ -42,12 +42,16 @@ _MORE = 1e-9
 _GRAIN = 2.0**-30
 _FINER = 8
 _NOTHING = 2.0**-56
+# What a few operations on floats can lose.
+_DIGITS = 2.0**-50
 # The least inverse of the dual vector, as shares of t: the best of them is taken.
 _FLOORS = (0.01, 0.1, 0.3, 1.0)
 # How often cells are halved whose lifts are next to what is reached, how far apart lifts must be for it, and of which
 # share of the cells.
 _HALVINGS = 8
 _CLOSE = 1e-4
+# Of what is rarer, or larger, than floats are nothing is proven by a program.
+_LEAST, _LARGEST_LOG = math.ulp(0.0), 700.0
 _SHARE = 0.2
 
 
@@ -55,14 +59,14 @@ def envelope_between(noise: OnDensity, density: Density, delta: Fraction, grid: 
     """Return proven bounds of ε_c(δ)."""
     if isinstance(grid, bool) or not isinstance(grid, int) or not 8 <= grid <= 1000:
         raise InvalidInput(f"grid must be a whole number from 8 to 1000. Got {grid!r} instead.")
-    chance = float(delta)
-    simple = maximal_leakage_of(noise, density) - math.log(chance) + 2.0**-48
+    chance = max(float(delta), _LEAST)
+    simple = maximal_leakage_of(noise, density) + log_upper(1 / delta) + 2.0**-48
     upper = min(simple, largest_leakage(noise, density)[1])
     if chance == 1:
         # Nothing may be given up, and nothing is promised: the outcome that leaks least is merged with others at will.
         return 0.0, upper
     weighing = Weighing(noise, density)
-    cells, reach = weighing.everything(grid, chance * _BEYOND)
+    cells, reach = weighing.everything(grid, max(chance * _BEYOND, _LEAST))
     inner = cells[cells.left < cells.right]
     fine = weighing.split(inner, _FINER)
     tails = cells[cells.left == cells.right]
@@ -72,7 +76,7 @@ def envelope_between(noise: OnDensity, density: Density, delta: Fraction, grid: 
     fine, untouched = _settled(weighing, fine + tails, chance)
     lower = max(lower, untouched)
     proof = _Proof(noise, density, fine, reach, _parts(density, noise.scale, _FINER * grid, fine), guesses, dual)
-    for floor in _FLOORS:
+    for floor in _FLOORS if float(delta) > 0 and upper < _LARGEST_LOG else ():
         start = last_that_holds(
             lambda t, floor=floor: proof.chance(t, floor) < chance,  # type: ignore[misc]
             math.exp(upper),
@@ -147,7 +151,7 @@ def _program(chances: Floats, law: tuple[Floats, Floats], delta: Fraction) -> tu
     above, gains = most @ merged * UP, (chances @ merged).max(axis=0) / UP
     lifts = np.divide(gains, above, out=np.zeros_like(gains), where=above > 0)
     dual = np.array([float(one) for one in found.certificate.dual[:-1]])
-    return _reached(lifts, gains, float(delta)), dual
+    return _reached(lifts, gains, max(float(delta), _LEAST)), dual
 
 
 def _reached(lifts: Floats, gains: Floats, delta: float) -> float:
@@ -157,7 +161,8 @@ def _reached(lifts: Floats, gains: Floats, delta: float) -> float:
     ``gains`` are the products of lifts and probabilities.
     """
     order = np.argsort(-lifts)
-    taken = np.cumsum(gains[order]) / (delta * UP)
+    with np.errstate(over="ignore"):
+        taken = np.cumsum(gains[order]) / (delta * UP)
     best = float(np.minimum(lifts[order], taken).max(initial=1.0))
     return max(math.log(max(best, 1.0)) / UP - 2.0**-48, 0.0)
 
@@ -233,11 +238,12 @@ class _Proof:
         if not kept.any():
             return 0.0
         v = 1 / np.maximum(self.inverse[kept], floor * t)
-        raised = v[:, None] * self.shape[kept]
+        # Rounded up before the difference: of terms that are next to each other little is left.
+        raised, taken = v[:, None] * self.shape[kept] * (1 + _DIGITS), (1 - t * v) + (1 + t * v) * _DIGITS
         cells = self.cells
 
         def at(m: Floats) -> Floats:
-            top: Floats = np.maximum((raised + (1 - t * v)[:, None] * m).max(axis=0) * UP, 0.0)
+            top: Floats = np.maximum((raised + taken[:, None] * m).max(axis=0) * UP, 0.0)
             return top
 
         # Convex in m: below its chord, and largest where the mean of m is at one of its bounds.
