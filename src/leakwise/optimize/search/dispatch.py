@@ -50,6 +50,9 @@ _NARROW = 2.0**-40
 _STEP, _UNITS = 2.0**-40, 2.0**-50
 
 
+_Search = Callable[[Function, Limits], Answer]
+
+
 @one_blas_thread()
 def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
     """Return the optimum, or the best in the time given with its bound."""
@@ -71,8 +74,8 @@ def search(cone: Cone, utility: Utility, limits: Limits, method: str) -> Answer:
     return answer
 
 
-def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
-    """Bounds on lifts; where no mechanism is worth much, in units of what none exceeds.
+def _in_units(cone: Cone, utility: FInformation, limits: Limits, lookup: _Search) -> Answer:
+    """Search for lifts; where no mechanism is worth much, in units of what none exceeds.
 
     Beside a letter with nearly all of the mass the tolerances of a search, which are absolute, would be more than all
     that there is to find. Where all lifts are 1 but for roundings these are what is left to find, and no unit.
@@ -81,7 +84,7 @@ def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
     flat = flattened(utility.f, p, low, high)
     unit = float(chord_duals(flat, p, low, high).sum())
     if not (0 < unit < _LITTLE and float((high - low).max()) > _NARROW):
-        return _lifts(cone, utility.f, limits)
+        return lookup(utility.f, limits)
 
     def f(x: Floats) -> Floats:
         worth: Floats = flat(x) / unit
@@ -91,7 +94,7 @@ def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
         limits.tell(stage, unit * value, unit * bound)
 
     within = replace(limits, progress=tell)
-    answer = _lifts(cone, f, within)
+    answer = lookup(f, within)
     limits.stopped |= within.stopped
     largest = unit * max(answer.found.largest, 0.0) + _lost_beside_one(flat, p, low, high)
     return replace(answer, found=replace(answer.found, duals=unit * answer.found.duals, largest=largest))
@@ -129,10 +132,18 @@ def _lifts(cone: LiftBox, f: Function, limits: Limits) -> Answer:
     return Answer(best, f"columns, priced {'by subset masses' if fits else 'from the heaviest letter on'}")
 
 
+def _box(cone: LiftBox, utility: FInformation, limits: Limits) -> Answer:
+    return _in_units(cone, utility, limits, lambda f, within: _lifts(cone, f, within))
+
+
 def _range(cone: Cone, utility: FInformation, limits: Limits) -> Answer:
     where = cone.lift_range()
     assert where is not None  # that is what the kind says
-    return Answer(search_ranges(cone, where, utility.f, limits), "columns of two values, priced set by set")
+
+    def lookup(f: Function, within: Limits) -> Answer:
+        return Answer(search_ranges(cone, where, f, within), "columns of two values, priced set by set")
+
+    return _in_units(cone, utility, limits, lookup)
 
 
 def _frequencies(cone: Cone, utility: Frequencies, limits: Limits, every: Floats | None = None) -> Answer:

@@ -98,6 +98,9 @@ def _solve(cone: Cone, bands: list[Band], values: Floats, limits: Limits) -> Fou
     count = letters * labels
     edge = max(band.low for band in bands) * solution.x[count : count + labels]
     columns = solution.x[:count].reshape(letters, labels) + edge
+    # Rows are ones within the solver's tolerance, which rounding to integers would take from all columns.
+    columns = np.maximum(columns, 0.0)
+    columns /= columns.sum(axis=1, keepdims=True)
     mass = cone.prior.probabilities @ columns
     used = np.flatnonzero(mass > 1e-13)
     # An output too rare to be kept still matters to letters that are as rare: it goes to the likeliest one, which stays

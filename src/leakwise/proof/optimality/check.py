@@ -165,8 +165,9 @@ def proven_bound(claim: OptimalityClaim, priors: PriorSet, late: Late = never, b
 def _information(claim: OptimalityClaim, f: Function, priors: PriorSet, p: Floats, late: Late) -> float:
     weights = [int(weight) for weight in priors.nominal.weights[priors.support]]
     low, high = lift_ends(claim)
-    if isinstance(priors, Prior) and claim.ldp is None:
+    if isinstance(priors, Prior) and math.isfinite(high):
         f = _levelled(f, p, low, high)
+    if isinstance(priors, Prior) and claim.ldp is None:
         if not len(claim.duals):
             return _chord_value(f, p, low, high)
         return _with_duals(claim, lambda y, room: largest_in_box(f, weights, p, y, low, high, room, late))

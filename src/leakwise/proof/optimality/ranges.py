@@ -104,9 +104,9 @@ def _largest_set(f: Function, weights: Sequence[int], p: Floats, y: Floats, wher
         possible = (below >= where.low - units) & (below >= -units)
         below = np.maximum(below, 0.0)
         error = units * (1 + above)
-        value = s * largest_nearby(f, above, error) + rest * largest_nearby(f, below, error)
-        value -= duals[part] * above + rest_duals[part] * below
-        value += units * ((1 + above) * (1 + float(np.abs(y).sum())) + np.abs(value))
+        raised, others = s * largest_nearby(f, above, error), rest * largest_nearby(f, below, error)
+        value = raised + others - duals[part] * above - rest_duals[part] * below
+        value += units * ((1 + above) * 2 * float(np.abs(y).sum()) + np.abs(raised) + np.abs(others))
         largest = highest([largest, float(np.where(possible, value, -np.inf).max())])
     return largest
 
