@@ -111,8 +111,8 @@ def test_the_gradient_of_a_class_is_that_of_its_datasets() -> None:
     view = space.views[0]
     belief = Belief(0, rng.dirichlet(np.ones(view.successor.size)).reshape(view.successor.shape))
     rows = rng.dirichlet(np.ones(3), size=len(space))
-    gradient = belief.gradient(space, rows, 0.0)
-    numeric = differences(lambda x: float((belief.gradient(space, x, 0.0) * x).sum()), rows)
+    gradient = belief.gradient(space, rows)
+    numeric = differences(lambda x: float((belief.gradient(space, x) * x).sum()), rows)
     assert numeric == pytest.approx(gradient, abs=1e-6)
     other = rng.dirichlet(np.ones(3), size=len(space))
     # Convex and homogeneous: the gradient is a cut without a constant.

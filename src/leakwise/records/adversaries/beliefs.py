@@ -11,9 +11,14 @@ from leakwise.records.queries.problem import Problem
 from leakwise.records.queries.spaces import Space, View, reduce
 from leakwise.types import Floats
 
-__all__ = ["Belief", "Reduction", "reductions"]
+__all__ = ["Belief", "Reduction", "log_ratios", "reductions"]
 
-_MIX = 1e-9
+
+def log_ratios(joint: Floats, own: Floats) -> Floats:
+    """Return log P(a, y) / (P(a) P(y)) of joint laws …×A×M with ``own`` P(a), …×A; 0 where nothing is seen."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = np.log(joint / own[..., None] / joint.sum(axis=-2, keepdims=True))
+    return np.asarray(np.where(joint > 1e-290, ratio, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,22 +38,15 @@ class Belief:
 
     def information(self, space: Space, q: Floats) -> float:
         """Return I(X_i; Y) under the mechanism q."""
-        return float((self.gradient(space, q, 0.0) * q).sum())
+        return float((self.gradient(space, q) * q).sum())
 
-    def gradient(self, space: Space, q: Floats, mix: float = _MIX) -> Floats:
+    def gradient(self, space: Space, q: Floats) -> Floats:
         """Return ∂I/∂q(y|s) = Σ_a P(a, s) log(P(a,y) / (P(a) P(y))) ([PR] (35), summed over the datasets of a state).
 
-        I is convex and homogeneous in q, so that this G at any q' gives I(q) ≥ G·q for all q, with equality at q'. It
-        is taken a hair inside the simplex, where it is finite.
+        I is convex and homogeneous in q, so that this G at any q' gives I(q) ≥ G·q for all q, with equality at q'.
         """
         w = self.state_weights(space)
-        inside = (1 - mix) * q + mix / q.shape[1]
-        joint = w @ inside
-        p = w.sum(axis=1, keepdims=True)
-        y = joint.sum(axis=0, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratio = np.where(joint > 1e-290, np.log(joint / p / y), 0.0)
-        return np.asarray(w.T @ ratio)
+        return np.asarray(w.T @ log_ratios(w @ q, w.sum(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)

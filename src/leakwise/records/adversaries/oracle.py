@@ -13,6 +13,7 @@ from leakwise.types import Floats
 __all__ = ["Oracle"]
 
 _POOL = 60
+_AT_ONCE, _APART = 6, 1e-3  # how many adversaries are handed back, and how different they are
 
 
 class Oracle:
@@ -28,19 +29,22 @@ class Oracle:
         usual = starting_beliefs(reduction.problem, vertices, 4 if len(known) < 4 else 2, self.seed + len(self.pool))
         return np.concatenate([np.array(known), usual]) if known else usual
 
-    def local(self, q: Floats) -> tuple[float, Belief]:
-        """Return the worst adversary that climbing finds: reached, not proven the worst."""
-        best: tuple[float, Belief] | None = None
+    def local(self, q: Floats) -> list[tuple[float, Belief]]:
+        """Return the worst adversaries that climbing finds, the worst first: reached, not proven the worst."""
+        found = []
         for reduction in reductions(self.space, q):
             b = reduction.problem.shifted(self.b)
             u, value = climb(reduction.problem, self._starts(reduction), b, steps=25, accuracy=1e-9)
-            k = int(np.argmax(value))
-            u, value = climb(reduction.problem, u[[k]], b, steps=200, accuracy=1e-12)
-            if best is None or value[0] > best[0]:
-                best = float(value[0]), reduction.spread(u[0])
-        assert best is not None
-        self.remember(best[1], q)
-        return best
+            apart: list[int] = []
+            for k in np.argsort(-value).tolist():
+                if len(apart) < _AT_ONCE and all(np.abs(u[k] - u[j]).max() > _APART for j in apart):
+                    apart.append(k)
+            u, value = climb(reduction.problem, u[apart], b, steps=200, accuracy=1e-12)
+            found += [(float(v), reduction.spread(w)) for v, w in zip(value, u, strict=True)]
+        found.sort(key=lambda pair: -pair[0])
+        for _, belief in reversed(found):
+            self.remember(belief, q)
+        return found
 
     def remember(self, belief: Belief, q: Floats) -> None:
         self.pool.append(belief)

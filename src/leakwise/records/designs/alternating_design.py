@@ -5,7 +5,7 @@ Algorithms 8 and 11 asks for half the decrease that the step promises, g·(q - q
 counts the part of g that leaves the simplex and is never met; the best mechanism is chosen inside the margin, because
 the penalised objectives of different λ cannot be compared. The listing of Algorithm 9 is missing from the paper: it
 alternates Algorithm 1 and Algorithm 10 until distortion and leakage settle. Nothing here is proven; the numbers stand
-beside those of the cutting planes.
+beside those of the global method.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The least leakage for a distortion, and the least distortion for a leakage ([PR] Problems 2 and 3).
 
 For a fixed adversary I(X_i; Y) is convex in the mechanism, and a maximum of convex functions is convex: both problems
-are convex, although the paper calls them non-convex. Cutting planes solve them: a list of adversaries, the best
-mechanism against the list, a worse adversary for that mechanism, and so on. The master bounds from below, the certified
-leakage of the best mechanism from above.
+are convex, although the paper calls them non-convex. So a list of adversaries solves them: the best mechanism against
+the list, worse adversaries for that mechanism, and so on. The list bounds from below, the certified leakage of the best
+mechanism from above.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from leakwise.records.results import Curve
 from leakwise.types import Floats
 
 __all__ = ["least_distortion", "least_distortion_curve", "least_leakage", "least_leakage_curve"]
-
-_INNER = 40
 
 
 class _Problem:
@@ -85,7 +83,7 @@ def least_leakage(
     metric
         d: ``"absolute"``, ``"hamming"``, a function of answer and output, or a matrix.
     method
-        ``"global"``: cutting planes, both sides proven. ``"alternating"``: Algorithms 6–8 of the paper.
+        ``"global"``: a growing list of adversaries, both sides proven. ``"alternating"``: Algorithms 6–8 of the paper.
 
     Examples
     --------
@@ -179,7 +177,7 @@ def _run(
     distortion: float | None = None,
     leakage: float | None = None,
 ) -> RecordDesign:
-    """Cutting planes for either question.
+    """A list of adversaries for either question.
 
     With D given, the value of a mechanism of distortion ≤ D is its leakage. With L given, a mechanism that leaks I >
     L is mixed with the best constant answer until it leaks at most L (convexity: a share L/I of it leaks at most L);
@@ -198,48 +196,33 @@ def _run(
         share = 1.0 if leaks <= leakage else leakage / leaks
         return share * problem.cost(q) + (1 - share) * problem.largest
 
-    def repaired(q: Floats) -> Floats:
-        """Inside D exactly: mixed with the truth by the hair that the solver's tolerance may have left."""
-        excess = problem.cost(q) - distortion if distortion is not None else 0.0
-        if excess <= 0:
-            return q
-        room = problem.cost(q) - problem.least
-        share = 0.0 if room <= 0 else min(1.0, excess / room * (1 + 1e-9) + 1e-15)
-        return (1 - share) * q + share * problem.truthful
-
-    best = _first(problem, distortion)
-    best_leaks, worst = oracle.local(best)
-    best_value, lower, rounds, trusted = value_of(best, best_leaks), 0.0, 0, True
-    master.add(worst.gradient(problem.space, best))
-    bound_leaks, closed = np.inf, False
+    q = best = _first(problem, distortion)
+    best_leaks = best_value = bound_leaks = np.inf
+    lower, rounds = 0.0, 0
     while True:
         rounds += 1
-        q, reached = master.solve()
-        lower = max(lower, reached)
-        done = best_value - lower <= 0.5 * tolerance
+        found = oracle.local(q)
+        value = value_of(q, found[0][0])
+        if value < best_value:
+            best, best_leaks, best_value = q, found[0][0], value
         late = time.monotonic() > deadline
-        if done or late:
+        if late or best_value - lower <= 0.5 * tolerance:
             limit = deadline if not late else time.monotonic() + max(1.0, 0.2 * time_limit)
             # An error in the leakage costs (largest - distortion)/L times as much distortion.
             dear = 1.0 if leakage is None else max(1.0, (problem.largest - problem.cost(best)) / max(leakage, 1e-9))
             least, bound_leaks, worst, proven = oracle.certified(best, 0.25 * tolerance / dear, limit)
-            trusted = proven
-            if least > best_leaks + 0.1 * tolerance / dear and not late:
-                # Climbing had missed this adversary: it joins the list and the search goes on.
-                oracle.remember(worst, best)
-                best_leaks, best_value = least, value_of(best, least)
-                master.add(worst.gradient(problem.space, best))
-                continue
-            closed = value_of(best, bound_leaks) - lower <= tolerance
-            break
-        for share in (0.5, 0.9):
-            trial = repaired((1 - share) * best + share * q)
-            leaks, belief = oracle.local(trial)
-            master.add(belief.gradient(problem.space, trial))
-            value = value_of(trial, leaks)
-            if value < best_value:
-                best, best_leaks, best_value = trial, leaks, value
-        lower = max(lower, _settle(problem, oracle, master, 0.1 * max(tolerance, best_value - lower), deadline))
+            if late or least <= best_leaks + 0.1 * tolerance / dear:
+                closed = proven and value_of(best, bound_leaks) - lower <= tolerance
+                break
+            # Climbing had missed this adversary: it joins the list and the search goes on.
+            best_leaks, best_value = least, value_of(best, least)
+            found = [(least, worst)]
+        least_of_all = lower if leakage is None else leakage
+        for k, (leaks, belief) in enumerate(found):
+            if leaks > least_of_all or not k:
+                master.add(belief.state_weights(problem.space))
+        q, reached = master.solve(0.1 * max(tolerance, min(1.0, best_value - lower)), deadline)
+        lower = max(lower, reached)
     if leakage is not None and bound_leaks > leakage:
         share = leakage / bound_leaks
         best = share * best + (1 - share) * problem.constant
@@ -252,15 +235,15 @@ def _run(
         leakage=bound_leaks,
         distortion=problem.cost(best),
         entropy=problem.b,
-        method=f"cutting planes, {counted(rounds, 'round')}, {counted(len(master.cuts), 'cut')}",
-        closed=closed and trusted,
+        method=f"{counted(rounds, 'round')} against {counted(len(master.adversaries), 'adversary', 'adversaries')}",
+        closed=closed,
         question=f"D = {distortion:g}" if distortion is not None else f"L = {leakage:g}",
         goal="leakage" if leakage is None else "distortion",
     )
 
 
 def _silent(problem: _Problem, distortion: float | None, leakage: float | None) -> RecordDesign | None:
-    """The cases in which nothing leaks: there I behaves like a square root, and cutting planes would crawl."""
+    """The cases in which nothing leaks: there I behaves like a square root, and the search would crawl."""
     if distortion is not None and distortion >= problem.largest - 1e-12:
         q, why = problem.constant, "a constant answer is within D"
     elif leakage == 0 and problem.b < problem.query.max_entropy * (1 - 1e-12):
@@ -312,25 +295,6 @@ def _independent(problem: _Problem) -> Floats:
     return np.asarray(q / q.sum(axis=1, keepdims=True))
 
 
-def _settle(problem: _Problem, oracle: Oracle, master: Master, accuracy: float, deadline: float) -> float:
-    """Cut at the master's own mechanism with the adversaries already known, until it is right about all of them.
-
-    This costs linear programs only; new adversaries, which are dear, are then asked for where they matter.
-    """
-    lower = 0.0
-    for _ in range(_INNER):
-        q, reached = master.solve()
-        lower = max(lower, reached)
-        limit = reached if master.leakage is None else master.leakage
-        leaks = sorted(((p.information(problem.space, q), k) for k, p in enumerate(oracle.pool)), reverse=True)
-        wrong = [k for value, k in leaks[:6] if value > limit + accuracy]
-        if not wrong or time.monotonic() > deadline:
-            break
-        for k in wrong:
-            master.add(oracle.pool[k].gradient(problem.space, q))
-    return lower
-
-
 def _first(problem: _Problem, distortion: float | None) -> Floats:
     """The truth mixed with a uniform output as far as D allows; half and half when D is not the limit."""
     noise = np.full_like(problem.costs, 1 / problem.costs.shape[1])
@@ -368,7 +332,7 @@ def least_distortion_curve(
         problem = _Problem(
             query, entropy, options.get("data", "uniform"), options.get("metric", "absolute"), options.get("outputs")
         )
-        top, _ = Oracle(problem.space, problem.b, 0).local(problem.truthful)
+        top = Oracle(problem.space, problem.b, 0).local(problem.truthful)[0][0]
         grid = np.linspace(0.0, top, leakages)
     else:
         grid = np.sort(np.array(list(leakages), dtype=np.float64))
