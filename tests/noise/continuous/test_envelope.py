@@ -170,3 +170,19 @@ def test_a_chance_below_all_floats(noise: Any, delta: Any) -> None:
     assert lower <= upper < math.inf
     if math.isfinite(noise.epsilon(density)):
         assert upper - lower < 0.05
+
+
+@pytest.mark.parametrize(
+    ("density", "delta", "close"),
+    [
+        (Density.truncated_normal("0.4", "0.01", 0, 1), "0.001", 1e-3),  # 0.1
+        (Density.truncated_normal("0.4", "0.01", 0, 1), "0.3", 1e-3),  # 0.06
+        (Density.triangular(0, "0.3", 1), "0.001", 0.07),  # 0.12
+        (Density.piecewise([0, 1], [[0, 0, 1]]), "0.05", 3e-3),  # 5e-3
+    ],
+)
+@pytest.mark.parametrize("noise", [Laplace(scale="1e-4"), Gaussian(scale="1e-4")])
+def test_little_noise_on_a_density_that_is_not_level(noise: Any, density: Density, delta: str, close: float) -> None:
+    """Guesses that no outcome lifts to t are told by what lies between them and it, and cells end where lifts do."""
+    lower, upper = noise.envelope_bounds(density, delta)
+    assert lower <= upper <= lower + close

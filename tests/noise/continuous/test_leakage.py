@@ -334,3 +334,11 @@ def test_half_of_the_noise_is_on_either_side_however_slowly_it_falls(fall: str) 
     assert noise.upper_tail(0.0) == pytest.approx(0.5, rel=1e-15)
     # f(t) is next to level: its entropy is that of e^{-ε|t|} ε/2.
     assert noise.entropy() == pytest.approx(1 - math.log(noise.fall / 2), abs=noise.fall)
+
+
+@pytest.mark.parametrize("scale", ["1e-4", "1e-3", "0.1"])
+def test_the_information_of_a_narrow_bell_is_known(scale: str) -> None:
+    """Of two normals it is ½ log(1 + s²/σ²); cells in even steps are as wide as the bell, and knew it to 0.2 nats."""
+    secret, noise = Density.truncated_normal("0.4", "1e-3", 0, 1), Gaussian(scale=scale)
+    low, high = information_between(noise, secret)
+    assert low <= math.log1p((1e-3 / noise.scale) ** 2) / 2 <= high <= low + 1e-4

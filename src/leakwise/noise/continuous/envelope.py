@@ -53,6 +53,9 @@ _CLOSE = 1e-4
 # Of what is rarer, or larger, than floats are nothing is proven by a program.
 _LEAST, _LARGEST_LOG = math.ulp(0.0), 700.0
 _SHARE = 0.2
+# Next to so few places at most where the lift is what is reached, as many scales away, cells are parts of a scale, but
+# there are no more than so many more of them.
+_PLACES, _NEAR, _PARTS, _MORE_CELLS = 32, 6.0, 4, 600
 
 
 def envelope_between(noise: OnDensity, density: Density, delta: Fraction, grid: int) -> tuple[float, float]:
@@ -97,7 +100,22 @@ def _settled(weighing: Weighing, cells: Cells, delta: float) -> tuple[Cells, flo
         if not 0 < unsure.sum() < len(cells) * _SHARE:
             break
         cells = cells[~unsure] + weighing.split(cells[unsure], 2)
-    return cells, reached
+    return _around(weighing, cells, math.exp(reached)), reached
+
+
+def _around(weighing: Weighing, cells: Cells, lift: float) -> Cells:
+    """The same in cells of a share of the scale where lifts fall below one: outcomes take in what is next to them."""
+    met = (cells.lift_least <= lift) & (cells.lift_most >= lift) & (cells.left < cells.right)
+    places, scale = (cells.left + cells.right)[met] / 2, weighing.noise.scale
+    most = len(cells) + _MORE_CELLS
+    for _ in range(_HALVINGS if 0 < len(places) < _PLACES else 0):
+        middle, width = (cells.left + cells.right) / 2, cells.right - cells.left
+        apart = np.abs(middle[:, None] - places).min(axis=1) - width / 2
+        wide = (apart < _NEAR * scale) & (width > scale / _PARTS)
+        if not wide.any() or len(cells) + wide.sum() > most:
+            break
+        cells = cells[~wide] + weighing.split(cells[wide], 2)
+    return cells
 
 
 def _parts(density: Density, scale: float, count: int, cells: Cells) -> tuple[Floats, Floats, Floats]:
@@ -180,8 +198,11 @@ def _chances(noise: OnDensity, cells: Cells, reach: float, density: Density, gue
     return found
 
 
-def _beside(density: Density, left: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """P(secret beside each cell of it), left and right, from below: within its interval of the support, and in all."""
+def _beside(density: Density, left: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
+    """P(secret beside each cell of it), left and right, from below: within its interval of the support, and in all.
+
+    The probability of the cells themselves comes last.
+    """
     mass = np.array([density.mass(a, b)[0] for a, b in zip(left.tolist(), right.tolist(), strict=True)]) / UP
 
     def sums(mass: Floats) -> Floats:
@@ -190,7 +211,16 @@ def _beside(density: Density, left: Floats, right: Floats) -> tuple[Floats, Floa
         return found
 
     own = [sums(mass[(left >= low) & (right <= high)]) for low, high in density.support]
-    return np.concatenate(own), sums(mass)
+    return np.concatenate(own), sums(mass), mass
+
+
+def _from_to(mass: Floats, left: Floats, right: Floats, cells: Cells) -> Floats:
+    """P(secret between each cell of it and each cell of outcomes), from below; 0 where these sums have no digits."""
+    before = np.append(0.0, np.cumsum(mass))
+    upwards = before[np.searchsorted(right, cells.left, side="right")] - before[1:, None]
+    downwards = before[:-1, None] - before[np.searchsorted(left, cells.right, side="left")]
+    between: Floats = np.maximum(np.maximum(upwards, downwards) - len(before) * _DIGITS, 0.0)
+    return between
 
 
 class _Proof:
@@ -220,9 +250,10 @@ class _Proof:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             each = self.shape / cells.least
         # P(X from the guess to the outcome) times the lift is at most 1: k falls with the distance. So much is known
-        # of outcomes beyond a gap, where floats are 0, and of those beyond the cells where ε is infinite.
-        own, in_all = _beside(density, left, right)
-        with np.errstate(divide="ignore"):
+        # of outcomes many scales away in cells of as many, beyond a gap, where floats are 0, and beyond the cells.
+        own, in_all, mass = _beside(density, left, right)
+        with np.errstate(divide="ignore", over="ignore"):
+            each = np.fmin(each, 1 / _from_to(mass, left, right, cells))
             for low, high in density.support:
                 here = (left >= low) & (right <= high)
                 for side, gone in enumerate((cells.right <= low, cells.left >= high)):

@@ -30,6 +30,8 @@ _MOST_CELLS = 10_000
 _CLOSE = 1e-9
 _ALL_CELLS = 1_024
 _SURE = 1e-9
+# Cells are halved until the information is known to so many nats.
+_KNOWN = 1e-6
 
 
 def leakage_at(noise: OnDensity, density: Density, y: float) -> float:
@@ -61,7 +63,7 @@ def largest_leakage(noise: OnDensity, density: Density) -> tuple[float, float]:
     best, limit, done = 0.0, noise.every_prior(density), 1.0
     while True:
         ends = np.minimum(weighing.values(cells.left)[1], weighing.values(cells.right)[1])
-        with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             best = max(best, float(np.nanmax(cells.nearest_least / ends, initial=1.0)))
         open_cells = cells.lift_most > best * (1 + _CLOSE)
         done = max(done, float(cells.lift_most[~open_cells].max(initial=1.0)))
@@ -119,14 +121,8 @@ def maximal_leakage_of(noise: OnDensity, density: Density) -> float:
     return math.log1p(long * noise.peak + filled) * UP
 
 
-def information_between(noise: OnDensity, density: Density) -> tuple[float, float]:
-    """Return bounds of the mutual information I(X;Y) = h(Y) - h(noise) in nats.
-
-    On a cell -m log m is concave in m: above by its value at the mean of m (Jensen), below by the chord.
-    """
-    weighing = Weighing(noise, density)
-    cells, reach = weighing.everything(2 * noise.fineness * _ALL_CELLS, 1e-20)
-    # In units of the scale: mutual information has none.
+def _surprise(noise: OnDensity, cells: Cells) -> tuple[Floats, Floats]:
+    """Bounds of the integral of -m log m on each cell, in units of the scale."""
     peak, width = noise.peak * noise.scale, cells.width / noise.scale
 
     def part(m: Floats) -> Floats:
@@ -143,8 +139,30 @@ def information_between(noise: OnDensity, density: Density) -> tuple[float, floa
         mean - start, stop - start, out=np.zeros_like(mean), where=stop > start
     )
     slope = np.abs(np.divide(part(stop) - part(start), stop - start, out=np.zeros_like(mean), where=stop > start))
-    below = chord - slope * (high - low) / 2
-    total_high, total_low = math.fsum((width * above).tolist()), math.fsum((width * below).tolist())
+    return width * (chord - slope * (high - low) / 2), width * above
+
+
+def information_between(noise: OnDensity, density: Density) -> tuple[float, float]:
+    """Return bounds of the mutual information I(X;Y) = h(Y) - h(noise) in nats.
+
+    On a cell -m log m is concave in m: above by its value at the mean of m (Jensen), below by the chord.
+    """
+    weighing = Weighing(noise, density)
+    cells, reach = weighing.everything(2 * noise.fineness * _ALL_CELLS, 1e-20)
+    while True:
+        below, above = _surprise(noise, cells)
+        unsure = np.where(cells.left < cells.right, above - below, 0.0)
+        coarse = unsure > unsure.sum() / len(cells)
+        more = len(weighing.known) + np.count_nonzero(coarse)
+        if not unsure.sum() > _KNOWN or more > _MOST_CELLS:
+            break
+        before = len(weighing.known)
+        cells = cells[~coarse] + weighing.split(cells[coarse], 2)
+        if len(weighing.known) == before:
+            break  # no float lies between their ends
+    total_low, total_high = math.fsum(below.tolist()), math.fsum(above.tolist())
+    # In units of the scale: mutual information has none.
+    peak, width = noise.peak * noise.scale, cells.width / noise.scale
     if math.isinf(reach):
         # Along the tails m falls as e^{-s/b}: the integral of -m log m there is b·(-m log m) + b·m; and likewise for
         # steps, with Σ n ε e^{-nε} over Σ e^{-nε} for the 1.

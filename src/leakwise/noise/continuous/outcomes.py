@@ -113,7 +113,7 @@ class Cells:
     @property
     def lift_least(self) -> Floats:
         """The least that the largest lift of every outcome of the cell is."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             lift: Floats = np.maximum(self.nearest_least / self.most, 1.0)
         return np.where(np.isnan(lift), 1.0, lift)
 
