@@ -109,6 +109,36 @@ def densities(book: Book) -> bool:
     return kept
 
 
+def little_noise(book: Book) -> bool:
+    """How close the bounds are where the noise is a ten-thousandth of the range: Laplace and Gaussian noise."""
+    from leakwise.noise.continuous.leakage import information_between, largest_leakage
+
+    kept = True
+    cases = {
+        "uniform": lw.noise.Density.uniform(0, 100),
+        "triangular": lw.noise.Density.triangular(0, 30, 100),
+        "histogram of three ages": lw.noise.Density.histogram([0, 18, 65, 100], [20, 61, 19]),
+        "truncated normal, sd 12": lw.noise.Density.truncated_normal(40, 12, 0, 100),
+        "truncated normal, sd 1": lw.noise.Density.truncated_normal(40, 1, 0, 100),
+    }
+    for name, density in cases.items():
+        noises = [lw.noise.Laplace(scale="0.01"), lw.noise.Gaussian(scale="0.01")]
+        pairs = {f"δ = {delta:g}": [n.envelope_bounds(density, delta) for n in noises] for delta in (1e-3, 0.05)}
+        pairs |= {"information": [information_between(noise, density) for noise in noises]}
+        pairs |= {"ε": [largest_leakage(noises[0], density)]}
+        widths = {what: max(high - low for low, high in found) for what, found in pairs.items()}
+        done = widths["δ = 0.05"] <= 0.02
+        kept &= all(width >= 0 for width in widths.values())
+        told = ", ".join(f"{what} {width:.0e}" for what, width in widths.items())
+        book.note(
+            f"noise of 1e-4 of the range, {name}: nats between the bounds",
+            told,
+            target="0.02 at δ = 0.05",
+            kept=done,
+        )
+    return kept
+
+
 def pointwise(book: Book) -> bool:
     """Every guess about a record, beside its average (mutual information), and beside all datasets by brute force."""
     from scipy.optimize import linprog
@@ -157,6 +187,7 @@ def main() -> int:
     with_any_number(book)
     least_noise(book)
     kept &= densities(book)
+    kept &= little_noise(book)
     kept &= pointwise(book)
     for line in book.figures:
         print(f"{line['what']}: {line['figure']}")

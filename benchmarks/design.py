@@ -418,6 +418,38 @@ def random_designs(count: int = 500) -> dict[str, Any]:
     }
 
 
+def rare_designs(anyone: int | None, count: int = 200) -> dict[str, Any]:
+    """Priors with masses from 1e-5 down to 1e-12, half of them beside one of nearly all of it, at lifts from 1.02."""
+    import leakwise as lw
+
+    utilities = ("mutual_information", "total_variation", "chi_square", "hellinger")
+    generator = np.random.default_rng(SEED)
+    above, open_, worst, start = 0, 0, 0.0, time.perf_counter()
+    for number in range(count):
+        size = int(generator.integers(3, 13))
+        masses = generator.dirichlet(np.ones(size))
+        few = max(1, size // 3)
+        masses[:few] = 10.0 ** generator.uniform(-12, -5, few)
+        if number % 2:
+            masses[few:-1] *= 1e-7
+        prior, lift = lw.Prior(masses / masses.sum()), float(np.exp(generator.uniform(0.02, 2.5)))
+        limit = None if anyone is None else anyone * lift
+        design = lw.design(prior, lift=lift, anyone=limit, utility=utilities[number % len(utilities)])
+        design.certificate.verify()
+        above += not (design.value <= design.bound and lw.certify(design.mechanism, prior, lift=lift).holds)
+        relative = design.gap / design.bound
+        worst, open_ = max(worst, relative), open_ + (relative > 1e-6)
+    limits = "" if anyone is None else f", for anyone {anyone} times the lift"
+    return {
+        "case": f"{count} designs with masses down to 1e-12{limits}",
+        "above_the_request": above,
+        "relative_gap_above_1e-6": open_,
+        "relative_gap": worst,
+        "seconds": time.perf_counter() - start,
+        "method": "all, certified twice",
+    }
+
+
 CASES: dict[str, Any] = {
     "designed": designed,
     "against_enumeration": against_enumeration,
@@ -427,6 +459,7 @@ CASES: dict[str, Any] = {
     "structured": structured,
     "coded": coded,
     "random_designs": random_designs,
+    "rare_designs": rare_designs,
 }
 
 
@@ -542,6 +575,7 @@ def main() -> int:
         ]
         plan += [("structured", {"kind": kind}) for kind in ("Theorem 3", "randomized response")]
     plan += [("random_designs", {"count": 50 if options.quick else 500})]
+    plan += [("rare_designs", {"anyone": anyone, "count": 50 if options.quick else 200}) for anyone in (None, 10)]
 
     plan = [case for case in plan if not options.only or options.only in json.dumps(case)]
     table = Table(title="Designs")

@@ -23,7 +23,7 @@ from leakwise.optimize.problem.kept_frequencies import KeptFrequencies, kept_fre
 from leakwise.optimize.problem.requested_cone import constraint_cone, provable_ratio
 from leakwise.optimize.problem.utilities import as_utility
 from leakwise.optimize.problem.utility import Utility, with_mass
-from leakwise.optimize.search.closed_forms import binary_kernel, closed_form
+from leakwise.optimize.search.closed_forms import LARGEST, binary_kernel, closed_form, wider
 from leakwise.optimize.search.frequencies.code_solution import code_solution
 from leakwise.optimize.search.limits import Limits, Progress
 from leakwise.optimize.worst_case.utility import WorstCase
@@ -355,26 +355,17 @@ def _in_total(allowed: Allowed, asked: AskedLimits) -> Allowed:
     return replace(allowed, total=most.above)
 
 
-_LARGEST = Fraction(1 << 59)  # outcomes with a larger lift are too rare for integers over 2^60
-
-
-def _wider(ratio: Fraction) -> Fraction:
-    """The ratio at which integers hold all that is optimal at a smaller one: what it shows of two values, 1 - 1/t for
-    one and nothing for the other, in shares of what is possible, is rounded to units of 2^-60."""
-    return ratio * (1 + ratio / _LARGEST)
-
-
 def _two_values(priors: PriorSet, asked: AskedLimits, goal: Utility) -> Solution | None:
     """The optimum for two values of a set of priors, with or without a limit for anyone; None for anything else."""
     prior, first, anyone = priors.nominal, asked.level, asked.anyone
     only = AskedLimits(first, anyone) == asked and priors is not prior
-    if not only or first is None or len(prior) != 2 or not goal.closed_forms(prior) or first.above >= _LARGEST:
+    if not only or first is None or len(prior) != 2 or not goal.closed_forms(prior) or first.above >= LARGEST:
         return None
     kernel, best = (
         binary_kernel(priors, provable_ratio(priors, t), a)
         for t, a in (
             (first.below, None if anyone is None else anyone.below),
-            (_wider(first.above), None if anyone is None else anyone.above),
+            (wider(first.above), None if anyone is None else anyone.above),
         )
     )
     bound = goal.interval(best, prior)[1]
@@ -393,7 +384,7 @@ def _closed(priors: PriorSet, limits: AskedLimits, utility: Utility, cone: Cone)
     found = closed_form(prior, asked.below, symmetric=utility.symmetric)
     top = asked.above
     if len(prior) == 2:
-        top = _wider(top) if top < _LARGEST else max(top, 1 / prior.least_probability)
+        top = wider(top) if top < LARGEST else max(top, 1 / prior.least_probability)
     above = None if found is None else closed_form(prior, top, symmetric=utility.symmetric)
     if found is None or above is None or above.theorem != found.theorem:
         return None  # or ε within 2^-64 of the border of a region: the engine proves its own bound

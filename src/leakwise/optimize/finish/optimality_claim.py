@@ -18,6 +18,7 @@ from leakwise.types import Floats
 
 __all__ = ["bound_of", "close_to", "margin", "optimality_claim"]
 
+_HEAVIEST = 10**300  # lifts above it, or their sums, are beyond floats
 _SLACKS = (0.0, 1e-11, 1e-9)
 _TERMS = 64  # times the bound: more than the terms of a small one add up to
 _CUT = 2e-8  # where the checker cuts boxes for a set of priors it looks no closer: more slack would show the same
@@ -60,7 +61,7 @@ def optimality_claim(
 
     ``box`` is what limits of single values leave of the lifts.
     """
-    if math.isnan(draft.value) or math.isnan(draft.bound):
+    if math.isnan(draft.value) or math.isnan(draft.bound) or (draft.high is not None and draft.high > _HEAVIEST):
         return None, "probabilities or lifts beyond floats"
     if unchecked is not None:
         return None, unchecked

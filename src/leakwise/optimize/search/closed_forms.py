@@ -17,9 +17,11 @@ from leakwise.mechanism.catalog import BITS
 from leakwise.priors import Prior, PriorSet
 from leakwise.proof import least_mass_prover
 
-__all__ = ["ClosedForm", "binary_kernel", "closed_form"]
+__all__ = ["LARGEST", "ClosedForm", "binary_kernel", "closed_form", "wider"]
 
 _UNIT = 1 << BITS
+LARGEST = Fraction(_UNIT, 2)
+"""Of two values an outcome with a larger lift is too rare for integers over 2^60."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,14 @@ class ClosedForm:
 
     kernel: Kernel
     theorem: str
+
+
+def wider(ratio: Fraction) -> Fraction:
+    """Return the ratio at which the integers of two values hold all that is optimal at a smaller one.
+
+    What is shown of the likelier value, 1 - 1/t of what could be, is rounded down to units of 2^-60.
+    """
+    return ratio * (1 + ratio / LARGEST)
 
 
 def closed_form(prior: Prior, lift: Fraction, *, symmetric: bool) -> ClosedForm | None:
