@@ -39,7 +39,7 @@ def random_density(generator: Generator) -> Density:
 
 
 def random_noise(generator: Generator, span: float, far: float = 0.0) -> Noise:
-    scale = span * float(generator.choice([0.05, 0.3, 1.0, 30.0])) * generator.uniform(0.5, 2)
+    scale = span * float(generator.choice([1e-4, 0.05, 0.3, 1.0, 30.0])) * generator.uniform(0.5, 2)
     kind = generator.integers(3)
     if kind == 2:
         # Every step breaks the outcomes at every edge: narrow steps take minutes.
@@ -59,7 +59,9 @@ def true_leakage(noise: Noise, density: Density, y: float) -> float:
                 return mpmath.exp(-((d / mpmath.mpf(noise.scale)) ** 2) / 2)
             return mpmath.exp(-noise.fall * mpmath.floor(abs(d) / mpmath.mpf(noise.scale) + 1 - mpmath.mpf(noise.step)))
 
-        kinks = {y}
+        # Next to the outcome and to the ends of pieces the noise may fall in steps much smaller than the pieces.
+        ends = {y, *(end for piece in density.pieces for end in (piece.low, piece.high))}
+        kinks = {y, *(end + k * noise.scale for end in ends for k in range(-30, 31))}
         if isinstance(noise, Staircase):
             reach = max(abs(y - density.low), abs(y - density.high)) / noise.scale + 1
             kinks |= {y + s * (k + noise.step) * noise.scale for k in range(math.ceil(reach)) for s in (1, -1)}
