@@ -11,6 +11,7 @@ import numpy as np
 
 from leakwise.proof import PosteriorTree, TangentProof
 from leakwise.records.adversaries.local import climb, feasible, starting_beliefs, vertex_bound
+from leakwise.records.bounds.centre import centre_bound
 from leakwise.records.bounds.coarse import View, views
 from leakwise.records.bounds.dual import Boxes, Relaxed, branched_letters, relax
 from leakwise.records.bounds.separable import separable_bound, separable_of
@@ -27,6 +28,7 @@ _MOST_BOXES = 2_000_000
 _COARSE = 0.3  # how closely boxes are bounded, as a part of what the largest bound is above the target
 _PARTS = (0.3, 0.6)  # how much of the entropy's multiplier pays for a tangent
 _TRIAL, _HOPELESS = 6, 2.0  # rounds of boxes that each view is tried for at first, and the gaps left out after them
+_MOST_CENTRED = 48
 _MANY_OUTPUTS = 7  # beyond this, boxes of posteriors are too many and the separable bound is better
 
 
@@ -86,12 +88,15 @@ def solve(
     search.corners = ceiling
     search.near, search.tangent = tangent_bound(problem, b, search.belief)
     search.begin()
-    # The separable bound and merged outcomes have no proof that is kept.
+    # The separable bound, that of a centre and merged outcomes have no proof that is kept.
     separable = separable_of(problem) if problem.rows.shape[1] >= _MANY_OUTPUTS and not keep else None
     if separable is not None and search.open(deadline):
         reached, now = max(search.value, floor), time.monotonic()
         share = now + 0.6 * (deadline - now)
         search.ceiling = min(search.ceiling, separable_bound(separable, b, reached, tolerance, share))
+    if problem.letters > 2 and problem.rows.shape[1] <= _MOST_CENTRED and not keep and search.open(deadline):
+        reached = max(search.value, floor)
+        search.ceiling = min(search.ceiling, centre_bound(problem, b, search.belief, reached, tolerance, deadline))
     if search.open(deadline) and not keep:
         search = _fittest(search, deadline)
     while search.open(deadline):
