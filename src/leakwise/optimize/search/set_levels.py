@@ -1,13 +1,14 @@
 r"""Columns of a box of priors or a KL ball, made of few levels: what they are worth depends on a few sums over letters.
 
-A vertex of a box's cone has the values 0, τ and M on three sets of letters: π·λ = 1 and the least mass M/t are two
-linear equations in τ and M. For a KL ball columns of two values are taken, the higher one on a set S: the least mass of
-S depends on π(S) alone. So moving a letter, or two, from one set to another is priced by adding to sums, and the sets
-are improved move by move from random ones.
+A vertex of a box's cone has the values 0, x and M on three sets of letters: π·λ = 1 and the least mass M/t are two
+linear equations in x and M once it is known whether the level of the box is 0, x or M. For a KL ball columns of two
+values are taken, the higher one on a set S: the least mass of S depends on π(S) alone. So moving a letter, or two, from
+one set to another is priced by adding to sums, and the sets are improved move by move from random ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from leakwise.optimize.problem.prior_set_cone import RobustCone
 from leakwise.optimize.search.generate import Priced, generate
 from leakwise.optimize.search.limits import Found, Limits
 from leakwise.optimize.search.master import Master, MasterSolution
-from leakwise.optimize.search.mixed_letters import mixed_duals
+from leakwise.optimize.search.mixed_letters import Mixtures, mixed_duals
 from leakwise.priors import Box, KLBall
 from leakwise.proof import largest_by_levels
 from leakwise.types import Bools, Floats, Indices
@@ -28,12 +29,14 @@ __all__ = ["has_levels", "search_levels"]
 _ROUNDS, _PATIENCE = 300, 5
 _SLOW = 3e-5  # of the value, what a round must bring
 _STARTS = 2000  # divided by the letters: sets that one round begins with
+_MIXED = 16  # mixtures that it begins with
 _TABLE = 20_001
 _STEEPNESS = 32
 _NOISES = (0.003, 0.01, 0.03, 0.1, 1.0)  # of what letters ask for their mass, in the order in which they are raised
+_NONE = 1e-13  # of the mass: no letter
 _ABOVE = 1 + 2.0**-50  # from t₋ to t₊, and more
-_ENOUGH = 3e-3  # a relative gap that is not worth another proof
-_CLOSE = 1e-4  # the relative gap that is aimed at
+_CLOSE, _FEW = 1e-4, 12  # the relative gap that is aimed at, and for how many rounds
+_ENOUGH, _MANY = 3e-3, 90  # what else is enough, and for how many: some less than the checker takes
 _EASE = 0.05  # of a gap: by as much more the checker proves it in a fraction of the time
 
 
@@ -54,7 +57,10 @@ class _Levels(Protocol):
         """The least mass that a prior of the set gives to the first letters of an order, for each number of them."""
 
     def values(self, mass: Floats, own: Floats) -> tuple[Floats, Bools]:
-        """The lifts of the states (… × states) from the masses in them and the set's own sums; whether they are any."""
+        """The lifts of the states from the masses in them and the set's own sums, and whether they are any.
+
+        There may be several ways to choose them (ways × … × states).
+        """
 
 
 class _BoxLevels:
@@ -70,8 +76,9 @@ class _BoxLevels:
         self.up = np.array([float(end) for end in box.upper]) - p
 
     def parts(self) -> Floats:
-        parts = np.zeros((3, len(self.up), 2))
+        parts = np.zeros((3, len(self.up), 4))
         parts[0, :, 0], parts[2, :, 1] = self.up, self.down
+        parts[1, :, 2], parts[1, :, 3] = self.up, self.down
         return parts
 
     def least(self, order: Indices) -> Floats:
@@ -80,12 +87,19 @@ class _BoxLevels:
         return least
 
     def values(self, mass: Floats, own: Floats) -> tuple[Floats, Bools]:
-        at_level, raised = mass[..., 1], mass[..., 2]
-        up, down = own[..., 0], own[..., 1]
+        between, raised = mass[..., 1], mass[..., 2]
+        up, down, from_x, to_x = np.moveaxis(own, -1, 0)
+        # Costs of x and M at a level of x, M and 0: with M/t they are one.
+        costs = np.stack([up - down, -from_x, to_x]), np.stack([down, up + from_x, down]) + self.share
         with np.errstate(divide="ignore", invalid="ignore"):
-            turn = raised * (up - down) - at_level * (down + self.share)
-            top, level = (up - down - at_level) / turn, (raised - down - self.share) / turn
+            turn = raised * costs[0] - between * costs[1]
+            top, level = (costs[0] - between) / turn, (raised - costs[1]) / turn
             real = np.isfinite(top) & (level >= 0) & (top >= level)
+            # Without letters between, the level may be where it costs least.
+            two = (between + from_x + to_x < _NONE) & (raised > _NONE)
+            top = np.where(two, 1 / raised, top)
+        level = np.where(two, 0.0, level)
+        real = np.where(two, np.minimum(up, down) + self.share <= raised, real)
         top, level = np.where(real, top, 1.0), np.where(real, level, 1.0)
         return np.stack([np.zeros(top.shape), level, top], axis=-1), real
 
@@ -128,7 +142,7 @@ class _KLLevels:
         low = np.where((between > 1e-12) & (level < 1), 0.0, low)
         level = np.clip(level, low, 1.0)
         mean = np.where(real, raised + level * between + low * (1 - raised - between), 1.0)
-        return np.stack([low, level, np.ones(low.shape)], axis=-1) / mean[..., None], real
+        return (np.stack([low, level, np.ones(low.shape)], axis=-1) / mean[..., None])[None], real[None]
 
     def _between(self, between: Floats, raised: Floats) -> Floats:
         """The least level, as a part of the top, at which letters of a mass leave the others zero; none from one on."""
@@ -156,10 +170,14 @@ class _Sets:
         return np.concatenate([kinds * self.p[:, None], kinds * y[:, None], self.own], axis=2)
 
     def _worth(self, sums: Floats) -> Floats:
+        worth: Floats = self._ways(sums)[0].max(axis=0)
+        return worth
+
+    def _ways(self, sums: Floats) -> tuple[Floats, Floats]:
+        """What each way to choose the lifts is worth, and the lifts."""
         mass, price = sums[..., : self.states], sums[..., self.states : 2 * self.states]
         lifts, real = self.levels.values(mass, sums[..., 2 * self.states :])
-        worth: Floats = np.where(real, (mass * self.f(lifts) - price * lifts).sum(axis=-1), -np.inf)
-        return worth
+        return np.where(real, (mass * self.f(lifts) - price * lifts).sum(axis=-1), -np.inf), lifts
 
     def improved(self, y: Floats, state: Indices) -> tuple[Indices, float]:
         """Return the sets that no move of one letter or two betters, and the reduced cost of their column."""
@@ -183,11 +201,11 @@ class _Sets:
             state[moved[chosen]] = others[chosen]
             sums, best = parts[state, letters].sum(axis=0), value
 
-    def column(self, state: Indices) -> Floats:
-        parts, letters = self._parts(np.zeros(self.size)), np.arange(self.size)
-        sums = parts[state, letters].sum(axis=0)
-        lifts: Floats = self.levels.values(sums[: self.states], sums[2 * self.states :])[0][state]
-        return lifts
+    def column(self, y: Floats, state: Indices) -> Floats:
+        """Return the best lifts of some sets."""
+        worth, lifts = self._ways(self._parts(y)[state, np.arange(self.size)].sum(axis=0))
+        best: Floats = lifts[worth.argmax(), state]
+        return best
 
 
 def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
@@ -196,23 +214,31 @@ def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
     levels: _Levels = _BoxLevels(cone) if isinstance(cone.priors, Box) else _KLLevels(cone)
     sets, generator = _Sets(levels, f, p), np.random.default_rng(size)  # not for privacy: the same every time
     starts = max(8, _STARTS // size)
+    mixtures = Mixtures(cone, f) if isinstance(cone.priors, Box) else None
     waited = 0
 
-    def found_at(y: Floats, number: int, above: float) -> Floats:
-        """Columns whose reduced cost is above a number, from as many starts."""
+    def begun(y: Floats, number: int, mixed: int) -> Iterator[Indices]:
+        """Yield sets to begin with: of the letters that ask least for their mass, and mixtures that are rounded."""
         rate = np.divide(y, p, out=np.zeros(size), where=p > 0)
-        found = {}
         for _ in range(number):
-            if limits.exhausted:
-                break
             order = np.argsort(rate + generator.choice(_NOISES) * generator.standard_normal(size))
             state = np.zeros(size, dtype=np.intp)
             taken = levels.least(order) <= generator.uniform(0.8, 1.1) / cone.ratio_float
             state[order[taken]] = levels.states - 1
             state[order[min(int(taken.sum()), size - 1)]] = 1
-            state, worth = sets.improved(y, state)
+            yield state
+        if mixtures is not None and mixed:
+            yield from mixtures.states(y, generator, mixed)
+
+    def found_at(y: Floats, number: int, above: float, mixed: int = 0) -> Floats:
+        """Columns whose reduced cost is above a number, from as many starts."""
+        found = {}
+        for begin in begun(y, number, mixed):
+            if limits.exhausted:
+                break
+            state, worth = sets.improved(y, begin)
             if worth > above:
-                found[state.tobytes()] = sets.column(state)
+                found[state.tobytes()] = sets.column(y, state)
         return np.stack(list(found.values()), axis=1) if found else np.empty((size, 0))
 
     outer = mixed_duals(cone, f, limits) if isinstance(cone.priors, Box) else np.zeros(size)
@@ -229,7 +255,7 @@ def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
     master = Master(p @ f(columns), columns)
 
     def price(solution: MasterSolution) -> Priced:
-        more = found_at(solution.duals, starts, 0.25 * limits.tolerance)
+        more = found_at(solution.duals, starts, 0.25 * limits.tolerance, _MIXED)
         between = found_at((solution.duals + outer) / 2, starts // 2, -np.inf)
         more = np.concatenate([more, between], axis=1)
         return Priced(p @ f(more), more)
@@ -241,14 +267,30 @@ def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
 
     done = generate(master, price, limits, rounds=_ROUNDS, ended=slow)
     used, value = done.solution.weights > 0, done.solution.value
-    proofs = list[tuple[float, Floats, float]]()
-    for y in (outer, done.solution.duals, np.zeros(size)):
-        if proofs and min(proof[0] for proof in proofs) - value <= _ENOUGH * abs(value):
-            break
-        start, ratio = float(y.sum()), cone.ratio_float * _ABOVE
-        goal = min([value * (1 + _CLOSE), *(proof[0] for proof in proofs)])
-        largest = largest_by_levels(f, p, y, cone.priors, ratio, goal - start, lambda: limits.exhausted)
-        largest += _EASE * max(start + largest - value, 0.0)
-        proofs.append((start + largest, y, largest))
-    _, duals, largest = min(proofs, key=lambda proof: proof[0])
+    candidates = [y for y in (done.solution.duals, outer) if y.any()] + [np.zeros(size)]
+    duals, largest = _proven(cone, f, value, candidates, limits)
     return Found(master.columns[:, used], done.solution.weights[used], duals, largest, "levels", stopped=done.stopped)
+
+
+def _proven(
+    cone: RobustCone, f: Function, value: float, candidates: list[Floats], limits: Limits
+) -> tuple[Floats, float]:
+    """Return the duals that prove the least bound, with the largest reduced cost that is proven of them."""
+    p, ratio = cone.prior.probabilities, cone.ratio_float * _ABOVE
+
+    def bound(y: Floats, goal: float, rounds: int) -> float:
+        start, left = float(y.sum()), iter(range(rounds))
+
+        def late() -> bool:
+            return limits.exhausted or next(left, None) is None
+
+        return start + largest_by_levels(f, p, y, cone.priors, ratio, value + goal * abs(value) - start, late)
+
+    # The duals of the mechanism prove most, given time; others less at once.
+    y, best = candidates[0], bound(candidates[0], _CLOSE, _FEW)
+    if best > value + _ENOUGH * abs(value):
+        best = min(best, bound(y, _ENOUGH, _MANY))
+    for other in candidates[1:]:
+        if best > value + _ENOUGH * abs(value) and (here := bound(other, _ENOUGH, _FEW)) < best:
+            y, best = other, here
+    return y, best + _EASE * max(best - value, 0.0) - float(y.sum())

@@ -18,7 +18,9 @@ from leakwise.priors import Box, KLBall
 from leakwise.proof.optimality.functions import Function
 from leakwise.types import Bools, Floats, Indices
 
-__all__ = ["BoxShape", "Choices", "KLShape", "Shape"]
+__all__ = ["ANY", "BoxShape", "Choices", "KLShape", "Region", "Shape"]
+
+ANY = -1.0  # which letter may be between two choices, where that is not known
 
 _LARGEST_LEVEL = 40.0  # of κ: beyond it only the least lift that it allows counts
 _STEEP = 1e-2  # tangents of the logarithm are taken no closer to zero
@@ -59,25 +61,34 @@ class Choices:
         return paid + size * (self.worth.shape[2] + 64) * 2.0**-50, left
 
 
+@dataclass(frozen=True)
+class Region:
+    """Cells, one for each last index: rectangles of the two numbers with a range for each letter."""
+
+    low: Floats
+    high: Floats
+    least: Floats
+    most: Floats
+    free: Floats  # the one letter that may be between two choices, or ANY of them
+
+
 class Shape(Protocol):
     letters: int
+    each: int  # how many choices a letter has
+    cap: Floats  # what no lift exceeds, whatever the mechanism
     whole: tuple[float, float]  # the range of a letter of which nothing is known
 
     def start(self) -> tuple[Floats, Floats]:
         """Return the first cells: the least and the largest of both numbers (2 × cells)."""
 
-    def choices(self, low: Floats, high: Floats, least: Floats, most: Floats) -> Choices:
+    def choices(self, cells: Region) -> Choices:
         """Return the choices at the corners of cells, the second number differing from the first to the second one."""
 
-    def narrowed(
-        self, cells: tuple[Floats, Floats], least: Floats, most: Floats, choices: Choices, kept: Bools
-    ) -> tuple[Floats, Floats]:
+    def narrowed(self, cells: Region, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
         """Return what is left of the ranges of letters of which only some choices are to be kept."""
 
-    def parted(
-        self, low: Floats, first: Indices, second: Indices, least: Floats, most: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return where the lower part of a letter's range ends and the upper one begins, to tell two choices apart."""
+    def parted(self, cells: Region, letter: Indices, first: Indices, second: Indices) -> tuple[Indices, Region]:
+        """Return cells with a letter of each in parts of its range that tell two choices apart, and whose parts."""
 
 
 class BoxShape:
@@ -88,7 +99,7 @@ class BoxShape:
     each is one of the equations that fix it; where τ is at an end of its range one letter may be in between.
     """
 
-    whole = (0.0, 2.0)
+    each, whole = 3, (0.0, 2.0)
 
     def __init__(self, f: Function, p: Floats, y: Floats, priors: Box, ratio: float) -> None:
         self.f, self.p, self.y, self.ratio, self.letters = f, p, y, ratio, len(p)
@@ -102,8 +113,9 @@ class BoxShape:
         kept = (low.sum(axis=0) <= self.ratio) & (high.sum(axis=0) >= 1)
         return low[:, kept], high[:, kept]
 
-    def choices(self, low: Floats, high: Floats, least: Floats, most: Floats) -> Choices:
-        least, most = self._whole_if_inside(low, least, most)
+    def choices(self, cells: Region) -> Choices:
+        low, high = cells.low, cells.high
+        least, most = self._ranges(cells)
         at = np.clip(np.arange(3.0), least.T[..., None], np.maximum(least, most).T[..., None])
         below, above = np.minimum(at, 1.0), np.maximum(at - 1, 0.0)
 
@@ -139,35 +151,57 @@ class BoxShape:
             (moving * below * width[0], moving * above * width[1]),
         )
 
-    def narrowed(
-        self, cells: tuple[Floats, Floats], least: Floats, most: Floats, choices: Choices, kept: Bools
-    ) -> tuple[Floats, Floats]:
+    def narrowed(self, cells: Region, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
         first, last = kept.argmax(axis=2).T.astype(np.float64), 2.0 - kept[:, :, ::-1].argmax(axis=2).T
         # What is between two choices is out where both are.
-        both = (least <= 1) & (most >= 1) & ~kept[:, :, 1].T
-        edge = _at_an_edge(cells[0])
-        first = np.where(edge, np.where(both & ~kept[:, :, 0].T, 1.0, 0.0), first)
-        last = np.where(edge, np.where(both & ~kept[:, :, 2].T, 1.0, 2.0), last)
-        return np.maximum(least, first), np.minimum(most, last)
+        both = (cells.least <= 1) & (cells.most >= 1) & ~kept[:, :, 1].T
+        between = self._may_be_between(cells)
+        first = np.where(between, np.where(both & ~kept[:, :, 0].T, 1.0, 0.0), first)
+        last = np.where(between, np.where(both & ~kept[:, :, 2].T, 1.0, 2.0), last)
+        return np.maximum(cells.least, first), np.minimum(cells.most, last)
 
-    def parted(
-        self, low: Floats, first: Indices, second: Indices, least: Floats, most: Floats
-    ) -> tuple[Floats, Floats]:
+    def parted(self, cells: Region, letter: Indices, first: Indices, second: Indices) -> tuple[Indices, Region]:
+        each = np.arange(len(letter))
+        least, most = cells.least[letter, each], cells.most[letter, each]
+        start, stop = (end[letter, each] for end in self._ranges(cells))
+        at_zero, at_top = cells.low[0] <= 0, cells.low[1] <= 0
+        # Of 0 and M, τ is taken with the one that it is closer to.
+        with_top = (np.abs(first - second) < 2) | (cells.high[1] < cells.high[0])
+        end = np.minimum(first, second) + np.where(with_top, 0, 1)
+        end = np.clip(end, start, np.maximum(stop - 1, start))
+        # With the level at its end, 0 or M, the letter may be between 0 and M; the others are not then.
+        between = self._may_be_between(cells)[letter, each]
+        alone = between & (at_zero != at_top) & (cells.free == ANY)
+        turn = np.where(at_top, 0.0, 1.0)
+        alone &= (least <= turn) & (most >= turn + 1)
+        end = np.where(alone, turn, end)
         middle = np.where((least < 1) & (most > 1), 1.0, (least + most) / 2)
-        start, stop = self._whole_if_inside(low, least, most)
-        end = np.clip(np.minimum(first, second), start, np.maximum(stop - 1, start))
-        edge = _at_an_edge(low)
-        return np.where(edge, middle, end), np.where(edge, middle, np.minimum(end + 1, stop))
+        halved = between & ~alone
+        lower = least, np.where(halved, middle, end), cells.free
+        upper = np.where(halved, middle, np.minimum(end + 1, stop)), most, cells.free
+        only = np.flatnonzero(alone)
+        places = np.concatenate([each, each, only])
+        ranges = np.concatenate([lower, upper, np.stack([turn, turn + 1, letter])[:, only]], axis=1)
+        return places, _with_ranges(cells, places, letter[places], ranges)
 
-    def _whole_if_inside(self, low: Floats, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        edge = _at_an_edge(low)
-        return np.where(edge, least, np.ceil(least)), np.where(edge, most, np.floor(most))
+    def _may_be_between(self, cells: Region) -> Bools:
+        """Whether each letter of each cell may be between two choices that differ, for some column in it."""
+        above_zero = (cells.low[0] <= 0) & (cells.most > 1)
+        below_top = (cells.low[1] <= 0) & (cells.least < 1)
+        letters = np.arange(self.letters)[:, None]
+        may: Bools = (above_zero | below_top) & ((cells.free == ANY) | (cells.free == letters))
+        return may
+
+    def _ranges(self, cells: Region) -> tuple[Floats, Floats]:
+        """The ranges of letters, where these are at whole choices from such to such."""
+        between = self._may_be_between(cells)
+        return np.where(between, cells.least, np.ceil(cells.least)), np.where(between, cells.most, np.floor(cells.most))
 
 
 class KLShape:
     """A KL ball: levels κ and largest lifts M. The range of a letter is one of shares of M."""
 
-    whole = (0.0, 1.0)
+    each, whole = _STEPS + 1, (0.0, 1.0)
 
     def __init__(self, f: Function, p: Floats, y: Floats, priors: KLBall, ratio: float) -> None:
         self.f, self.p, self.y, self.ratio, self.letters = f, p, y, ratio, len(p)
@@ -178,7 +212,8 @@ class KLShape:
         levels = np.concatenate([[0.0], np.geomspace(_LARGEST_LEVEL / 4**8, _LARGEST_LEVEL, 9), [math.inf]])
         return _grid(levels, np.linspace(1, self.ratio, 9))
 
-    def choices(self, low: Floats, high: Floats, least: Floats, most: Floats) -> Choices:
+    def choices(self, cells: Region) -> Choices:
+        low, high, least, most = cells.low, cells.high, cells.least, cells.most
         last = np.isinf(high[0])
         level, top = _corners(low, np.where(np.isinf(high), low, high))
         first, further = low[0][:, None, None], (level - low[0])[:, :, None, None]
@@ -212,9 +247,7 @@ class KLShape:
         worth = self.p[:, None] * self.f(lifts) - self.y[:, None] * lifts
         return Choices(worth, self.p[:, None] * lifts, cost, room, (np.zeros_like(gained), gained))
 
-    def narrowed(
-        self, cells: tuple[Floats, Floats], least: Floats, most: Floats, choices: Choices, kept: Bools
-    ) -> tuple[Floats, Floats]:
+    def narrowed(self, cells: Region, choices: Choices, kept: Bools) -> tuple[Floats, Floats]:
         # Lifts between two choices that are out are out as well; next to one that is in they are in.
         lifts = np.divide(choices.mass, self.p[:, None], out=np.zeros_like(choices.mass), where=self.p[:, None] > 0)
         last = kept.shape[2] - 1
@@ -224,24 +257,26 @@ class KLShape:
         )
         lightest = np.take_along_axis(lifts.min(axis=0), first[..., None], axis=2)[..., 0]
         heaviest = np.take_along_axis(lifts.max(axis=0), final[..., None], axis=2)[..., 0]
-        low, high = (end[1][:, None] for end in cells)
+        low, high = cells.low[1][:, None], cells.high[1][:, None]
         from_least, to_most = lightest / high / _ABOVE, heaviest / low * _ABOVE
         from_least = np.where(self.p > 0, from_least, 0.0)
         to_most = np.where((self.p > 0) & (final < last), to_most, 1.0)
-        return np.maximum(least, from_least.T), np.minimum(most, to_most.T)
+        return np.maximum(cells.least, from_least.T), np.minimum(cells.most, to_most.T)
 
-    def parted(
-        self, low: Floats, first: Indices, second: Indices, least: Floats, most: Floats
-    ) -> tuple[Floats, Floats]:
-        shares = np.append(self.parts, 1.0)
+    def parted(self, cells: Region, letter: Indices, first: Indices, second: Indices) -> tuple[Indices, Region]:
+        each, shares = np.arange(len(letter)), np.append(self.parts, 1.0)
+        least, most = cells.least[letter, each], cells.most[letter, each]
         middle = least + (most - least) * (shares[first] + shares[second]) / 2
-        return middle, middle
+        places = np.concatenate([each, each])
+        ranges = np.concatenate([(least, middle, cells.free), (middle, most, cells.free)], axis=1)
+        return places, _with_ranges(cells, places, letter[places], ranges)
 
 
-def _at_an_edge(low: Floats) -> Bools:
-    """Whether a cell of a box has columns in which τ is zero or M."""
-    edge: Bools = (low[0] <= 0) | (low[1] <= 0)
-    return edge
+def _with_ranges(cells: Region, places: Indices, letter: Indices, ranges: Floats) -> Region:
+    """Some of the cells, each with another range of one letter; and the letter that may be between two choices."""
+    each, least, most = np.arange(len(places)), cells.least[:, places], cells.most[:, places]
+    least[letter, each], most[letter, each] = ranges[:2]
+    return Region(cells.low[:, places], cells.high[:, places], least, most, ranges[2])
 
 
 def _caps(p: Floats) -> Floats:

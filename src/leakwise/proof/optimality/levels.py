@@ -24,19 +24,22 @@ import numpy as np
 
 from leakwise.priors import Box, KLBall, PriorSet
 from leakwise.proof.optimality.functions import Function, Late, never
-from leakwise.proof.optimality.level_choices import BoxShape, Choices, KLShape, Shape
+from leakwise.proof.optimality.level_choices import ANY, BoxShape, Choices, KLShape, Region, Shape
 from leakwise.types import Floats, Indices
 
 __all__ = ["largest_by_levels"]
 
-_ROUNDS, _AT_ONCE = 100, 64
-_PATIENCE, _SLOW = 12, 0.02  # rounds that must bring this share of what is missing
+_ROUNDS, _PATIENCE = 120, 25  # at most, and so many that bring next to nothing
+_AT_ONCE = 1 << 14  # choices of letters in all cells that are cut in a round
 _APART = (0.0, 0.1, 0.4, 1.6, 6.4, math.inf)
 _IDLE = 1e-2  # a price of cost below which it may have been found where the cost did not count
 _DEAREST = 2e6  # of the prices of cost that are tried
 _FAR = 100.0  # a price of mass above which it may have been found where no column has a mass of one
 _BETTER = 0.999  # of its bound: what a cell must at least be brought to
-_LITTLE = 1e-3  # of what is missing: gains below this count as this
+_SCALE, _LITTLE = 0.05, 1e-3  # of what utility there can be: gains above and below these count as these
+_FINITE = 1e6  # no reduced cost that matters is above it
+_THIN = 0.05  # of M: sides of a cell that are hardly worth cutting
+_WEAK = 0.0003  # a product of gains that another way to cut may exceed
 _REGRET = 8.0  # how much a letter that prefers one choice counts against cutting there
 
 
@@ -56,46 +59,41 @@ def largest_by_levels(
         return math.inf
     low, high = shape.start()
     none, ranges = np.zeros(low.shape[1]), np.ones((shape.letters, low.shape[1]))
-    whole = _Cells(none + math.inf, low, high, shape.whole[0] * ranges, shape.whole[1] * ranges, none, none, none, none)
+    least, most = (end * ranges for end in shape.whole)
+    nobody = np.zeros(low.shape, dtype=np.intp)
+    whole = _Cells(low, high, least, most, none + ANY, none + math.inf, none, none, nobody[0], nobody)
     cells = _looked_at(shape, whole, room, wide=True).above(room)
-    tops: list[float] = []
+    number = min(max(_AT_ONCE // (shape.letters * shape.each), 16), 256)
+    # How a cell is cut must not depend on what is to be shown, or the checker would go another way than the search.
+    most = np.minimum(shape.cap, ratio)
+    scale, tops = _SCALE * float(p @ (f(0 * most) + (f(most) - f(0 * most)) / most)), list[float]()
     for _ in range(_ROUNDS):
         if not len(cells.bound) or late():
             break
         tops.append(float(cells.bound[0]))
-        if len(tops) > _PATIENCE and tops[-_PATIENCE - 1] - tops[-1] < _SLOW * (tops[-1] - room):
+        if len(tops) > _PATIENCE and tops[-_PATIENCE] - tops[-1] < _LITTLE * scale:
             break
-        cut, others = cells.taken(slice(_AT_ONCE)), cells.taken(slice(_AT_ONCE, None))
-        ways = cut.halves(0), cut.halves(1), cut.by_letter(shape)
-        parts = [_looked_at(shape, halves, room, wide=False) for halves in ways]
-        cells = others.joined(_best(cut, parts, room).above(room))
+        cut, others = cells.taken(slice(number)), cells.taken(slice(number, None))
+        cells = others.joined(*_parts(shape, cut, room, scale)).above(room)
     return float(cells.bound[0]) if len(cells.bound) else room
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """Rectangles and ranges of letters with their bounds, the largest first, prices, and a letter to part next."""
+class _Cells(Region):
+    """Cells with their bounds, the largest first, prices, and a letter to part next."""
 
     bound: Floats
-    low: Floats
-    high: Floats
-    least: Floats
-    most: Floats
     mu: Floats
     nu: Floats
-    letter: Floats
-    choices: Floats  # the two of that letter which are to be told apart: first + second / 1024
+    letter: Indices
+    pair: Indices  # the two choices of that letter which are to be told apart (2 × cells)
 
     def taken(self, places: Indices | slice) -> _Cells:
         return _Cells(*(each[..., places] for each in vars(self).values()))
 
-    def beside(self, other: _Cells) -> _Cells:
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return _Cells(*(np.concatenate(pair, axis=-1) for pair in pairs))
-
-    def joined(self, other: _Cells) -> _Cells:
-        both = self.beside(other)
-        return both.taken(np.argsort(-both.bound, kind="stable"))
+    def joined(self, *others: _Cells) -> _Cells:
+        parts = zip(*(vars(each).values() for each in (self, *others)), strict=True)
+        return _Cells(*(np.concatenate(part, axis=-1) for part in parts))
 
     def above(self, room: float) -> _Cells:
         order = np.argsort(-self.bound, kind="stable")
@@ -107,26 +105,31 @@ class _Cells:
         middle = np.where(np.isinf(last), 4 * first, (first + np.where(np.isinf(last), 0.0, last)) / 2)
         left, right = self.high.copy(), self.low.copy()
         left[side] = right[side] = middle
-        return replace(self, high=left).beside(replace(self, low=right))
-
-    def by_letter(self, shape: Shape) -> _Cells:
-        """Return the cells with one letter in the lower part of its range, then those with it in the upper one."""
-        each, letter = np.arange(len(self.bound)), self.letter.astype(np.intp)
-        first = self.choices.astype(np.intp)
-        second = np.rint((self.choices - first) * 1024).astype(np.intp)
-        least, most = self.least.copy(), self.most.copy()
-        end, begin = shape.parted(self.low, first, second, least[letter, each], most[letter, each])
-        least[letter, each], most[letter, each] = begin, end
-        return replace(self, most=most).beside(replace(self, least=least))
+        return replace(self, high=left).joined(replace(self, low=right))
 
 
-def _best(cells: _Cells, parts: list[_Cells], room: float) -> _Cells:
-    """Return the cells cut in the way that brings both parts most, as a product."""
-    missing = cells.bound - room
-    gains = [np.clip(cells.bound - part.bound.reshape(2, -1), _LITTLE * missing, missing) for part in parts]
-    chosen = np.array([gain.prod(axis=0) for gain in gains]).argmax(axis=0)
-    best = [part.taken(np.flatnonzero(np.tile(chosen == number, 2))) for number, part in enumerate(parts)]
-    return best[0].beside(best[1]).beside(best[2])
+def _parts(shape: Shape, cells: _Cells, room: float, scale: float) -> list[_Cells]:
+    """Return the cells cut by a letter, or along a side where that brings the first two parts more, as a product."""
+
+    def gained(cells: _Cells, parts: _Cells) -> Floats:
+        first_two = parts.bound[: 2 * len(cells.bound)].reshape(2, -1)
+        gains = np.minimum(cells.bound, _FINITE) - np.minimum(first_two, _FINITE)
+        product: Floats = np.clip(gains / scale, _LITTLE, 1.0).prod(axis=0)
+        return product
+
+    places, parts = shape.parted(cells, cells.letter, *cells.pair)
+    by_letter = _looked_at(shape, replace(cells.taken(places), **vars(parts)), room, wide=False)
+    gain = gained(cells, by_letter)
+    wide = ~((cells.high - cells.low).max(axis=0) <= _THIN * cells.high.sum(axis=0))
+    weak = np.flatnonzero(wide | (gain < _WEAK))
+    some, way = cells.taken(weak), np.zeros(len(gain), dtype=np.intp)
+    if not len(weak):
+        return [by_letter]
+    sides = [_looked_at(shape, some.halves(side), room, wide=False) for side in (0, 1)]
+    way[weak] = np.array([gain[weak], *(gained(some, halves) for halves in sides)]).argmax(axis=0)
+    chosen = np.tile(way[weak], 2)
+    halves = [halves.taken(np.flatnonzero(chosen == side + 1)) for side, halves in enumerate(sides)]
+    return [by_letter.taken(np.flatnonzero(way[places] == 0)), *halves]
 
 
 def _looked_at(shape: Shape, cells: _Cells, room: float, *, wide: bool) -> _Cells:
@@ -134,7 +137,7 @@ def _looked_at(shape: Shape, cells: _Cells, room: float, *, wide: bool) -> _Cell
 
     Choices with which no column exceeds ``room`` are taken out of the ranges of their letters.
     """
-    choices = shape.choices(cells.low, cells.high, cells.least, cells.most)
+    choices = shape.choices(cells)
     found, nu = _prices(choices, cells.mu, cells.nu, wide, shared=False)
     # Prices of mass that differ much cost more than they bring: all are tried at several distances from the highest.
     tries = np.array([np.maximum(found, found.max(axis=0) - apart) for apart in _APART])
@@ -152,7 +155,7 @@ def _looked_at(shape: Shape, cells: _Cells, room: float, *, wide: bool) -> _Cell
     with_it = (total[..., None, None] - (left.max(axis=3, keepdims=True) - left)).max(axis=0)
     kept = ~(with_it <= room)
     kept |= ~kept.any(axis=2, keepdims=True)
-    least, most = shape.narrowed((cells.low, cells.high), cells.least, cells.most, choices, kept)
+    least, most = shape.narrowed(cells, choices, kept)
     letter, first, second = _undecided(choices, mu, nu)
     return replace(
         cells,
@@ -162,7 +165,7 @@ def _looked_at(shape: Shape, cells: _Cells, room: float, *, wide: bool) -> _Cell
         mu=mu.mean(axis=0),
         nu=nu,
         letter=letter,
-        choices=first + second / 1024,
+        pair=np.stack([first, second]),
     )
 
 
@@ -173,7 +176,7 @@ def _best_of(choices: Choices, tries: Floats, nu: Floats) -> tuple[Floats, Float
     return tries[totals.argmin(axis=0), :, np.arange(len(nu))].T.copy(), totals.min(axis=0)
 
 
-def _undecided(choices: Choices, mu: Floats, nu: Floats) -> tuple[Floats, Indices, Indices]:
+def _undecided(choices: Choices, mu: Floats, nu: Floats) -> tuple[Indices, Indices, Indices]:
     """For each cell the letter that is most torn between two choices, which differ much, and these choices."""
     worth, mass, cost = (part.mean(axis=0) for part in (choices.worth, choices.mass, choices.cost))
     mu, nu = mu.mean(axis=0)[:, None, None], nu[:, None, None]
@@ -187,7 +190,7 @@ def _undecided(choices: Choices, mu: Floats, nu: Floats) -> tuple[Floats, Indice
     second = torn.argmax(axis=2)
     each = np.arange(len(torn))
     letter = np.take_along_axis(torn, second[..., None], axis=2)[..., 0].argmax(axis=1)
-    return letter.astype(np.float64), best[each, letter, 0], second[each, letter]
+    return letter, best[each, letter, 0], second[each, letter]
 
 
 def _prices(choices: Choices, mu: Floats, nu: Floats, wide: bool, *, shared: bool) -> tuple[Floats, Floats]:
