@@ -96,7 +96,7 @@ def solve(
         search.ceiling = min(search.ceiling, separable_bound(separable, b, reached, tolerance, share))
     if problem.letters > 2 and problem.rows.shape[1] <= _MOST_CENTRED and not keep and search.open(deadline):
         reached = max(search.value, floor)
-        search.ceiling = min(search.ceiling, centre_bound(problem, b, search.belief, reached, tolerance, deadline))
+        search.ceiling = centre_bound(problem, b, search.belief, reached, tolerance, deadline, search.bound)
     if search.open(deadline) and not keep:
         search = _fittest(search, deadline)
     while search.open(deadline):

@@ -34,7 +34,7 @@ _STEPS, _HALVINGS = 30, 20
 _STARTS, _CLIMB, _ROUNDS = 30, 200, 30
 _LOW, _HIGH = 1e-9, 1e6  # of λ
 _CLOSE, _KEPT = 0.05, 40  # beliefs that reach nearly as much as the best are kept
-_SHARE = 0.4  # of the time, where the bound cannot close
+_SHARE = 0.7  # of the time, where the bound cannot close
 
 
 @dataclass(eq=False)
@@ -150,8 +150,16 @@ def _total(g: Floats, lam: float, b: float) -> float:
     return top + lam * math.log(float(np.exp((g - top) / lam).sum())) - lam * b
 
 
-def centre_bound(problem: Problem, b: float, belief: Floats, value: float, tolerance: float, deadline: float) -> float:
-    """Return an upper bound on max I; ``value`` is known to be reached, by ``belief``."""
+def centre_bound(
+    problem: Problem,
+    b: float,
+    belief: Floats,
+    value: float,
+    tolerance: float,
+    deadline: float,
+    ceiling: float = math.inf,
+) -> float:
+    """Return an upper bound on max I; ``value`` is known to be reached, by ``belief``, and ``ceiling`` is proven."""
     rng, outputs = np.random.default_rng(0), problem.rows.shape[1]
     starts, beliefs, even = [], [], []
     for block in problem.blocks:
@@ -162,7 +170,7 @@ def centre_bound(problem: Problem, b: float, belief: Floats, value: float, toler
         own = belief[block] + 1e-12 * even[-1][0]
         beliefs.append(np.concatenate([own[None] / own.sum(), even[-1]]))
     x = np.append(np.log(_normalised(belief @ problem.rows + 1e-9 / outputs)), max(worth_of(problem, belief), 1e-4))
-    best, started = math.inf, time.monotonic()
+    best, started = ceiling, time.monotonic()
     while time.monotonic() < deadline:
         for _ in range(_ROUNDS):
             atoms = Atoms.of(problem, beliefs)
@@ -180,6 +188,8 @@ def centre_bound(problem: Problem, b: float, belief: Floats, value: float, toler
             lost = _total(tops, lam, b) - value  # at least that much, however well the laws are searched
             if lost + value <= known + 0.1 * tolerance:
                 break
+        if value + lost >= best:
+            break
         share = max(0.9 * (tolerance - lost), 0.1 * lost, 1e-9)
         search = LawSearch(problem, views(problem, lam)[-1], centre, lam, tops, share)
         end = deadline if lost <= tolerance else started + _SHARE * (deadline - started)

@@ -26,9 +26,9 @@ from leakwise.types import Floats, Indices
 __all__ = ["LawSearch"]
 
 _BATCH, _NUMBERS = 256, 1_000_000
-_BARRIERS, _OF_THE_GAP = (1.0, 0.1), 0.3  # barriers cost as much as there are groups, of what is above the target
+_OF_THE_GAP = 0.2  # what barriers cost, of what is above the target
 _FINEST, _COARSEST = 1e-8, 1e-3
-_STEPS, _HALVINGS = 4, 4
+_STEPS, _HALVINGS = 3, 4
 _PART, _PARTS = 0.25, (0.0, 0.3, 0.6, 0.9)  # β, as a part of what the entropy can pay for: while minimising, and after
 _SHARE = 0.99
 _RAYS = (10.0, 100.0, 1000.0)
@@ -158,19 +158,16 @@ class _Value:
     def relax(self, cells: _Cells, enough: float) -> Floats:
         """Bound cells, from their multipliers and v' on, which are improved; return the beliefs behind the bounds."""
         slope, constant = self.chords(cells)
-        belief, groups = cells.point, cells.low.shape[1]
-        gap = np.clip(_OF_THE_GAP / groups * (cells.bound - enough), _FINEST, _COARSEST)[:, None]
-        for share in _BARRIERS:
-            barrier = share * gap
-            each, _, left = self.weights(cells.point, slope, _PART)
-            cells.push = self.minimised(each, left, cells, cells.push, barrier)
-            self.prove(cells, slope, constant, cells.push, _PART)
-            _, belief = self.tilted(each, left, cells.push)
-            # v' = v is best; going there at once overshoots.
-            kept = 1 - left / self.lam
-            logs = kept * np.log(cells.point) + (1 - kept) * np.log(np.maximum(belief, _LEAST))
-            e = np.exp(logs - logs.max(axis=1, keepdims=True))
-            cells.point = (1 - _EVEN) * e / e.sum(axis=1, keepdims=True) + _EVEN / e.shape[1]
+        barrier = _OF_THE_GAP / cells.low.shape[1] * (cells.bound - enough)[:, None]
+        each, _, left = self.weights(cells.point, slope, _PART)
+        cells.push = self.minimised(each, left, cells, cells.push, np.clip(barrier, _FINEST, _COARSEST))
+        self.prove(cells, slope, constant, cells.push, _PART)
+        _, belief = self.tilted(each, left, cells.push)
+        # v' = v is best; going there at once overshoots.
+        stay = 1 - left / self.lam
+        logs = stay * np.log(cells.point) + (1 - stay) * np.log(np.maximum(belief, _LEAST))
+        e = np.exp(logs - logs.max(axis=1, keepdims=True))
+        cells.point = (1 - _EVEN) * e / e.sum(axis=1, keepdims=True) + _EVEN / e.shape[1]
         for part in _PARTS:
             self.prove(cells, slope, constant, cells.push, part)
         for factor in _RAYS:  # where no law is in the box
