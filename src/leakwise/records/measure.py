@@ -178,7 +178,7 @@ def _solve(
     )
     if answer.tangent:
         return answer, "the tangent of the information at the worst belief"
-    return answer, f"branch and bound, {answer.boxes:,} boxes of posteriors"
+    return answer, f"branch and bound, {answer.boxes:,} boxes"
 
 
 def _result(

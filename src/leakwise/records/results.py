@@ -119,7 +119,7 @@ class RecordLeakage(Shown):
     closed
         Whether bound - value came within the tolerance asked for. When it did not, both sides hold all the same.
     boxes
-        How many boxes of posteriors were bounded.
+        How many boxes (of posteriors, or of laws of the answer) were bounded.
     certificate
         The proof of the bound, which ``verify`` checks: for the pointwise measure always (None: there is no bound),
         else the whole tree of boxes where ``certificate=True`` asked for it.

@@ -88,6 +88,7 @@ def solve(
     search.corners = ceiling
     search.near, search.tangent = tangent_bound(problem, b, search.belief)
     search.begin()
+    laws = 0
     # The separable bound, that of a centre and merged outcomes have no proof that is kept.
     separable = separable_of(problem) if problem.rows.shape[1] >= _MANY_OUTPUTS and not keep else None
     if separable is not None and search.open(deadline):
@@ -96,12 +97,13 @@ def solve(
         search.ceiling = min(search.ceiling, separable_bound(separable, b, reached, tolerance, share))
     if problem.letters > 2 and problem.rows.shape[1] <= _MOST_CENTRED and not keep and search.open(deadline):
         reached = max(search.value, floor)
-        search.ceiling = centre_bound(problem, b, search.belief, reached, tolerance, deadline, search.bound)
+        search.ceiling, laws = centre_bound(problem, b, search.belief, reached, tolerance, deadline, search.bound)
     if search.open(deadline) and not keep:
         search = _fittest(search, deadline)
     while search.open(deadline):
         search.round()
     found = search.answer()
+    found = replace(found, boxes=found.boxes + laws)
     if b == asked:
         return found
     # What is reached is reached with the entropy that was asked for.

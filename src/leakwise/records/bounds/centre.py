@@ -158,8 +158,11 @@ def centre_bound(
     tolerance: float,
     deadline: float,
     ceiling: float = math.inf,
-) -> float:
-    """Return an upper bound on max I; ``value`` is known to be reached, by ``belief``, and ``ceiling`` is proven."""
+) -> tuple[float, int]:
+    """Return an upper bound on max I, and how many boxes were open on the way.
+
+    ``value`` is known to be reached, by ``belief``, and ``ceiling`` is proven.
+    """
     rng, outputs = np.random.default_rng(0), problem.rows.shape[1]
     starts, beliefs, even = [], [], []
     for block in problem.blocks:
@@ -170,7 +173,7 @@ def centre_bound(
         own = belief[block] + 1e-12 * even[-1][0]
         beliefs.append(np.concatenate([own[None] / own.sum(), even[-1]]))
     x = np.append(np.log(_normalised(belief @ problem.rows + 1e-9 / outputs)), max(worth_of(problem, belief), 1e-4))
-    best, started = ceiling, time.monotonic()
+    best, boxes, started = ceiling, 0, time.monotonic()
     while time.monotonic() < deadline:
         for _ in range(_ROUNDS):
             atoms = Atoms.of(problem, beliefs)
@@ -194,10 +197,11 @@ def centre_bound(
         search = LawSearch(problem, views(problem, lam)[-1], centre, lam, tops, share)
         end = deadline if lost <= tolerance else started + _SHARE * (deadline - started)
         search.run(end)
+        boxes += search.count
         total = _total(search.bounds, lam, b)
         size = 2 + float(np.abs(search.bounds).max()) + lam * (abs(b) + 2)
         best = min(best, total + EPS * (16 + outputs) * size)
         if not search.better or best <= value + tolerance:
             break
         starts = [np.concatenate(pair) for pair in zip(starts, search.found, strict=True)]
-    return best
+    return best, boxes

@@ -232,7 +232,7 @@ class LawSearch:
         proven = self.enough.copy()
         for negative, _, k, _, _ in self.heap:
             proven[k] = max(proven[k], self.reached[k] - negative)
-        return np.asarray(proven * (1 + 2 * EPS) + 2 * EPS)
+        return np.asarray(proven + 4 * EPS * (1 + np.abs(proven) + np.abs(self.reached)))
 
     def enter(self, k: int, cells: _Cells) -> None:
         """Bound cells of the k-th value, and keep those that are still open."""
