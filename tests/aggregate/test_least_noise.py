@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import pytest
@@ -53,6 +54,28 @@ def test_intervals_histograms_and_totals() -> None:
     sums = lw.aggregate.total(unknown=6, prior={0: "0.45", 1: "0.1", 2: "0.45"}).noise_for(lift=1.5, within=1e-4)
     assert sums.noise is not None
     assert 1.499 < sums.aggregate.lift <= 1.5
+
+
+def test_what_is_not_proven_to_need_noise_is_not_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the records are too many to write out, a bound above the limit proves no need."""
+    prior = {0: "0.45", 1: "0.1", 2: "0.45"}
+    few = lw.aggregate.total(unknown=6, prior=prior).noise_for(lift=1.5, within=1e-2)
+    assert few.needs
+    assert few.sentence.startswith("This total needs noise")
+    monkeypatch.setattr(sys.modules[type(few.aggregate).__module__], "_MOST_BITS", 1 << 12)
+    many = lw.aggregate.total(unknown=60, prior=prior).noise_for(lift=1.9, delta=1e-3, within=0.1)
+    assert many.needed
+    assert many.without.attained < math.log(1.9) < many.without.epsilon
+    assert not many.needs
+    assert many.sentence.startswith("That this total needs no noise is not proven; ε = ")
+    assert not many.to_dict()["needs"]
+
+
+def test_a_bound_from_the_histogram_says_so() -> None:
+    found = lw.aggregate.total(unknown=6366, prior={0: "0.4", "0.5": "0.3", 12: "0.3"}).envelope(1e-6)
+    assert "whatever is done to the total" in found.sentence
+    assert "proven of a histogram of the same records" in found.sentence
+    assert "the truth may be lower" in repr(found)
 
 
 def test_a_limit_that_is_no_float_is_kept() -> None:

@@ -21,6 +21,7 @@ from leakwise.proof import AggregateCertificate, Certificate, EnvelopeCertificat
 __all__ = ["AggregateEnvelope", "attained_by_thresholds", "by_thresholds", "of_program", "result"]
 
 Piece = tuple[Fraction, ...]
+_LOOSE = 0.1  # of a leakage: a gap that is said in words
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -68,10 +69,12 @@ class AggregateEnvelope(Drawn):
     def sentence(self) -> str:
         """The guarantee in words."""
         proof = self.certificate
-        if isinstance(proof, EnvelopeCertificate):  # of the mechanism that was written out
-            words = record_guarantee(proof.lift, self.aggregate.kind, self.aggregate.unknown, self.delta)
-        elif isinstance(proof, AggregateCertificate):
+        if isinstance(proof, AggregateCertificate) and proof.kind == self.aggregate.kind:
             words = proof.sentence
+        elif isinstance(proof, AggregateCertificate | EnvelopeCertificate):  # or of a mechanism that was written out
+            words = record_guarantee(proof.lift, self.aggregate.kind, self.aggregate.unknown, self.delta)
+            if isinstance(proof, AggregateCertificate):
+                words += f" It is proven of a {proof.kind} of the same records, which tells at least as much."
         else:
             return self.aggregate.sentence
         return f"{words} {self.aggregate.known}".rstrip()
@@ -89,6 +92,8 @@ class AggregateEnvelope(Drawn):
         ]
         words = Broken(self.sentence) if self.certificate is None else Kept(self.sentence)
         parts: list[Any] = [words, Table(["", f"{self.aggregate.kind} of records"], rows, align="ll")]
+        if self.certificate is not None and self.gap > _LOOSE * self.epsilon:
+            parts.append(Notice("This is an upper bound that no known event reaches: the truth may be lower."))
         if self.aggregate.noise is None:
             parts.append(Notice("Only the other unknown records hide this one: whoever learns them learns more."))
         return parts

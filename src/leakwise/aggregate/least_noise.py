@@ -13,7 +13,7 @@ from leakwise.aggregate.envelope import AggregateEnvelope
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.words import Kept
 from leakwise.errors import Infeasible
-from leakwise.exact import Level, as_typed, float_above, float_below, last_that_holds, level
+from leakwise.exact import Level, as_typed, float_above, float_below, last_that_holds, level, log_upper
 from leakwise.guarantee import at_least, at_most
 from leakwise.proof import AggregateCertificate, Certificate, EnvelopeCertificate
 
@@ -54,8 +54,13 @@ class LeastNoise(Drawn):
 
     @property
     def needed(self) -> bool:
-        """Whether the limit needs noise at all."""
+        """Whether noise was added: without it, that the limit is kept is not proven."""
         return self.noise is not None
+
+    @property
+    def needs(self) -> bool:
+        """Whether it is proven that the limit is exceeded without noise."""
+        return self.without.certificate is None or self.without.attained > log_upper(self.asked.above)
 
     @property
     def certificate(self) -> AggregateCertificate | EnvelopeCertificate | Certificate | None:
@@ -68,8 +73,9 @@ class LeastNoise(Drawn):
         kind = self.aggregate.kind
         if self.noise is None:
             return f"This {kind} needs no noise for this limit. {self.found.sentence}"
+        start = f"This {kind} needs noise:" if self.needs else f"That this {kind} needs no noise is not proven;"
         return (
-            f"This {kind} needs noise: ε = {at_least(self.noise)} is enough, a standard deviation of "
+            f"{start} ε = {at_least(self.noise)} is enough, a standard deviation of "
             f"{at_most(self.aggregate.deviation)}. {self.found.sentence}"
         )
 
@@ -80,10 +86,10 @@ class LeastNoise(Drawn):
             ["noise ε", "none needed" if self.noise is None else at_least(self.noise, 6)],
             ["standard deviation of the noise", at_most(self.aggregate.deviation, 6)],
             ["lift, proven", at_most(self.found.lift, 6)],
-            ["lift without noise", at_most(self.without.lift, 6)],
+            ["lift without noise, proven", at_most(self.without.lift, 6)],
             ["lift for every prior", at_most(self.aggregate.anyone, 6)],
         ]
-        return [Kept(self.sentence), Table(["", f"least noise for a {self.aggregate.kind}"], rows, align="ll")]
+        return [Kept(self.sentence), Table(["", f"noise for a {self.aggregate.kind}"], rows, align="ll")]
 
     def chart(self) -> dict[str, Any]:
         """The leakage without noise and with the least as a Vega-Lite bar chart, beside the limit."""
@@ -105,6 +111,7 @@ class LeastNoise(Drawn):
             "delta": float_above(self.delta),
             "lift": self.found.lift,
             "epsilon": self.found.epsilon,
+            "needs": self.needs,
             "without_noise": self.without.lift,
             "anyone": self.aggregate.anyone,
             "sentence": self.sentence,

@@ -77,8 +77,8 @@ def pr_capacities() -> Sequence[Finding]:
     where="Problems 2 and 3, convexity",
     says="For a fixed adversary the leakage is convex in the mechanism. Because of the maximization over adversaries "
     "the design problems are treated as non-convex, and solved by alternating to a stationary point.",
-    truth="The maximum of convex functions is convex, so that both problems are convex in the mechanism. Cutting "
-    "planes, with a certified answer to Problem 1, give the optimum with a proven gap.",
+    truth="The maximum of convex functions is convex, so that both problems are convex in the mechanism. A list of "
+    "adversaries, each a certified answer to Problem 1, gives the optimum with a proven gap.",
 )
 def pr_convexity() -> Sequence[Finding]:
     """The worst-case leakage of a mixture of two mechanisms, and a design with both sides proven."""

@@ -20,7 +20,7 @@ _TRUE = 1e-3  # how closely the true leakage of an alternating design is asked f
     paper="PR",
     title="Least leakage for a distortion",
     shows="Parity of three bits against adversaries with H(X) ≥ 1.5 nats. Above: the least leakage at each "
-    "distortion, proven from both sides by cutting planes; it is that of the symmetric channel with flip D. Beside it "
+    "distortion, proven from both sides; it is that of the symmetric channel with flip D. Beside it "
     "the leakage that Algorithm 6 reports for its own mechanism (against the last adversary it met), and what that "
     "mechanism leaks in truth. Below: the distortion that is used.",
     printed="Leakage falls as D grows; the achieved distortion tracks D closely from below; the curve is the Pareto "

@@ -26,7 +26,7 @@ __all__: list[str] = []
     says="Algorithm 6 returns a mechanism and, as its worst-case leakage, max_i I(X_i; Y) for the current adversary; "
     "Figures 6 and 7 show bounds that are kept with a little to spare.",
     truth="The mechanism is fitted to the last adversary, and its leakage must be taken against all of them: another "
-    "one can learn nearly the whole bit. Cutting planes keep every adversary met. Our run of Algorithm 6 is as "
+    "one can learn nearly the whole bit. Our own search keeps every adversary met. Our run of Algorithm 6 is as "
     "printed, with a limit on the rounds; the listing of Algorithm 9 is not in the text that we have, and our "
     "reconstruction of it behaves in the same way.",
 )

@@ -28,6 +28,9 @@ def test_a_count_with_its_certificate_and_its_judge(tmp_path: Path) -> None:
     assert plain["epsilon"] == lw.aggregate.count(unknown=1000, prior="0.3", noise=1).envelope("1e-6").epsilon
     assert plain["aggregate"]["epsilon"] == pytest.approx(0.584, abs=5e-4)
     assert lw.verify(file).to_dict()["lift"] == plain["lift"]
+    saved = " ".join(run(*words, "--certificate", str(file)).split())
+    assert "Certificate saved" in saved
+    assert "It is about 1,000 unknown records of one count" in saved
     assert "1.2427 times as likely whatever is done to the count" in run(*words)
     assert "is kept" in run(*words, "--fail-above", "1.25")
     assert "is broken" in run(*words, "--fail-above", "1.2", code=1)

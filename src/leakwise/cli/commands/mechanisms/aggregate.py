@@ -10,7 +10,7 @@ import typer
 from leakwise.cli.options.fail_above import FailAboveOption, judged, read_fail_above
 from leakwise.cli.options.results import CertificateOption, PlotOption, save_picture
 from leakwise.cli.options.typed import number, number_if_given
-from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
+from leakwise.cli.screen.output import AllOption, JsonOption, Said, say, show
 from leakwise.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -210,6 +210,9 @@ def _tell(
         drawn = made.sample(answer, records=records)
         told = Said([*told._shown(), f"Released: {drawn}"], {**told.to_dict(), "released": drawn})
     show(told, as_json, everything)
+    if certificate is not None and not as_json:
+        whole = f"It is about {made.unknown:,} unknown records of one {made.kind}: say so to those who get it."
+        say(f"Certificate saved: {certificate}; check it with: leakwise verify {certificate}. {whole}")
     save_picture(found, plot)
     if not kept:
         raise typer.Exit(1)
