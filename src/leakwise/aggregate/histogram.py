@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -153,6 +153,18 @@ class Histogram(Aggregate):
             [labels[place] for place in possible.tolist()],
         )
 
+    def sample(self, answer: Any, **options: Any) -> Any:
+        """Draw the release of true counts, in the order of the prior's values or by their names: as they were given.
+
+        See :meth:`Aggregate.sample` for the options.
+        """
+        if not isinstance(answer, Mapping):
+            return super().sample(answer, **options)
+        labels = self.prior.labels
+        if set(answer) != set(labels):
+            raise InvalidInput(f"answer must have a count for each of {list(labels)!r}, and no other. Got {answer!r}.")
+        return dict(zip(labels, super().sample([answer[label] for label in labels], **options), strict=True))
+
     def _in_steps(self, answer: Any) -> Counts:
         cells = answer.tolist() if isinstance(answer, np.ndarray) else answer
         whole = isinstance(cells, (list, tuple)) and all(
@@ -161,8 +173,8 @@ class Histogram(Aggregate):
         # In Python's integers, which do not wrap around.
         if not whole or len(cells) != len(self.prior.labels) or sum(map(int, cells)) != self.unknown:
             raise InvalidInput(
-                f"answer must be {len(self.prior.labels)} whole numbers that sum to the {self.unknown:,} records "
-                f"(records= says how many). Got {answer!r} instead."
+                f"answer must be {len(self.prior.labels)} whole numbers, of {list(self.prior.labels)!r} in this order, "
+                f"that sum to the {self.unknown:,} records (records= says how many). Got {answer!r} instead."
             )
         return np.array(cells, dtype=np.int64)
 

@@ -68,3 +68,10 @@ def test_what_is_wrong_is_named() -> None:
     assert "nothing to save" in run("count", "--unknown", "9", "--prior", "0,1", "--certificate", "x.json", code=2)
     halves = ["histogram", "--unknown", "3", "--prior", "a=0.5,b=0.5", "--answer", "1.5,2"]
     assert "2 whole numbers" in run(*halves, code=2)
+
+
+def test_counts_are_given_and_released_by_name() -> None:
+    words = ["histogram", "--unknown", "100", "--prior", "a=0.3,b=0.7", "--noise", "40", "--json"]
+    assert json.loads(run(*words, "--answer", "b=70,a=30"))["released"] == {"a": 30, "b": 70}
+    assert json.loads(run(*words, "--answer", "30,70"))["released"] == [30, 70]
+    assert "a count for each of ['a', 'b']" in " ".join(run(*words, "--answer", "a=30,c=70", code=2).split())

@@ -120,7 +120,7 @@ def histogram(
     lift: LiftOption = None,
     answer: Annotated[
         str | None,
-        typer.Option("--answer", metavar="N,N,…", help="Also draw a release of these true counts, with exact noise."),
+        typer.Option("--answer", metavar="a=N,b=N,…", help="Also draw a release of these counts, with exact noise."),
     ] = None,
     records: RecordsOption = None,
     fail_above: FailAboveOption = None,
@@ -133,14 +133,24 @@ def histogram(
 
     \b
     leakwise aggregate histogram --unknown 10000 --prior a=0.5,b=0.3,c=0.2 --delta 1e-6
-    leakwise aggregate histogram --unknown 500 --prior a=0.5,b=0.3,c=0.2 --lift 1.5
+    leakwise aggregate histogram --unknown 500 --prior a=0.5,b=0.3,c=0.2 --lift 1.5 --answer a=260,b=140,c=100
     """
     from leakwise import aggregate
     from leakwise.cli.options.reading import read_prior
 
     made = aggregate.histogram(unknown=unknown, prior=read_prior(prior), noise=noise)
-    true = None if answer is None else [number(word, "--answer") for word in answer.split(",")]
+    true = None if answer is None else _counts(answer, made.prior.labels)
     _tell(made, delta, lift, noise, true, records, fail_above, certificate, plot, as_json, everything)
+
+
+def _counts(answer: str, labels: tuple[Any, ...]) -> list[Any] | dict[Any, Any]:
+    """The true counts, by name or in the order of the values."""
+    words = answer.split(",")
+    if not all("=" in word for word in words):
+        return [number(word, "--answer") for word in words]
+    named = {str(label): label for label in labels}
+    pairs = [word.rsplit("=", 1) for word in words]
+    return {named.get(name.strip(), name.strip()): number(count, "--answer") for name, count in pairs}
 
 
 def total(
