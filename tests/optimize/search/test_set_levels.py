@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import leakwise as lw
 from leakwise.optimize.problem.prior_set_cone import RobustCone
 from leakwise.optimize.problem.utilities import as_utility
+from leakwise.optimize.search import limits
 from leakwise.optimize.search.limits import Limits
 from leakwise.optimize.search.set_levels import has_levels, search_levels
 
@@ -47,3 +49,15 @@ def test_values_never_seen_do_not_loosen_the_bound_beyond_the_entropy(method: st
     found = lw.design(prior.confidence(failure=1e-6, method=method), lift=1000)
     p = prior.probabilities[1:]
     assert found.bound <= -float(p @ np.log(p)) * (1 + 1e-6)
+
+
+def test_little_time_is_shared_by_the_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that spent it all on its first columns would have none to make a mechanism of them."""
+    ticks = itertools.count()
+    monkeypatch.setattr(limits, "now", lambda: next(ticks) / 200)
+    priors = SAMPLE.confidence(failure=1e-6, method="clopper-pearson")
+    told: list[str] = []
+    with pytest.warns(lw.LeakwiseWarning, match="proven gap"):
+        found = lw.design(priors, lift=2, time_limit=0.5, progress=lambda stage, value, bound: told.append(stage))
+    assert found.value > 0.5
+    assert "upper bound" in told

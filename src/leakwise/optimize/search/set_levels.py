@@ -8,6 +8,7 @@ one set to another is priced by adding to sums, and the sets are improved move b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -26,6 +27,7 @@ from leakwise.types import Bools, Floats, Indices
 
 __all__ = ["has_levels", "search_levels"]
 
+_MIX, _BEGIN, _SEARCH = 0.15, 0.35, 0.6  # of the time, where that is limited
 _ROUNDS, _PATIENCE = 300, 5
 _SLOW = 3e-5  # of the value, what a round must bring
 _STARTS = 2000  # divided by the letters: sets that one round begins with
@@ -214,6 +216,8 @@ def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
     levels: _Levels = _BoxLevels(cone) if isinstance(cone.priors, Box) else _KLLevels(cone)
     sets, generator = _Sets(levels, f, p), np.random.default_rng(size)  # not for privacy: the same every time
     starts = max(8, _STARTS // size)
+    # Of the time, each stage leaves some for the next: first columns, better ones, a proof.
+    beginning, searching = limits.until(_BEGIN), limits.until(_SEARCH)
     mixtures = Mixtures(cone, f) if isinstance(cone.priors, Box) else None
     waited = 0
 
@@ -230,18 +234,18 @@ def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
         if mixtures is not None and mixed:
             yield from mixtures.states(y, generator, mixed)
 
-    def found_at(y: Floats, number: int, above: float, mixed: int = 0) -> Floats:
+    def found_at(y: Floats, number: int, above: float, mixed: int = 0, within: Limits = searching) -> Floats:
         """Columns whose reduced cost is above a number, from as many starts."""
         found = {}
         for begin in begun(y, number, mixed):
-            if limits.exhausted:
+            if within.exhausted:
                 break
             state, worth = sets.improved(y, begin)
             if worth > above:
                 found[state.tobytes()] = sets.column(y, state)
         return np.stack(list(found.values()), axis=1) if found else np.empty((size, 0))
 
-    outer = mixed_duals(cone, f, limits) if isinstance(cone.priors, Box) else np.zeros(size)
+    outer = mixed_duals(cone, f, limits.part(_MIX)) if isinstance(cone.priors, Box) else np.zeros(size)
     # Columns whose values are within a factor of t of each other serve every set: with them there is a mechanism.
     raised = np.where(np.concatenate([np.eye(size), 1 - np.eye(size)], axis=1) > 0, cone.ratio_float, 1.0)
     wild = raised / (p @ raised)
@@ -250,8 +254,10 @@ def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
         wild = np.concatenate(
             [wild, cone.linear_max(np.concatenate([np.eye(size), -np.eye(size), noise], axis=1))[1]], axis=1
         )
-    first = [found_at(sign * 0.3 * p * unit, 1, -np.inf) for unit in np.eye(size) for sign in (-1, 1)]
-    columns = np.concatenate([np.ones((size, 1)), wild, *first, found_at(outer, 4 * size, -np.inf)], axis=1)
+    first = [found_at(sign * 0.3 * p * unit, 1, -np.inf, within=beginning) for unit in np.eye(size) for sign in (-1, 1)]
+    columns = np.concatenate(
+        [np.ones((size, 1)), wild, *first, found_at(outer, 4 * size, -np.inf, within=beginning)], axis=1
+    )
     master = Master(p @ f(columns), columns)
 
     def price(solution: MasterSolution) -> Priced:
@@ -265,7 +271,8 @@ def search_levels(cone: RobustCone, f: Function, limits: Limits) -> Found:
         waited = waited + 1 if value - before <= _SLOW * abs(value) else 0
         return waited == _PATIENCE
 
-    done = generate(master, price, limits, rounds=_ROUNDS, ended=slow)
+    done = generate(master, price, searching, rounds=_ROUNDS, ended=slow)
+    limits.stopped |= searching.stopped
     used, value = done.solution.weights > 0, done.solution.value
     candidates = [y for y in (done.solution.duals, outer) if y.any()] + [np.zeros(size)]
     duals, largest = _proven(cone, f, value, candidates, limits)
@@ -282,12 +289,15 @@ def _proven(
         start, left = float(y.sum()), iter(range(rounds))
 
         def late() -> bool:
+            limits.tell("upper bound", value, known)
             return limits.exhausted or next(left, None) is None
 
         return start + largest_by_levels(f, p, y, cone.priors, ratio, value + goal * abs(value) - start, late)
 
     # The duals of the mechanism prove most, given time; others less at once.
+    known = math.inf
     y, best = candidates[0], bound(candidates[0], _CLOSE, _FEW)
+    known = best
     if best > value + _ENOUGH * abs(value):
         best = min(best, bound(y, _ENOUGH, _MANY))
     for other in candidates[1:]:
