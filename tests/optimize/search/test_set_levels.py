@@ -54,10 +54,10 @@ def test_values_never_seen_do_not_loosen_the_bound_beyond_the_entropy(method: st
 def test_little_time_is_shared_by_the_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that spent it all on its first columns would have none to make a mechanism of them."""
     ticks = itertools.count()
-    monkeypatch.setattr(limits, "now", lambda: next(ticks) / 200)
+    monkeypatch.setattr(limits, "now", lambda: next(ticks) / 600)
     priors = SAMPLE.confidence(failure=1e-6, method="clopper-pearson")
     told: list[str] = []
     with pytest.warns(lw.LeakwiseWarning, match="proven gap"):
         found = lw.design(priors, lift=2, time_limit=0.5, progress=lambda stage, value, bound: told.append(stage))
-    assert found.value > 0.5
+    assert found.value > 0.3
     assert "upper bound" in told

@@ -18,6 +18,7 @@ from leakwise.types import Floats
 __all__ = ["Generated", "Priced", "Proof", "generate"]
 
 _ROUNDS = 400
+_FIRST = 1.0  # seconds that the first solve may take at least
 _MOST = 200_000  # columns that a master holds: about what fits into memory with its factors
 
 
@@ -87,7 +88,8 @@ def generate(
     longest
         Seconds for one solve of the master after the first.
     """
-    solution = master.solve(limits.remaining)
+    # Whatever was found so far deserves a mechanism, also where finding it took all of the time.
+    solution = master.solve(None if limits.remaining is None else max(limits.remaining, _FIRST))
     best = Proof(solution.duals) if proof is None else proof
     for _ in range(rounds):
         priced = price(solution)
