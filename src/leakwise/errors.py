@@ -13,6 +13,7 @@ Every message names the argument, its value, what was expected and what to do.
 from __future__ import annotations
 
 import importlib
+import numbers
 from collections.abc import Hashable, Iterable
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,7 @@ __all__ = [
     "NotConverged",
     "RowOrderWarning",
     "UnsafeSeedWarning",
+    "check_seconds",
     "counted",
     "did_you_mean",
     "label_text",
@@ -126,6 +128,13 @@ def require(module: str, *, extra: str, purpose: str) -> ModuleType:
             f"{purpose} needs the package {name!r}, which is not installed. "
             f"Install it with: pip install 'leakwise[{extra}]'"
         ) from error
+
+
+def check_seconds(seconds: object, name: str = "time_limit (--time-limit)") -> None:
+    """Refuse a time limit that is not a positive number; None is no limit."""
+    if seconds is None or (not isinstance(seconds, bool) and isinstance(seconds, numbers.Real) and float(seconds) > 0):
+        return
+    raise InvalidInput(f"{name} must be a positive number of seconds, such as 5. Got {seconds!r} instead.")
 
 
 def counted(count: int, noun: str, nouns: str | None = None) -> str:

@@ -13,10 +13,12 @@ from fractions import Fraction
 from typing import Any
 
 from leakwise.alphabet import joined
+from leakwise.estimated import COVERS, taken_as_exact, without_advice
 from leakwise.exact import exact_fraction, exp_lower, exp_upper
 from leakwise.priors import AllPriors, Prior, PriorByStratum, PriorSet
 
 __all__ = [
+    "COVERS",
     "KNEW_THE_TRUE_PRIOR",
     "SAYS_NOTHING",
     "all_releases",
@@ -39,6 +41,7 @@ __all__ = [
     "rows_mislead",
     "taken_as_exact",
     "treated_as_public",
+    "without_advice",
 ]
 
 SAYS_NOTHING = "The outcome says nothing about the secret: every guess stays exactly as likely as before."
@@ -246,7 +249,7 @@ prior (rows independent).
     words = f"No guess about {about} becomes more than {at_most(lift)} times as likely {seeing}, {who}{unless}."
     if isinstance(priors, str):
         return words
-    known = misleads(priors) if priors.failure else taken_as_exact(priors)
+    known = misleads(priors) if priors.failure else taken_as_exact(priors, COVERS)
     return f"{words} {known}" if known else words
 
 
@@ -380,21 +383,4 @@ def never_certain(lift: Any) -> str:
     return (
         f"A value, or a fact that follows from it, that had less than {threshold} probability before cannot become "
         "certain."
-    )
-
-
-def taken_as_exact(
-    priors: PriorSet | PriorByStratum, covers: str = "A failure probability (prior.confidence, --failure)"
-) -> str | None:
-    """Return the warning that a prior was counted and not known, or None where it was given or is a set."""
-    several = isinstance(priors, PriorByStratum)
-    known = [priors[key] for key in priors] if isinstance(priors, PriorByStratum) else [priors]
-    rows = [one.sample_size for one in known if isinstance(one, Prior) and one.sample_size is not None]
-    if not rows:
-        return None
-    what = "The priors of the strata are estimates" if several else "The prior is an estimate"
-    true = "the true priors" if several else "the true prior"
-    return (
-        f"{what} from {sum(rows):,} rows and {'were' if several else 'was'} taken as exact: for {true} the "
-        f"lift may be larger. {covers} covers every prior that the rows leave possible."
     )

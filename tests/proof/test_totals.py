@@ -34,6 +34,20 @@ def test_the_bound_is_checked_again_from_the_file(utility, lift, tmp_path):
     assert "maximal leakage up to 0.4" in claim.words
 
 
+def test_no_guess_gains_more_than_there_are_values() -> None:
+    said = lw.design({"a": 0.5, "b": 0.3, "c": 0.2, "never": 0.0}, maximal_leakage=9).certificate.sentence
+    assert "a right guess at most 3 times as likely on average" in said
+
+
+def test_advice_that_this_limit_refuses_is_not_given() -> None:
+    counted = lw.Prior.from_counts({"a": 50, "b": 30, "c": 20})
+    for limits in ({"maximal_leakage": 0.5}, {"lift": 1.5, "delta": 0.1}, {"lip": 0.5}):
+        said = lw.design(counted, **limits).certificate.sentence
+        assert "was taken as exact" in said
+        assert "--failure" not in said
+    assert "--failure" in lw.design(counted, lift=2).certificate.sentence
+
+
 def worth(utility, rows):
     """The utilities from their definitions, on floats."""
     p = PRIOR.probabilities

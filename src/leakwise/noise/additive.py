@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
@@ -52,6 +53,14 @@ class AdditiveNoise(OnDensity):
     scale: float
 
     def __init__(self, values: Iterable[Any] | None = None, scale: Any = None) -> None:
+        if values is not None and (isinstance(values, str) or not isinstance(values, Iterable)):
+            plain = isinstance(values, numbers.Real)
+            raise InvalidInput(
+                "values must be the reals that the secret can take, such as [0, 1]. Got "
+                f"{repr(values) if plain or isinstance(values, str) else type(values).__name__} instead. The scale has "
+                "a name, and a secret with a density needs no values: "
+                f"lw.noise.{type(self).__name__}(scale={values if plain else 2})."
+            )
         points = [] if values is None else [float(exact_fraction(value, "each of values")) for value in values]
         if values is not None and (len(points) < 2 or len(set(points)) < len(points)):
             raise InvalidInput(f"values must be at least two different reals. Got {len(points)}, not all different.")
@@ -153,13 +162,21 @@ class AdditiveNoise(OnDensity):
         For a secret with a density leave the values out: ``for_epsilon(prior=density, epsilon=1)``. More noise always
         leaks less here. An error says when no noise is needed, or none is enough.
         """
-        points = None if values is None else list(values)
+        one = cls(values, 1)
+        points = one.values or None
         limit = log_lower(level(epsilon, lift).below)
 
         def holds(scale: float) -> bool:
             return cls(points, scale).epsilon(prior) <= limit
 
-        width = prior.high - prior.low if isinstance(prior, Density) else cls(points, 1).span
+        if isinstance(prior, Density) and math.isinf(one.every_prior(one._density(prior))):
+            raise Infeasible(
+                f"{cls.name} noise on a density has no limit that holds for every outcome, whatever its scale. Allow "
+                f"a probability delta: lw.noise.{cls.__name__}(scale=…).envelope_bounds(prior, delta). Or make a "
+                "finite mechanism of it, which has one: best_bins(prior, bins).",
+                witness=limit,
+            )
+        width = prior.high - prior.low if isinstance(prior, Density) else one.span
         low, high = width * 2.0**-20, width * 2.0**40
         if not holds(high):
             raise Infeasible(

@@ -16,7 +16,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, overload
 import numpy as np
 
 from leakwise.alphabet import Label
-from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, LeakwiseWarning, NotConverged
+from leakwise.errors import Infeasible, InvalidInput, LeakwiseError, LeakwiseWarning, NotConverged, check_seconds
 from leakwise.exact import level
 from leakwise.mechanism import Mechanism, StratifiedMechanism, identity
 from leakwise.optimize.design_result import Design, is_open
@@ -64,6 +64,7 @@ def by_stratum(design: Callable[Concatenate[Any, P], Design]) -> Designs[P]:
 
     @functools.wraps(design)
     def run(prior: Any, *args: P.args, **options: P.kwargs) -> Any:
+        check_seconds(options.get("time_limit"))
         if not isinstance(prior, PriorByStratum):
             return design(prior, *args, **options)
         given = {**dict(zip(("epsilon",), args, strict=False)), **options}
@@ -138,11 +139,10 @@ class _Problem:
         self._options = {name: value for name, value in options.items() if name not in (*_LIMITS, *_OF_THE_SEARCH)}
         self._limit, self._progress = options.get("time_limit"), options.get("progress")
         self._end = None if self._limit is None else time.monotonic() + float(self._limit)
-        self._left = len(priors)
+        self._left, self._failed = len(priors), 0
         self._answers: dict[object, Answer] = {}
         self._warned: dict[str, None] = {}
         self._everywhere: dict[AskedLimits, Design | None] = {}
-        self._failed = 0
         # A zero is a value that cannot occur only where the prior is given as known, not where it was counted.
         self.known = {key: one for key in priors if isinstance(one := priors[key], Prior) and one.sample_size is None}
         self._proven: dict[Label, PriorSet] = {}

@@ -15,7 +15,15 @@ from leakwise.alphabet import Alphabet, Label
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.table import number
 from leakwise.charts.words import Kept
-from leakwise.errors import Infeasible, InvalidInput, LeakwiseWarning, NotConverged, did_you_mean, some_of
+from leakwise.errors import (
+    Infeasible,
+    InvalidInput,
+    LeakwiseWarning,
+    NotConverged,
+    check_seconds,
+    did_you_mean,
+    some_of,
+)
 from leakwise.exact import level
 from leakwise.guarantee import KNEW_THE_TRUE_PRIOR, at_most, lift_above, no_guess
 from leakwise.leakage import sample_size
@@ -216,6 +224,7 @@ def design_from_data(
         raise InvalidInput(
             f"rounded needs strategy='certified' or 'layer-cake': the others rest on exact counts. Got {strategy!r}."
         )
+    check_seconds(time_limit)
     prior = _sample(column, domain)
     limits = asked_limits(epsilon, lift, anyone=anyone, ldp=ldp, lift_of=lift_of, ceiling=ceiling, floor=floor)
     goal, chance = as_utility(utility, averaged=True), checked_failure(failure)

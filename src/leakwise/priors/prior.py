@@ -28,7 +28,7 @@ from leakwise.alphabet import (
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.table import number
 from leakwise.documents import read_document, read_integer, write_document, write_integer
-from leakwise.errors import InvalidInput, label_text
+from leakwise.errors import InvalidInput, counted, label_text
 from leakwise.exact import IntegerArray, integer_array, level, log_upper, ratio_array
 from leakwise.priors.prior_set import PriorSet, member_rows
 from leakwise.priors.reading import exact_values, refuse_negative, values_and_alphabet, whole_numbers
@@ -365,7 +365,7 @@ class Prior(Shown, PriorSet):
         return [Table(["value", "probability"], rows, self._title())]
 
     def _title(self) -> str:
-        sample = "" if self.sample_size is None else f", from {self.sample_size:,} samples"
+        sample = "" if self.sample_size is None else f", from {counted(self.sample_size, 'sample')}"
         return f"Prior over {len(self):,} values{sample}, ε_max = {number(self.epsilon_max)}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from leakwise.alphabet import Alphabet, Label, label_to_plain, newest
 from leakwise.documents import read_document, read_integer, write_document, write_integer
 from leakwise.errors import CertificateRejected, InvalidInput, label_text
 from leakwise.exact import Level, float_above, log_upper
-from leakwise.guarantee import at_most, failure_at_most, no_guess
+from leakwise.guarantee import at_most, failure_at_most, no_guess, without_advice
 from leakwise.mechanism import CodeKernel, Mechanism, SetMechanism
 from leakwise.mechanism.files import mechanism_from_body, mechanism_to_body, sets_to_body
 from leakwise.mechanism.mechanism import align_prior
@@ -169,6 +169,7 @@ class Certificate(ShownCertificate):
             words += f" {more_than_asked(self.mechanism, self.prior, self.ratio, self.asked)}"
         for one in self.kept:
             words += f" {one.sentence if one.kept else one.excess}".rstrip()
+        words = without_advice(words) if self.further.in_total or self.further.lip is not None else words
         return words if self._within == self.holds else f"{words} The guarantee does not hold."
 
     def verify(self) -> Certificate:

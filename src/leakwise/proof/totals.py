@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from leakwise.exact import Level
 from leakwise.guarantee import at_most, except_with
 from leakwise.mechanism import Kernel, Mechanism
@@ -26,9 +28,10 @@ def leakage_kept(kernel: Kernel, support: Bools, most: Level) -> tuple[bool, str
     """Return whether the maximal leakage is within a limit, the limit and what it says in words, and e to it."""
     total = total_of_maxima(kernel, support)
     limit = f"at most {at_most(most.epsilon)} nats"
+    reached = min(most.above, Fraction(int(np.count_nonzero(support))))  # knowing the value is the most there is
     said = (
         f"Whatever someone wants to guess of the secret, and whatever they knew of it, the outcome makes a right guess "
-        f"at most {at_most(most.above)} times as likely on average over outcomes."
+        f"at most {at_most(reached)} times as likely on average over outcomes."
     )
     return most.allows(total), limit, said, total
 

@@ -17,7 +17,7 @@ import numpy as np
 from leakwise.alphabet import Alphabet, Bins, GivenColumns, as_alphabet, joined
 from leakwise.charts.shown import Parts, Shown, Table
 from leakwise.charts.words import Command, Notice
-from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, SecretInClear, some_of
+from leakwise.errors import InvalidInput, LeakwiseError, LeakwiseWarning, SecretInClear, check_seconds, some_of
 from leakwise.exact import level
 from leakwise.guarantee import at_most, percent
 from leakwise.report import Protection
@@ -220,6 +220,7 @@ order='shuffle', dry_run=True)
     from leakwise.tables.release.secret_columns import secret_columns
     from leakwise.tables.release.sources import open_source
 
+    check_seconds(time_limit)
     asked = Fraction(level(lift=lift).below)
     # A file is tried as if it were released beside itself.
     out: Any = released_path(Path(data), "leakwise.released") if is_path(data) else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leakwise.documents import created_like
-from leakwise.errors import InvalidInput
+from leakwise.errors import InvalidInput, check_seconds
 from leakwise.mechanism import Mechanism, StratifiedMechanism
 from leakwise.proof import NO_LIMITS
 from leakwise.report import Protection, SeveralProtection
@@ -212,6 +212,7 @@ def protect(
     No guess about the secret becomes more than 2 times as likely by seeing the outcome, for anyone who knew the \
 prior, nor more than 20 times as likely for anyone, whatever they knew (rows independent).
     """
+    check_seconds(time_limit)
     if isinstance(column, Mapping) or joint or total is not None:
         options = SeveralRequest.of({**locals(), "lifts": column})
         if not joint:

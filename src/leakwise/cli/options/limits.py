@@ -121,7 +121,7 @@ def read_margin(margin: list[str] | None, values: list[str] | None, letters: Ite
     """Return the margin and the numbers as ``lw.design`` takes them, with the values of the domain.
 
     >>> read_margin(["HIV=0.01"], None, ["HIV", "TB"]), read_margin(["0.02"], None, None)["margin"]
-    ({'margin': {'HIV': Fraction(1, 100)}, 'values': None}, Fraction(1, 50))
+    ({'margin': {'HIV': 0.01}, 'values': None}, 0.02)
     """
     named = {str(one): one for one in letters or ()}
     if margin is not None and len(margin) == 1 and "=" not in margin[0]:
@@ -135,7 +135,7 @@ def read_value_limits(
     """Return the limits of single values as ``lw.design`` takes them, with the values of the domain.
 
     >>> read_value_limits(["HIV=1.2"], ["HIV,TB=0.08"], None, ["HIV", "TB"])["ceiling"]
-    {('HIV', 'TB'): Fraction(2, 25)}
+    {('HIV', 'TB'): 0.08}
     """
     named = {str(one): one for one in letters or ()}
 
@@ -183,7 +183,7 @@ def read_masks(
     """Return forbidden pairs and shares to be kept as ``lw.design`` takes them, with the values of the domain.
 
     >>> read_masks(['"12:30":none'], ["none=0.5"], ["12:30", "none"])
-    {'forbidden': [('12:30', 'none')], 'keep_at_least': {'none': Fraction(1, 2)}}
+    {'forbidden': [('12:30', 'none')], 'keep_at_least': {'none': 0.5}}
     """
     named = {str(one): one for one in letters or ()}
     return {

@@ -80,7 +80,7 @@ def read_protect(texts: Sequence[str] | None, columns: Sequence[str] | None) -> 
     """Return several secrets with their lifts; None where one is named by its columns.
 
     >>> read_protect(["ill=2", "age+sex=1.5", "income"], None)
-    {'ill': 2, ('age', 'sex'): Fraction(3, 2), 'income': None}
+    {'ill': 2, ('age', 'sex'): 1.5, 'income': None}
     """
     if (texts is None) == (not columns):
         raise InvalidInput(
@@ -106,7 +106,7 @@ def _read_margins(margin: Sequence[str] | None, values: Sequence[str] | None) ->
     """The margins of several secrets: one for all whose lift is left out, or one for each.
 
     >>> _read_margins(["ill=0.02", "age+sex=0.03"], None)["margin"]
-    {'ill': Fraction(1, 50), ('age', 'sex'): Fraction(3, 100)}
+    {'ill': 0.02, ('age', 'sex'): 0.03}
     """
     if values:
         raise InvalidInput(

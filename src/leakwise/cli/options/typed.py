@@ -52,7 +52,20 @@ def number(text: str, name: str) -> int | Fraction:
     from leakwise.exact import exact_fraction
 
     value = exact_fraction(text, name)
-    return value.numerator if is_whole(text) else value
+    return value.numerator if is_whole(text) else _Typed(value)
+
+
+class _Typed(Fraction):
+    """A number that messages show as people write it: 1.5, or 1/3."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        try:
+            near = f"{float(self):.15g}"
+        except OverflowError:
+            return str(self)
+        return near if Fraction(near) == self else str(self)
 
 
 def number_if_given(text: str | None, name: str) -> Any:

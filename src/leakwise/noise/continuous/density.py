@@ -16,8 +16,8 @@ import numpy.typing as npt
 from leakwise.charts.shown import Drawn, Parts, Table
 from leakwise.charts.specs import lines
 from leakwise.charts.table import number
-from leakwise.errors import InvalidInput
-from leakwise.exact import Piece, Pieces, exact_fraction, negative_somewhere
+from leakwise.errors import InvalidInput, some_of
+from leakwise.exact import Piece, Pieces, as_typed, exact_fraction, negative_somewhere
 from leakwise.types import Floats
 
 __all__ = ["Density"]
@@ -52,12 +52,12 @@ class Density(Drawn):
     @classmethod
     def uniform(cls, low: Any, high: Any) -> Density:
         """Return the uniform density from low to high."""
-        return cls.piecewise([low, high], [1])
+        return cls.piecewise(_edges([low, high], "low and high"), [1])
 
     @classmethod
     def triangular(cls, low: Any, mode: Any, high: Any) -> Density:
         """Return the density that rises in a straight line from low to mode and falls to high."""
-        a, c, b = _edges([low, mode, high], rising=False)
+        a, c, b = _edges([low, mode, high], "low, mode and high", rising=False)
         rise = [Fraction(-Fraction(a), 1), Fraction(1)]
         fall = [Fraction(b), Fraction(-1)]
         if a == c:
@@ -75,6 +75,8 @@ class Density(Drawn):
             raise InvalidInput(
                 f"counts must be one for each interval between the edges: {len(ends) - 1}. Got {len(many)}."
             )
+        if min(many) < 0 or not any(many):
+            raise InvalidInput(f"counts must be numbers of at least 0, not all 0. Got {some_of(map(as_typed, many))}.")
         widths = [Fraction(b) - Fraction(a) for a, b in itertools.pairwise(ends)]
         return cls.piecewise(ends, [count / width for count, width in zip(many, widths, strict=True)])
 
@@ -122,7 +124,7 @@ class Density(Drawn):
     @classmethod
     def truncated_normal(cls, mean: Any, sd: Any, low: Any, high: Any) -> Density:
         """Return the normal density with this mean and standard deviation, cut off below low and above high."""
-        a, b = _edges([low, high])
+        a, b = _edges([low, high], "low and high")
         centre, width = exact_fraction(mean, "mean"), exact_fraction(sd, "sd")
         if not width > 0:
             raise InvalidInput(f"sd must be above 0. Got {sd!r} instead.")
@@ -136,6 +138,11 @@ class Density(Drawn):
     @classmethod
     def mixture(cls, parts: Mapping[Density, Any]) -> Density:
         """Return the mixture of densities, each with its weight; the weights are divided by their sum."""
+        if not isinstance(parts, Mapping):
+            raise InvalidInput(
+                "parts must map densities to their weights, such as {Density.uniform(0, 50): 0.4, "
+                f"Density.uniform(50, 100): 0.6}}. Got {type(parts).__name__} instead."
+            )
         weights = {one: exact_fraction(weight, "each weight") for one, weight in parts.items()}
         total = sum(weights.values(), Fraction(0))
         if not all(isinstance(one, Density) for one in weights) or min(weights.values(), default=-1) < 0 or not total:
@@ -334,11 +341,16 @@ class Density(Drawn):
         return {"pieces": self.pieces}
 
 
-def _edges(given: Iterable[Any], *, rising: bool = True) -> list[float]:
-    ends = [float(exact_fraction(end, "each of the edges")) for end in given]
+def _edges(given: Iterable[Any], name: str = "edges", *, rising: bool = True) -> list[float]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"{name} must be at least two rising reals, such as [0, 50, 100]. Got {given!r} instead.")
+    ends = [float(exact_fraction(end, f"each of {name}")) for end in given]
     wrong = any(not (a < b if rising else a <= b) for a, b in itertools.pairwise(ends))
     if len(ends) < 2 or wrong or not ends[0] < ends[-1]:
-        raise InvalidInput(f"The ends of a density must be at least two rising reals. Got {ends[:6]} instead.")
+        kind = "at least two reals" if name == "edges" else "reals"
+        order = "each above the one before" if rising else "none below the one before, and the last above the first"
+        got = ", ".join(f"{end:g}" for end in ends[:6]) or "none"
+        raise InvalidInput(f"{name} must be {kind}, {order}. Got {got} instead.")
     return ends
 
 

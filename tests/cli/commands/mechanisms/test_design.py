@@ -31,6 +31,24 @@ def test_the_table() -> None:
     assert "PML epsilon = 0.5" in said
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--lift", "1.2", "--delta", "1.5"), "Got 1.5 instead"),
+        (("--delta", "0.1"), "delta=0.1 goes with"),
+        (("--lift", "2", "--ceiling", "a=13.5"), "Got 13.5 instead"),
+        (("--lift", "2", "--ceiling", "a=4/3"), "Got 4/3 instead"),
+        (("--lift", "2", "--ceiling", "a=1e400"), "Got 1000"),
+        (("--lift", "2", "--time-limit", "-1"), "(--time-limit) must be a positive number of seconds"),
+        (("--lift", "2", "--time-limit", "nan"), "Got nan"),
+    ],
+)
+def test_numbers_are_told_as_they_were_typed(words: tuple[str, ...], told: str) -> None:
+    code, _, said = run(*PRIOR, *words)
+    assert code == 2
+    assert told in " ".join(said.split())
+
+
 def test_json_is_the_design() -> None:
     code, said, _ = run(*PRIOR, "--lift", "3/2", "--json")
     assert code == 0

@@ -77,7 +77,7 @@ def certify(
     leakwise certify randomized-response:letters=no/yes,lift=3 --prior no=0.7,yes=0.3 --lift 2 --anyone 3
     leakwise certify by_stratum.json --prior priors.json --lift 2 -o proof.json
     """
-    from leakwise.guarantee import taken_as_exact
+    from leakwise.guarantee import COVERS, taken_as_exact
     from leakwise.proof import certify as prove
 
     limits = {"--lift": lift, "--epsilon": epsilon, "--fail-above": fail_above}
@@ -97,7 +97,7 @@ def certify(
     assert isinstance(first, Table)
     kind = Kept if certificate.holds else Broken
     words = [kind(certificate.sentence), replace(first, title=None), *rest]
-    if (counted := taken_as_exact(known)) is not None and counted not in certificate.sentence:
+    if (counted := taken_as_exact(known, COVERS)) is not None and counted not in certificate.sentence:
         words.append(Notice(counted))
     saved = None
     if out is not None and certificate.holds:

@@ -92,7 +92,7 @@ def envelope(
     """
     import leakwise as lw
     from leakwise.errors import InvalidInput
-    from leakwise.guarantee import at_most, lift_above, taken_as_exact
+    from leakwise.guarantee import COVERS, at_most, lift_above, taken_as_exact
 
     largest = read_fail_above(fail_above)
     if largest is not None and (delta is None or growth is not None):
@@ -112,7 +112,7 @@ def envelope(
             "--failure goes with --delta alone: the curve, its picture, --epsilon, --lift, --growth and a "
             "certificate are for one prior."
         )
-    counted = taken_as_exact(known)
+    counted = taken_as_exact(known, COVERS)
     if counted is not None and (delta is None or growth is not None):  # the sentence of an envelope says so itself
         say(counted)
     if growth is not None:

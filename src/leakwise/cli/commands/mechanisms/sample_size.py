@@ -9,6 +9,7 @@ import typer
 from leakwise.charts.shown import Table
 from leakwise.charts.words import Kept
 from leakwise.cli.screen.output import AllOption, JsonOption, Said, show
+from leakwise.errors import counted
 
 __all__ = ["sample_size"]
 
@@ -51,11 +52,11 @@ def sample_size(
         ["l1 ball, as in [ED] (8)", f"{found['weissman']:,}"],
     ]
     at, kept = (
-        f"a lift of {times}" if nats is None else f"{nats} nats"
+        f"a lift of {times}" if nats is None else f"{nats} {'nat' if nats.strip() == '1' else 'nats'}"
         for nats, times in ((epsilon, lift), (target, target_lift))
     )
     sentence = (
-        f"With {found['layer-cake']:,} samples of {letters} values, a mechanism that leaks at most {at} at their "
-        f"frequencies leaks at most {kept} for the true prior, except with probability {failure}."
+        f"With {counted(found['layer-cake'], 'sample')} of {counted(letters, 'value')}, a mechanism that leaks at most "
+        f"{at} at their frequencies leaks at most {kept} for the true prior, except with probability {failure}."
     )
     show(Said([Kept(sentence), Table(["bound", "samples"], rows)], data), as_json, everything)

@@ -98,7 +98,7 @@ def add(
     leakwise ledger budget ledger.db --dataset survey.csv --lift 8
     leakwise ledger add ledger.db --dataset survey.csv --secret smokes --mechanism mechanism.json --prior no=0.8,yes=0.2
     """
-    from leakwise.guarantee import at_most, taken_as_exact
+    from leakwise.guarantee import COVERS, at_most, taken_as_exact
     from leakwise.proof import certify
 
     book = _open(ledger)
@@ -119,7 +119,7 @@ def add(
     released = f"a release of {', '.join(secret)} with a lift of {at_most(certificate.largest_lift)}"
     words = f"Entry {entry} counts for good: {released}."
     data = {"entry": entry, "counts": True, "lift": certificate.largest_lift, "total": after.to_dict()}
-    counted = taken_as_exact(known)
+    counted = taken_as_exact(known, COVERS)
     show(Said([words, *after._shown(), *([] if counted is None else [Notice(counted)])], data), as_json, everything)
 
 
