@@ -32,6 +32,7 @@ _ROUNDS, _PATIENCE = 300, 5
 _SLOW = 3e-5  # of the value, what a round must bring
 _STARTS = 2000  # divided by the letters: sets that one round begins with
 _MIXED = 16  # mixtures that it begins with
+_PAIRED = 64  # moves that are tried two at a time: those that lose least alone
 _TABLE = 20_001
 _STEEPNESS = 32
 _NOISES = (0.003, 0.01, 0.03, 0.1, 1.0)  # of what letters ask for their mass, in the order in which they are raised
@@ -194,9 +195,10 @@ class _Sets:
             single = self._worth(sums + change)
             chosen, value = [int(single.argmax())], float(single.max())
             if not value > best + 1e-12:
-                pairs = self._worth(sums + change[:, None] + change)
-                pairs[moved[:, None] == moved] = -np.inf
-                chosen, value = list(divmod(int(pairs.argmax()), len(moved))), float(pairs.max())
+                near = np.argsort(-single, kind="stable")[:_PAIRED]
+                pairs = self._worth(sums + change[near][:, None] + change[near])
+                pairs[moved[near][:, None] == moved[near]] = -np.inf
+                chosen, value = [int(near[one]) for one in divmod(int(pairs.argmax()), len(near))], float(pairs.max())
             if not value > best + 1e-12:
                 return state, best
             state = state.copy()
